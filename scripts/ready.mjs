@@ -1,0 +1,122 @@
+// Brings the clone to the state a command needs: packages installed, library built, benches and examples
+// compiled. Each step leaves a stamp with the hash of what it was made from, so nothing is done twice when
+// nothing changed, and works under a lock, so that two commands started together do not step on each other.
+import { spawnSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import process from 'node:process'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+const state = path.join(root, '.carillon')
+const installStamp = path.join(root, 'node_modules', '.carillon-stamp')
+
+/** The packages of the lock file are in node_modules. */
+export async function installed() {
+  const wanted = digest(['package.json', 'package-lock.json'])
+  if (stampOf(installStamp) === wanted) return
+  await locked(() => {
+    if (stampOf(installStamp) === wanted) return
+    say('installing packages (npm ci)')
+    run('npm', ['ci', '--no-audit', '--no-fund'], { shell: process.platform === 'win32' })
+    writeFileSync(installStamp, wanted)
+  })
+}
+
+/** dist/ holds the compiled library, so that every subpath export resolves. */
+export async function built() {
+  await installed()
+  await compiled('library', 'dist', 'tsconfig.build.json', ['src'])
+}
+
+/** .carillon/run/ holds the compiled benches and examples; they import the built library by its name. */
+export async function runnable() {
+  await built()
+  await compiled('benches and examples', '.carillon/run', 'tsconfig.run.json', ['src', 'bench', 'examples'])
+}
+
+/** Runs a program of node_modules and ends this process with its exit code when that is not 0. */
+export function run(command, args, options = {}) {
+  const result = spawnSync(command, args, { cwd: root, stdio: 'inherit', ...options })
+  if (result.error) throw result.error
+  if (result.status !== 0) process.exit(result.status ?? 1)
+}
+
+/** The path of a package's command line, to be run by this very Node. */
+export function tool(packageName, bin) {
+  return path.join(root, 'node_modules', packageName, bin)
+}
+
+async function compiled(what, outDir, project, sources) {
+  const stamp = path.join(state, `${path.basename(project)}.stamp`)
+  const wanted = digest([...sources, project, 'tsconfig.base.json', 'package-lock.json'])
+  const out = path.join(root, outDir)
+  const fresh = () => stampOf(stamp) === wanted && existsSync(out)
+  if (fresh()) return
+  await locked(() => {
+    if (fresh()) return
+    say(`building the ${what}`)
+    // A module that was renamed must not live on in the output.
+    rmSync(out, { recursive: true, force: true })
+    run(process.execPath, [tool('typescript', 'bin/tsc'), '-p', project])
+    writeFileSync(stamp, wanted)
+  })
+}
+
+function digest(entries) {
+  const hash = createHash('sha256')
+  for (const entry of entries) add(path.join(root, entry))
+  return hash.digest('hex')
+
+  function add(file) {
+    if (!existsSync(file)) return
+    if (statSync(file).isDirectory()) {
+      for (const name of readdirSync(file).toSorted()) add(path.join(file, name))
+      return
+    }
+    hash.update(path.relative(root, file)).update('\0').update(readFileSync(file)).update('\0')
+  }
+}
+
+function stampOf(file) {
+  return existsSync(file) ? readFileSync(file, 'utf8') : undefined
+}
+
+async function locked(work) {
+  mkdirSync(state, { recursive: true })
+  const lock = path.join(state, 'lock')
+  for (;;) {
+    try {
+      writeFileSync(lock, String(process.pid), { flag: 'wx' })
+      break
+    } catch (error) {
+      if (error.code !== 'EEXIST') throw error
+      if (!isAlive(Number(stampOf(lock) || process.pid))) rmSync(lock, { force: true })
+      else await sleep(200)
+    }
+  }
+  const release = () => rmSync(lock, { force: true })
+  // run() may end the process while we hold the lock.
+  process.once('exit', release)
+  try {
+    work()
+  } finally {
+    process.removeListener('exit', release)
+    release()
+  }
+}
+
+function isAlive(pid) {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return error.code === 'EPERM'
+  }
+}
+
+function say(text) {
+  process.stderr.write(`carillon: ${text}\n`)
+}

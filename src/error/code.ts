@@ -1,0 +1,23 @@
+/**
+ * Every error code of Carillon, with what to do about it. Codes are stable: programs may branch on them.
+ * `docs/errors.md` carries one row for each; a test holds the two together.
+ */
+export const errorCodes = Object.freeze({
+  'clock-busy': 'Await the running `advance` of this virtual clock before you start another.',
+  'clock-stuck': 'A wake keeps re-arming itself at one instant: let it wait at least a millisecond.',
+  'invalid-duration':
+    "Give milliseconds, a text such as '5m' or '1h30m', or an ISO 8601 duration such as 'PT5M'.",
+  'invalid-handle': 'Give the number that `set` returned.',
+  'invalid-instant': 'Give epoch milliseconds as a finite number.',
+  'invalid-key': 'Give a string or a finite number as the key.',
+  'invalid-option': 'Correct the option the message names.',
+  'invalid-tick': 'Give a whole number from 0 to 2^53 - 1.',
+  'invalid-token': 'Give a whole number from 0 to 2^53 - 1.',
+  'tick-went-back': 'Advance a wheel only forward; read the tick from a clock that does not go back.',
+  'unknown-option': 'Remove the option or mend its spelling; the message lists what is accepted.',
+  'wheel-busy': 'Call `advance` and `drain` from outside `fire`.',
+  'wheel-full': 'Spread the timers over several wheels.',
+  stopped: 'It was stopped: make a new one.',
+} as const)
+
+export type ErrorCode = keyof typeof errorCodes

@@ -1,0 +1,5 @@
+/** What every room may throw. This room imports nothing; every other room may import it. */
+export { CarillonError, InvalidInputError, LimitError, StateError } from './carillon-error.js'
+export { errorCodes, type ErrorCode } from './code.js'
+export { checkFunction, checkOptions } from './option.js'
+export { shown } from './shown.js'

@@ -1,0 +1,86 @@
+import { parseDuration } from './duration.js'
+import { checkInstant } from './instant.js'
+import type { Clock, Wake, WakeOptions } from './clock.js'
+
+/**
+ * The clock of the machine. It never sleeps longer than about a second at a time and then looks again, so a
+ * suspended laptop, a step of the wall clock or a due time beyond 2^31 ms cost at most that second, and it
+ * looks once more at the moment of waking, because Node's own timers may run up to a millisecond early.
+ */
+export class SystemClock implements Clock {
+  readonly #machine: Machine
+
+  constructor(machine: Machine = thisMachine) {
+    this.#machine = machine
+  }
+
+  now(): number {
+    return this.#machine.wallMs()
+  }
+
+  monotonic(): number {
+    return this.#machine.monotonicMs()
+  }
+
+  wakeAt(dueAt: number, wake: () => void, options?: WakeOptions): Wake {
+    checkInstant(dueAt)
+    return new Sleep(this.#machine, () => dueAt - this.#machine.wallMs(), wake, options)
+  }
+
+  wakeAfter(delayMs: number, wake: () => void, options?: WakeOptions): Wake {
+    const dueAt = this.#machine.monotonicMs() + parseDuration(delayMs)
+    return new Sleep(this.#machine, () => dueAt - this.#machine.monotonicMs(), wake, options)
+  }
+}
+
+/** What a system clock needs of the machine; tests bring one whose clock can be set. */
+export interface Machine {
+  wallMs(): number
+  monotonicMs(): number
+  /** Calls back after about `delayMs`, which is at most `LONGEST_SLEEP_MS`. */
+  sleep(delayMs: number, wake: () => void, keepAlive: boolean): Wake
+}
+
+export const LONGEST_SLEEP_MS = 1000
+
+const thisMachine: Machine = {
+  wallMs: () => Date.now(),
+  monotonicMs: () => performance.now(),
+  sleep(delayMs, wake, keepAlive) {
+    const timeout = setTimeout(wake, delayMs)
+    if (!keepAlive) timeout.unref()
+    return { cancel: () => clearTimeout(timeout) }
+  },
+}
+
+export const systemClock: Clock = new SystemClock()
+
+class Sleep implements Wake {
+  readonly #machine: Machine
+  readonly #remainingMs: () => number
+  readonly #wake: () => void
+  readonly #keepAlive: boolean
+  #nap: Wake
+
+  constructor(machine: Machine, remainingMs: () => number, wake: () => void, options: WakeOptions = {}) {
+    this.#machine = machine
+    this.#remainingMs = remainingMs
+    this.#wake = wake
+    this.#keepAlive = options.keepAlive ?? true
+    this.#nap = this.#sleepOn()
+  }
+
+  cancel(): void {
+    this.#nap.cancel()
+  }
+
+  #sleepOn(): Wake {
+    const delayMs = Math.min(Math.max(Math.ceil(this.#remainingMs()), 0), LONGEST_SLEEP_MS)
+    return this.#machine.sleep(delayMs, this.#look, this.#keepAlive)
+  }
+
+  readonly #look = (): void => {
+    if (this.#remainingMs() > 0) this.#nap = this.#sleepOn()
+    else this.#wake()
+  }
+}

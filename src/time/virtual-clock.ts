@@ -1,0 +1,146 @@
+import { checkOptions, InvalidInputError, shown } from '../error/index.js'
+import type { Clock, Wake, WakeOptions } from './clock.js'
+import { type Duration, parseDuration } from './duration.js'
+import { checkInstant } from './instant.js'
+import { type Entry, Timeline } from './timeline.js'
+
+const DEFAULT_START = Date.UTC(2026, 0, 1)
+
+// Absorbs what repeated multiplication by a drift rate loses: a millisecond that is due has come.
+const ROUNDING_MS = 1e-3
+
+/**
+ * A clock that stands still until told to move, for tests and simulations. Wakes come in due order, those of
+ * one instant in the order they were asked for, so a run is the same every time. A clock can be set (`jump`)
+ * and made to run fast or slow (`drift`); forks share the passage of time and are wrong each in its own way,
+ * as the clocks of several machines are.
+ */
+export class VirtualClock implements Clock {
+  readonly #timeline: Timeline
+  readonly #pending = new Set<VirtualWake>()
+  #since: number
+  #wallAtSince: number
+  #monotonicAtSince = 0
+  #rate = 1
+
+  /** `start` is the first wall time, 2026-01-01 unless given; `beside` is a clock to share time with. */
+  constructor(options: { readonly start?: number; readonly beside?: VirtualClock } = {}) {
+    checkOptions('VirtualClock', options, ['start', 'beside'])
+    const { beside } = options
+    const start = options.start ?? beside?.now() ?? DEFAULT_START
+    checkInstant(start)
+    this.#timeline = beside === undefined ? new Timeline() : beside.#timeline
+    this.#since = this.#timeline.time
+    this.#wallAtSince = start
+  }
+
+  now(): number {
+    return Math.floor(this.#wallAtSince + this.#elapsed() + ROUNDING_MS)
+  }
+
+  monotonic(): number {
+    return this.#monotonicAtSince + this.#elapsed()
+  }
+
+  wakeAt(dueAt: number, wake: () => void, _options?: WakeOptions): Wake {
+    checkInstant(dueAt)
+    return this.#ask(() => dueAt - (this.#wallAtSince + this.#elapsed()), wake)
+  }
+
+  wakeAfter(delayMs: number, wake: () => void, _options?: WakeOptions): Wake {
+    const dueAt = this.monotonic() + parseDuration(delayMs)
+    return this.#ask(() => dueAt - this.monotonic(), wake)
+  }
+
+  /** How many wakes of this clock and its forks are still to come. */
+  get pending(): number {
+    return this.#timeline.size
+  }
+
+  /** True milliseconds until the next wake of this clock or a fork; undefined when there is none. */
+  untilNext(): number | undefined {
+    return this.#timeline.untilNext()
+  }
+
+  /**
+   * Lets time pass and wakes whoever is due meanwhile, each at its own moment; after every wake the promises
+   * it set off get to run. Answers how many were woken. An error thrown by a wake ends the advance there.
+   */
+  async advance(duration: Duration): Promise<number> {
+    return await this.#timeline.advance(parseDuration(duration))
+  }
+
+  /** As `advance`, without leaving the current turn: promises set off by a wake run only afterwards. */
+  advanceSync(duration: Duration): number {
+    return this.#timeline.advanceSync(parseDuration(duration))
+  }
+
+  /** Sets the wall clock forward or back; the monotonic clock knows nothing of it. */
+  jump(byMs: number): void {
+    checkInstant(byMs)
+    this.#reckonFromHere(this.#rate)
+    this.#wallAtSince += byMs
+    this.#askAnew()
+  }
+
+  /** Runs both readings at `rate` of true time from now on: 1.0001 gains a tenth of a second in 1000 s. */
+  drift(rate: number): void {
+    if (!(typeof rate === 'number' && rate > 0 && Number.isFinite(rate))) {
+      throw new InvalidInputError('invalid-option', `drift takes a finite rate above 0, got ${shown(rate)}`)
+    }
+    this.#reckonFromHere(rate)
+    this.#askAnew()
+  }
+
+  /** Another clock on the same passage of time, showing the same wall time until one of them is set. */
+  fork(): VirtualClock {
+    return new VirtualClock({ beside: this })
+  }
+
+  #elapsed(): number {
+    return (this.#timeline.time - this.#since) * this.#rate
+  }
+
+  #reckonFromHere(rate: number): void {
+    const elapsed = this.#elapsed()
+    this.#wallAtSince += elapsed
+    this.#monotonicAtSince += elapsed
+    this.#since = this.#timeline.time
+    this.#rate = rate
+  }
+
+  #ask(remainingMs: () => number, run: () => void): Wake {
+    const wake: VirtualWake = { remainingMs, run, order: this.#timeline.nextOrder(), entry: undefined }
+    this.#pending.add(wake)
+    this.#place(wake)
+    return { cancel: () => this.#drop(wake) }
+  }
+
+  #place(wake: VirtualWake): void {
+    const at = this.#timeline.time + wake.remainingMs() / this.#rate
+    wake.entry = this.#timeline.add(at, wake.order, () => {
+      this.#pending.delete(wake)
+      wake.run()
+    })
+  }
+
+  #drop(wake: VirtualWake): void {
+    if (!this.#pending.delete(wake)) return
+    if (wake.entry !== undefined) this.#timeline.remove(wake.entry)
+  }
+
+  #askAnew(): void {
+    for (const wake of this.#pending) {
+      if (wake.entry !== undefined) this.#timeline.remove(wake.entry)
+      this.#place(wake)
+    }
+  }
+}
+
+interface VirtualWake {
+  /** What is left by the reading the wake was asked on, in that reading's milliseconds. */
+  readonly remainingMs: () => number
+  readonly run: () => void
+  readonly order: number
+  entry: Entry | undefined
+}

@@ -1,0 +1,22 @@
+import { fileURLToPath } from 'node:url'
+import { defineConfig } from 'vitest/config'
+
+const src = fileURLToPath(new URL('./src', import.meta.url))
+
+export default defineConfig({
+  resolve: {
+    alias: [
+      { find: /^carillon$/, replacement: `${src}/index.ts` },
+      { find: /^carillon\/(.+)$/, replacement: `${src}/$1/index.ts` },
+    ],
+  },
+  test: {
+    include: ['test/**/*.test.ts'],
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
+    reporters: process.env['CI']
+      ? ['verbose', './scripts/closing-line.mjs']
+      : ['default', './scripts/closing-line.mjs'],
+    pool: 'forks',
+  },
+})
