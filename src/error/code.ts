@@ -9,7 +9,6 @@ export const errorCodes = Object.freeze({
     "Give milliseconds, a text such as '5m' or '1h30m', or an ISO 8601 duration such as 'PT5M'.",
   'invalid-handle': 'Give the number that `set` returned.',
   'invalid-instant': 'Give epoch milliseconds as a finite number.',
-  'invalid-key': 'Give a string or a finite number as the key.',
   'invalid-option': 'Correct the option the message names.',
   'invalid-tick': 'Give a whole number from 0 to 2^53 - 1.',
   'invalid-token': 'Give a whole number from 0 to 2^53 - 1.',

@@ -1,0 +1,16 @@
+import { readFileSync } from 'node:fs'
+import { describe, expect, it } from 'vitest'
+import { errorCodes } from '../../src/error/code.js'
+
+const page = readFileSync(new URL('../../docs/errors.md', import.meta.url), 'utf8')
+
+describe('docs/errors.md', () => {
+  it('has one row for every code, in the words of the code table', () => {
+    const rows = [...page.matchAll(/^\| `([a-z-]+)` \| \w+ \| (.+) \|$/gm)].map((match) => [
+      match[1],
+      match[2],
+    ])
+    expect(Object.fromEntries(rows)).toEqual(errorCodes)
+    expect(rows).toHaveLength(Object.keys(errorCodes).length)
+  })
+})

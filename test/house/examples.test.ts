@@ -1,0 +1,33 @@
+import { execFileSync } from 'node:child_process'
+import { readdirSync } from 'node:fs'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, it } from 'vitest'
+
+const compiled = fileURLToPath(new URL('../../.carillon/run/examples', import.meta.url))
+const examples = readdirSync(fileURLToPath(new URL('../../examples', import.meta.url)))
+  .filter((file) => file.endsWith('.ts'))
+  .map((file) => file.replace(/\.ts$/, ''))
+
+/** The last line each example must print. */
+const lastLines: Readonly<Record<string, RegExp>> = {
+  cache: /^40 requests, 4 fetches, hit rate 90 %$/,
+  demonstration: /^Stopped after [\d,]+ fired, none early\./,
+  'timing-wheel': /^order:8 was removed, nothing more to ring$/,
+  wheel: /^tick 70: "far" fires, nothing is left$/,
+}
+
+describe('examples', () => {
+  it('each have an expectation here', () => {
+    expect(examples.toSorted()).toEqual(Object.keys(lastLines).toSorted())
+  })
+
+  it.each(examples)('%s runs and ends as promised', (name) => {
+    const args = name === 'demonstration' ? ['--seconds', '2', '--pending', '100000'] : []
+    const output = execFileSync(process.execPath, [path.join(compiled, `${name}.js`), ...args], {
+      encoding: 'utf8',
+    })
+    expect(output.trimEnd().split('\n').at(-1)).toMatch(lastLines[name]!)
+    expect(output).not.toContain('\u001b')
+  })
+})
