@@ -1,0 +1,159 @@
+import type { Measurement, Task } from '../harness/bench.js'
+import { Garbage } from '../harness/garbage.js'
+import { Laps } from '../harness/laps.js'
+import { collect, Memory } from '../harness/memory.js'
+import { HORIZON_TICKS, Script } from './script.js'
+import type { Handles, Subject, SubjectKind } from './subject.js'
+import { Tally } from './tally.js'
+
+const WARM_UP_TIMERS = 50_000
+const WARM_UP_TIMES = 4
+
+/**
+ * The two passes of the wheel bench over one structure in simulated time; `bench/wheel.ts` says what each
+ * figure includes. The same passes run before at a small size and are forgotten, so that the code is hot.
+ */
+export async function measureSubject<H>(kind: SubjectKind<H>, { n, seed }: Task): Promise<Measurement> {
+  const warmUp = new Script(Math.min(n, WARM_UP_TIMERS), seed)
+  for (let i = 0; i < WARM_UP_TIMES; i++) {
+    mixedPass(kind, warmUp, new Garbage())
+    livePass(kind, warmUp, new Garbage())
+  }
+  const script = new Script(n, seed)
+  const garbage = new Garbage()
+  const mixed = mixedPass(kind, script, garbage)
+  const live = livePass(kind, script, garbage)
+  await garbage.stop()
+  const isFine = kind.stepTicks === 1
+  return {
+    metrics: {
+      add: nsEach(mixed.addMs, n),
+      're-add': nsEach(mixed.addAgainMs, n),
+      move: nsEach(mixed.moveMs, script.movedTo.length),
+      fire: nsEach(mixed.laps.totalMs(), mixed.fired.count),
+      cancel: nsEach(mixed.cancelMs, n),
+      ...(isFine
+        ? { 'tick avg': mixed.laps.averageMs() * 1e3, 'tick worst': mixed.laps.worstMs() * 1e3 }
+        : {}),
+      'live cancel': nsEach(live.cancelMs, n),
+      'cancel debt': nsEach(live.debtMs, n),
+      'live fire': nsEach(live.laps.totalMs(), n),
+      ...(isFine ? { 'live tick worst': live.laps.worstMs() * 1e3 } : {}),
+      bytes: mixed.memory.heldBytes / n,
+      resident: mixed.memory.residentBytes / n,
+      'gc worst': garbage.worstMs(),
+      'gc total': garbage.totalMs(),
+    },
+    checks: {
+      'fired of half': mixed.fired.count,
+      'tokens of half': mixed.fired.tokens,
+      ...(kind.knowsStale
+        ? { 'cancelled after half': mixed.cancelled, 'cancelled of all': live.cancelled }
+        : {}),
+      'fired of all': live.fired.count,
+      'tokens of all': live.fired.tokens,
+    },
+    notes: [
+      ...kind.notes,
+      ...(isFine
+        ? []
+        : [
+            `its ticks are ${kind.stepTicks} ms long: ` +
+              `${mixed.laps.averageMs().toFixed(2)} ms on average, ${mixed.laps.worstMs().toFixed(2)} ms at worst`,
+          ]),
+    ],
+  }
+}
+
+function mixedPass<H>(kind: SubjectKind<H>, script: Script, garbage: Garbage) {
+  const { n } = script
+  const handles = kind.handles(n)
+  const shuffled = kind.handles(n)
+  const fired = new Tally()
+  const laps = new Laps(HORIZON_TICKS)
+  const before = new Memory()
+  const subject = kind.open(fired.fire)
+  const addMs = garbage.time(() => addAll(subject, script, handles))
+  const memory = new Memory().since(before)
+  shuffle(handles, script.order, shuffled)
+  const moveMs = garbage.time(() => moveSome(subject, script, shuffled))
+  const half = HORIZON_TICKS / 2
+  garbage.time(() => advanceTo(subject, half, kind.stepTicks, laps))
+  let cancelled = 0
+  const cancelMs = garbage.time(() => {
+    cancelled = cancelAll(subject, shuffled, n)
+  })
+  const addAgainMs = garbage.time(() => addFrom(subject, half, script, handles))
+  return { addMs, moveMs, laps, cancelMs, addAgainMs, cancelled, fired, memory }
+}
+
+function livePass<H>(kind: SubjectKind<H>, script: Script, garbage: Garbage) {
+  const { n } = script
+  const handles = kind.handles(n)
+  const shuffled = kind.handles(n)
+  const unused = new Tally()
+  collect()
+  const toCancel = kind.open(unused.fire)
+  addAll(toCancel, script, handles)
+  shuffle(handles, script.order, shuffled)
+  let cancelled = 0
+  const cancelMs = garbage.time(() => {
+    cancelled = cancelAll(toCancel, shuffled, n)
+  })
+  const debtMs = garbage.time(() => advanceTo(toCancel, HORIZON_TICKS, kind.stepTicks))
+  if (unused.count > 0) throw new Error(`${unused.count} timers fired after they were cancelled`)
+
+  const fired = new Tally()
+  const laps = new Laps(HORIZON_TICKS)
+  collect()
+  const toFire = kind.open(fired.fire)
+  addAll(toFire, script, handles)
+  garbage.time(() => advanceTo(toFire, HORIZON_TICKS, kind.stepTicks, laps))
+  return { cancelMs, debtMs, cancelled, fired, laps }
+}
+
+export function nsEach(ms: number, count: number): number {
+  return (ms * 1e6) / count
+}
+
+export function addAll<H>(subject: Pick<Subject<H>, 'set'>, script: Script, handles: Handles<H>): void {
+  addFrom(subject, 0, script, handles)
+}
+
+function addFrom<H>(
+  subject: Pick<Subject<H>, 'set'>,
+  nowTick: number,
+  { n, dueTicks }: Script,
+  handles: Handles<H>,
+): void {
+  for (let i = 0; i < n; i++) handles[i] = subject.set(nowTick + dueTicks[i]!, i)
+}
+
+/** Handles in random order beforehand: looking them up is not what is measured. */
+export function shuffle<H>(handles: Handles<H>, order: Int32Array, shuffled: Handles<H>): void {
+  for (let i = 0; i < order.length; i++) shuffled[i] = handles[order[i]!]!
+}
+
+export function moveSome<H>(
+  subject: Pick<Subject<H>, 'move'>,
+  { movedTo, order }: Script,
+  shuffled: Handles<H>,
+): void {
+  for (let i = 0; i < movedTo.length; i++) {
+    shuffled[i] = subject.move(shuffled[i]!, movedTo[i]!, order[i]!)
+  }
+}
+
+export function cancelAll<H>(subject: Pick<Subject<H>, 'cancel'>, shuffled: Handles<H>, n: number): number {
+  let cancelled = 0
+  for (let i = 0; i < n; i++) if (subject.cancel(shuffled[i]!)) cancelled++
+  return cancelled
+}
+
+function advanceTo<H>(subject: Subject<H>, until: number, step: number, laps?: Laps): void {
+  laps?.mark()
+  for (let tick = step; tick <= until; tick += step) {
+    subject.advance(tick)
+    laps?.mark()
+  }
+}
