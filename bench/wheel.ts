@@ -8,7 +8,8 @@ import { measureSubject } from './wheel/passes.js'
  * The workload: n timers, delays uniform in 60 s of 1 ms ticks, all from one seeded sequence that the programs
  * in Go and C repeat. Handles are kept by the caller in room taken before, and put into random order before
  * they are used. Every candidate carries one token per timer and adds it up when it fires; counts and sums must
- * agree, or the run fails. Before the measured run each process runs the same passes at a small size.
+ * agree, or the run fails. Each process first measures memory, then runs the same passes at a small size so that
+ * the code is hot, then the measured ones.
  *
  * Mixed pass: add all, move a fifth, fire half by 30,000 ticks, cancel all handles (about half of them stale
  * by then), add all again. Live pass: add all and cancel all in random order, then advance an otherwise
@@ -43,7 +44,7 @@ await runBench({
   about: 'timer structures in simulated time: add, move, fire and cancel by handles',
   defaultN: 1_000_000,
   leastN: 1000,
-  defaultRounds: 5,
+  defaultRounds: 3,
   metrics,
   candidates: [
     {

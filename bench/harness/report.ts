@@ -1,4 +1,4 @@
-import { cpus } from 'node:os'
+import { cpus, loadavg } from 'node:os'
 import process from 'node:process'
 import type { Bench, Candidate, Measurement, Metric } from './bench.js'
 import type { Settings } from './settings.js'
@@ -9,11 +9,19 @@ export interface Report {
   readonly n: number
   readonly rounds: number
   readonly seed: number
-  readonly machine: { readonly cpu: string; readonly cores: number; readonly node: string }
+  readonly machine: Machine
   readonly metrics: readonly Metric[]
   readonly candidates: readonly Row[]
   /** Where candidates did not do the same work; empty when the comparison is one. */
   readonly disagreements: readonly string[]
+}
+
+export interface Machine {
+  readonly cpu: string
+  readonly cores: number
+  readonly node: string
+  /** How many processes wanted a core in the minute before: above 0 others were at work. */
+  readonly loadBefore: number
 }
 
 export interface Row {
@@ -43,7 +51,23 @@ export interface Result {
   failed?: string
 }
 
-export function reportOf(bench: Bench, settings: Settings, results: readonly Result[]): Report {
+/** To be asked before anything is measured. */
+export function thisMachine(): Machine {
+  const [cpu] = cpus()
+  return {
+    cpu: cpu?.model ?? 'unknown',
+    cores: cpus().length,
+    node: process.version,
+    loadBefore: loadavg()[0]!,
+  }
+}
+
+export function reportOf(
+  bench: Bench,
+  settings: Settings,
+  machine: Machine,
+  results: readonly Result[],
+): Report {
   const ours = results.find(({ candidate }) => candidate === bench.candidates[0])
   const rows = results.map((result): Row => {
     const { candidate, measurements, absent, failed } = result
@@ -66,7 +90,7 @@ export function reportOf(bench: Bench, settings: Settings, results: readonly Res
     n: settings.n,
     rounds: settings.rounds,
     seed: settings.seed,
-    machine: { cpu: cpus()[0]?.model ?? 'unknown', cores: cpus().length, node: process.version },
+    machine,
     metrics: bench.metrics,
     candidates: rows,
     disagreements: disagreementsOf(results),

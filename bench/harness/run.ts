@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises'
 import process from 'node:process'
 import { type Bench, parseMeasurement, type Task } from './bench.js'
 import { outputOf, type Command, Workshop } from './command.js'
-import { reportOf, type Result } from './report.js'
+import { reportOf, type Result, thisMachine } from './report.js'
 import { helpText, parseSettings, type Settings, UsageError } from './settings.js'
 import { tableOf } from './table.js'
 
@@ -39,10 +39,11 @@ async function measureHere(bench: Bench, [name, n, seed]: readonly string[]): Pr
 }
 
 async function compare(bench: Bench, settings: Settings): Promise<void> {
+  const machine = thisMachine()
   const workshop = await Workshop.open()
   try {
     const results = await measureAll(bench, settings, workshop)
-    const report = reportOf(bench, settings, results)
+    const report = reportOf(bench, settings, machine, results)
     const json = `${JSON.stringify(report, undefined, 2)}\n`
     if (typeof settings.json === 'object') await writeFile(settings.json.file, json)
     if (settings.json === 'stdout') process.stdout.write(json)

@@ -17,7 +17,7 @@ export function tableOf(report: Report, style: TableStyle): string {
   const { bench, n, rounds, machine } = report
   const title =
     `${bench}: n = ${n.toLocaleString('en')}, median of ${rounds} interleaved round${rounds === 1 ? '' : 's'}; ` +
-    `Node ${machine.node.slice(1)}, ${machine.cpu}, ${machine.cores} cores`
+    `Node ${machine.node.slice(1)}, ${machine.cpu}, ${machine.cores} cores, load before ${machine.loadBefore.toFixed(1)}`
   const shown = report.candidates.filter((row) => row.absent === undefined && row.failed === undefined)
   const columns = report.metrics
     .filter(({ name }) => shown.some((row) => row.figures[name] !== undefined))

@@ -34,4 +34,8 @@ class WheelSubject implements Subject<number> {
   advance(tick: number): void {
     this.#wheel.advance(tick, this.#fire)
   }
+
+  heldBytes(): number {
+    return this.#wheel.stats().bytes
+  }
 }

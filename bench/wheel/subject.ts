@@ -10,6 +10,8 @@ export interface Subject<H> {
   cancel(handle: H): boolean
   /** Fires what is due up to and including `tick`. */
   advance(tick: number): void
+  /** What it says it holds; for one that keeps its timers where V8 does not count. */
+  heldBytes?(): number
 }
 
 export interface SubjectKind<H> {

@@ -13,10 +13,13 @@ export class Script {
   /** The first of `order` are moved, one in five, to these ticks. */
   readonly movedTo: Int32Array
   readonly order: Int32Array
+  /** For what a bench draws after this: the sequence goes on. */
+  readonly random: Random
 
   constructor(n: number, seed: number) {
     const random = new Random(seed)
     this.n = n
+    this.random = random
     this.dueTicks = new Int32Array(n)
     for (let i = 0; i < n; i++) this.dueTicks[i] = 1 + random.below(HORIZON_TICKS)
     this.movedTo = new Int32Array(Math.floor(n / 5))
