@@ -6,6 +6,8 @@ export class Memory {
   readonly residentBytes: number
 
   constructor() {
+    // A second one frees what finalisers of the first let go.
+    collect()
     collect()
     const { heapUsed, external, rss } = process.memoryUsage()
     this.heldBytes = heapUsed + external
@@ -23,7 +25,5 @@ export class Memory {
 /** Leaves no garbage of one measurement to the next. */
 export function collect(): void {
   if (globalThis.gc === undefined) throw new Error('start Node with --expose-gc')
-  // A second one frees what finalisers of the first let go.
-  globalThis.gc()
   globalThis.gc()
 }

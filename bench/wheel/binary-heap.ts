@@ -6,6 +6,7 @@ export const binaryHeap: SubjectKind<number> = {
   handles: (n) => new Float64Array(n),
   stepTicks: 1,
   knowsStale: true,
+  firesAll: true,
   notes: [],
 }
 

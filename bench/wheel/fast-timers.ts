@@ -17,6 +17,7 @@ export const fastTimers: SubjectKind<FastTimer> = {
   },
   stepTicks: 1000,
   knowsStale: false,
+  firesAll: true,
   notes: ['move is a clear and a new timer: its delay cannot be changed'],
 }
 

@@ -7,6 +7,7 @@ export const ours: SubjectKind<number> = {
   handles: (n) => new Float64Array(n),
   stepTicks: 1,
   knowsStale: true,
+  firesAll: true,
   notes: [],
 }
 

@@ -1,14 +1,17 @@
 import { PlainWheel } from '../peers/plain-wheel.js'
+import { HORIZON_TICKS } from '../workload/script.js'
 import type { Subject, SubjectKind } from './subject.js'
 
 /** The plain-object wheel with the token as its key, which is also the handle. */
 export function plain(slots: number): SubjectKind<number> {
+  const firesAll = slots >= HORIZON_TICKS
   return {
     open: (fire) => new PlainSubject(slots, fire),
     handles: (n) => new Float64Array(n),
     stepTicks: 1,
     knowsStale: true,
-    notes: [],
+    firesAll,
+    notes: firesAll ? [] : ['live fire is left out: every tick walks timers of later turns'],
   }
 }
 

@@ -23,6 +23,8 @@ export interface SubjectKind<H> {
   readonly stepTicks: number
   /** False for a structure whose `cancel` cannot say whether the timer was pending. */
   readonly knowsStale: boolean
+  /** False for a structure whose ticks take so long that firing all would take minutes. */
+  readonly firesAll: boolean
   readonly notes: readonly string[]
 }
 
