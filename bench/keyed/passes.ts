@@ -8,7 +8,7 @@ import { Tally } from '../workload/tally.js'
 import type { KeyedKind, KeyedSubject } from './subject.js'
 
 const WARM_UP_TIMERS = 50_000
-const WARM_UP_TIMES = 4
+const WARM_UP_TIMES = 8
 const LAP_OPS = 256
 const HALF = HORIZON_TICKS / 2
 
@@ -23,7 +23,8 @@ export async function measureKeyed(kind: KeyedKind, { n, seed }: Task): Promise<
   const memory = memoryPass(kind, script, keys)
   const small = new Script(Math.min(n, WARM_UP_TIMERS), seed)
   const smallKeys = new Keys(small)
-  for (let i = 0; i < WARM_UP_TIMES; i++) passes(kind, small, smallKeys, new Garbage())
+  let warm: unknown[] = []
+  for (let i = 0; i < WARM_UP_TIMES; i++) warm = [passes(kind, small, smallKeys, new Garbage())]
   const garbage = new Garbage()
   const { setMs, setAgainMs, moveMs, halfRemoveMs, removeMs, ticks, operations, ...done } = passes(
     kind,
@@ -32,6 +33,8 @@ export async function measureKeyed(kind: KeyedKind, { n, seed }: Task): Promise<
     garbage,
   )
   await garbage.stop()
+  // Alive until here, because at a collection V8 throws away the code of a class without a living instance.
+  warm.length = 0
   return {
     metrics: {
       set: nsEach(setMs, n),
@@ -110,6 +113,7 @@ function passes(kind: KeyedKind, script: Script, keys: Keys, garbage: Garbage) {
   })
   live.stop()
   return {
+    live,
     setMs,
     moveMs,
     ticks,

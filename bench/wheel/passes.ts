@@ -7,7 +7,7 @@ import type { Handles, Subject, SubjectKind } from './subject.js'
 import { Tally } from '../workload/tally.js'
 
 const WARM_UP_TIMERS = 50_000
-const WARM_UP_TIMES = 4
+const WARM_UP_TIMES = 8
 
 /**
  * The passes of the wheel bench over one structure in simulated time; `bench/wheel.ts` says what each
@@ -17,16 +17,17 @@ export async function measureSubject<H>(kind: SubjectKind<H>, { n, seed }: Task)
   const script = new Script(n, seed)
   const memory = memoryPass(kind, script)
   const warmUp = new Script(Math.min(n, WARM_UP_TIMERS), seed)
+  let warm: unknown[] = []
   for (let i = 0; i < WARM_UP_TIMES; i++) {
-    mixedPass(kind, warmUp, new Garbage())
-    livePass(kind, warmUp, new Garbage())
-    firePass(kind, warmUp, new Garbage())
+    warm = [mixedPass, livePass, firePass].map((pass) => pass(kind, warmUp, new Garbage()))
   }
   const garbage = new Garbage()
   const mixed = mixedPass(kind, script, garbage)
   const live = livePass(kind, script, garbage)
   const all = kind.firesAll ? firePass(kind, script, garbage) : undefined
   await garbage.stop()
+  // Alive until here, because at a collection V8 throws away the code of a class without a living instance.
+  warm.length = 0
   const isFine = kind.stepTicks === 1
   return {
     metrics: {
@@ -98,7 +99,7 @@ function mixedPass<H>(kind: SubjectKind<H>, script: Script, garbage: Garbage) {
     cancelled = cancelAll(subject, shuffled, n)
   })
   const addAgainMs = garbage.time(() => addFrom(subject, half, script, handles))
-  return { addMs, moveMs, laps, cancelMs, addAgainMs, cancelled, fired }
+  return { subject, addMs, moveMs, laps, cancelMs, addAgainMs, cancelled, fired }
 }
 
 function livePass<H>(kind: SubjectKind<H>, script: Script, garbage: Garbage) {
@@ -116,7 +117,7 @@ function livePass<H>(kind: SubjectKind<H>, script: Script, garbage: Garbage) {
   })
   const debtMs = garbage.time(() => advanceTo(subject, HORIZON_TICKS, kind.stepTicks))
   if (unused.count > 0) throw new Error(`${unused.count} timers fired after they were cancelled`)
-  return { cancelMs, debtMs, cancelled }
+  return { subject, cancelMs, debtMs, cancelled }
 }
 
 function firePass<H>(kind: SubjectKind<H>, script: Script, garbage: Garbage) {
@@ -127,7 +128,7 @@ function firePass<H>(kind: SubjectKind<H>, script: Script, garbage: Garbage) {
   const subject = kind.open(fired.fire)
   addAll(subject, script, handles)
   garbage.time(() => advanceTo(subject, HORIZON_TICKS, kind.stepTicks, laps))
-  return { fired, laps }
+  return { subject, fired, laps }
 }
 
 export function nsEach(ms: number, count: number): number {
