@@ -3,7 +3,7 @@ import type { Subject, SubjectKind } from './subject.js'
 /** A binary heap by handles. */
 export const binaryHeap: SubjectKind<number> = {
   open: (fire) => new BinaryHeap(fire),
-  handles: (n) => new Float64Array(n),
+  handles: (n) => new Float64Array(n).fill(-1),
   stepTicks: 1,
   knowsStale: true,
   firesAll: true,

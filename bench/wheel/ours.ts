@@ -4,7 +4,7 @@ import type { Subject, SubjectKind } from './subject.js'
 /** Carillon's wheel by its handles. */
 export const ours: SubjectKind<number> = {
   open: (fire) => new WheelSubject(fire),
-  handles: (n) => new Float64Array(n),
+  handles: (n) => new Float64Array(n).fill(-1),
   stepTicks: 1,
   knowsStale: true,
   firesAll: true,

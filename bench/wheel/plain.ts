@@ -7,7 +7,7 @@ export function plain(slots: number): SubjectKind<number> {
   const firesAll = slots >= HORIZON_TICKS
   return {
     open: (fire) => new PlainSubject(slots, fire),
-    handles: (n) => new Float64Array(n),
+    handles: (n) => new Float64Array(n).fill(-1),
     stepTicks: 1,
     knowsStale: true,
     firesAll,

@@ -17,7 +17,7 @@ export interface Subject<H> {
 export interface SubjectKind<H> {
   /** A fresh and empty structure at tick 0. */
   readonly open: (fire: (token: number) => void) => Subject<H>
-  /** Room for the caller's handles, filled. Not part of the structure's memory. */
+  /** Room for the caller's handles, touched: it must not count as the structure's memory. */
   readonly handles: (n: number) => Handles<H>
   /** How many 1 ms ticks it advances at a time: 1 unless it knows no finer time. */
   readonly stepTicks: number
