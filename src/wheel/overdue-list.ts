@@ -1,0 +1,147 @@
+import { recordLayout } from './record-layout.js'
+import type { RecordTable } from './record-table.js'
+
+const { RECORD_WORDS, DUE, STATE, OVERDUE, WIDE, LAZY, ARMED, FLAGS } = recordLayout
+
+/**
+ * The timers that were set or moved to a tick at or before the wheel's, with their exact due ticks. While a
+ * record is OVERDUE its due word is the mark of its place here; marks go up for ever, so a record is meant by
+ * at most one place, and a list that was taken knows which of its timers have moved on.
+ */
+export class OverdueList {
+  /** A lower bound of the due ticks. */
+  earliest = Infinity
+
+  readonly #records: RecordTable
+  #indices: Int32Array = new Int32Array(FIRST_PLACES)
+  #dueTicks: Float64Array = new Float64Array(FIRST_PLACES)
+  #count = 0
+  #firstMark = 0
+
+  constructor(records: RecordTable) {
+    this.#records = records
+  }
+
+  /** Places taken, those of timers that have moved on included. */
+  get places(): number {
+    return this.#count
+  }
+
+  get bytes(): number {
+    return this.#indices.byteLength + this.#dueTicks.byteLength
+  }
+
+  add(index: number, dueTick: number): void {
+    if (this.#count === this.#indices.length) this.#makeRoom()
+    const { words } = this.#records
+    const at = index * RECORD_WORDS
+    words[at + STATE] = (words[at + STATE]! & ~(LAZY | WIDE)) | OVERDUE
+    this.#put(index, dueTick)
+    if (dueTick < this.earliest) this.earliest = dueTick
+  }
+
+  dueTickOf(index: number): number {
+    return this.#dueTicks[(this.#records.words[index * RECORD_WORDS + DUE]! - this.#firstMark) | 0]!
+  }
+
+  /** Takes all that are still meant, in the order of their due ticks, equal ones as they came. */
+  take(): TakenList {
+    const live = this.#liveCount()
+    const taken: TakenList = {
+      indices: this.#indices.slice(0, live),
+      dueTicks: this.#dueTicks.slice(0, live),
+      marks: new Int32Array(live),
+    }
+    const order = inDueOrder(taken.dueTicks)
+    for (let k = 0; k < live; k++) {
+      const place = order === undefined ? k : order[k]!
+      taken.indices[k] = this.#indices[place]!
+      taken.dueTicks[k] = this.#dueTicks[place]!
+      taken.marks[k] = (this.#firstMark + place) | 0
+    }
+    this.clear()
+    return taken
+  }
+
+  /** Whether a timer of a taken list is still the one that was taken. */
+  isMeant(index: number, mark: number): boolean {
+    const { words } = this.#records
+    const at = index * RECORD_WORDS
+    return (words[at + STATE]! & FLAGS) === (ARMED | OVERDUE) && words[at + DUE] === mark
+  }
+
+  clear(): void {
+    this.#firstMark = (this.#firstMark + this.#count) | 0
+    this.#count = 0
+    this.earliest = Infinity
+  }
+
+  #put(index: number, dueTick: number): void {
+    const place = this.#count++
+    this.#indices[place] = index
+    this.#dueTicks[place] = dueTick
+    this.#records.words[index * RECORD_WORDS + DUE] = (this.#firstMark + place) | 0
+  }
+
+  /** Closes the gaps that cancelled and moved timers left; answers how many remain. */
+  #liveCount(): number {
+    const count = this.#count
+    const firstMark = this.#firstMark
+    // New marks, so that a place that is not yet rewritten cannot be taken for one that is.
+    this.clear()
+    for (let place = 0; place < count; place++) {
+      const index = this.#indices[place]!
+      if (this.isMeant(index, (firstMark + place) | 0)) this.#put(index, this.#dueTicks[place]!)
+    }
+    return this.#count
+  }
+
+  #makeRoom(): void {
+    const { earliest } = this
+    const live = this.#liveCount()
+    this.earliest = earliest
+    if (live * 2 < this.#indices.length) return
+    const [indices, dueTicks] = [this.#indices, this.#dueTicks]
+    this.#indices = new Int32Array(indices.length * 2)
+    this.#indices.set(indices)
+    this.#dueTicks = new Float64Array(indices.length * 2)
+    this.#dueTicks.set(dueTicks)
+  }
+}
+
+export interface TakenList {
+  readonly indices: Int32Array
+  readonly dueTicks: Float64Array
+  readonly marks: Int32Array
+}
+
+const FIRST_PLACES = 64
+
+/**
+ * The positions of the due ticks in ascending order; undefined when that is how they stand. Native sorting of
+ * numbers is many times faster than sorting with a comparison, so due tick and position are packed into one
+ * number wherever the two fit its 53 bits.
+ */
+function inDueOrder(dueTicks: Float64Array): Float64Array | undefined {
+  const count = dueTicks.length
+  let earliest = Infinity
+  let latest = -Infinity
+  let isSorted = true
+  for (let i = 0; i < count; i++) {
+    const dueTick = dueTicks[i]!
+    if (dueTick < latest) isSorted = false
+    if (dueTick < earliest) earliest = dueTick
+    if (dueTick > latest) latest = dueTick
+  }
+  if (isSorted) return undefined
+  const span = 2 ** Math.ceil(Math.log2(count))
+  const order = new Float64Array(count)
+  if ((latest - earliest + 1) * span <= 2 ** 53) {
+    for (let i = 0; i < count; i++) order[i] = (dueTicks[i]! - earliest) * span + i
+    order.sort()
+    for (let i = 0; i < count; i++) order[i] = order[i]! % span
+    return order
+  }
+  for (let i = 0; i < count; i++) order[i] = i
+  return order.sort((a, b) => dueTicks[a]! - dueTicks[b]! || a - b)
+}

@@ -1,0 +1,31 @@
+const ARMED = 0x4000_0000
+const LAZY = 0x2000_0000
+const WIDE = 0x1000_0000
+const OVERDUE = 0x0800_0000
+
+/**
+ * How a timer is laid out in the record table. Modules take these names out of the object at their top, for
+ * speed: V8 folds a module's own constants into its code, but loads an imported one each time it is used.
+ */
+export const recordLayout = Object.freeze({
+  /** The most timers one wheel can hold. */
+  MAX_TIMERS: 2 ** 27,
+  /** A record is three words, so that one cache line usually holds all that firing a timer needs. */
+  RECORD_WORDS: 3,
+  /** The low 32 bits of the due tick. */
+  DUE: 0,
+  /** Generation and flags. */
+  STATE: 1,
+  /** The token, where it fits 31 bits. */
+  TOKEN: 2,
+
+  GENERATION: 0x03ff_ffff,
+  /** Due at or before the wheel's tick: it is in the overdue list, and its due word is its mark there. */
+  OVERDUE,
+  /** The due tick is 2^31 ticks or more away: the whole of it is in `wideDues`. */
+  WIDE,
+  /** Moved later without a new entry: the old entry will find it. */
+  LAZY,
+  ARMED,
+  FLAGS: ARMED | LAZY | WIDE | OVERDUE,
+} as const)

@@ -1,0 +1,192 @@
+import { InvalidInputError, LimitError, shown } from '../error/index.js'
+import { GrowingMemory } from './growing-memory.js'
+import { recordLayout } from './record-layout.js'
+
+/**
+ * Names a timer of a wheel: its index and the generation of that index, packed in one number. It is never 0,
+ * and never names another timer, however often the index is used again.
+ */
+export type Handle = number
+
+const { MAX_TIMERS, RECORD_WORDS, DUE, STATE, TOKEN, GENERATION, ARMED } = recordLayout
+const INDEX_SPAN = 2 ** 27
+const INDEX = INDEX_SPAN - 1
+// Stands for a token that does not fit its word; no token is negative.
+const WIDE_TOKEN = -1
+const FIRST_CAPACITY = 1024 + 32
+const RECORD_BYTES = RECORD_WORDS * 4
+
+/**
+ * The timers of a wheel as fixed records in one typed array: no object, no allocation per timer. A free
+ * index is found by sweeping a bitmap upward, which keeps neighbours in time neighbours in memory. An index
+ * whose generations are used up is retired, so a handle can never come to mean another timer.
+ */
+export class RecordTable {
+  words: Int32Array = new Int32Array(0)
+  /** How many records are armed. */
+  size = 0
+  capacity = 0
+  /** Exact due ticks of WIDE records. Empty until the first one. */
+  wideDues: Float64Array = new Float64Array(0)
+  /** The free indices of the word the sweep stands on, as bits. They are taken out of the bitmap. */
+  freeBits = 0
+
+  readonly #memory = new GrowingMemory(MAX_TIMERS * RECORD_BYTES)
+  readonly #freeMemory = new GrowingMemory(MAX_TIMERS / 8)
+  #wideDueMemory: GrowingMemory | undefined
+  #wideTokenMemory: GrowingMemory | undefined
+  #bitmap: Int32Array = new Int32Array(0)
+  #freeWord = -1
+  // Tokens of more than 31 bits. Empty until the first one.
+  #wideTokens: Float64Array = new Float64Array(0)
+
+  constructor() {
+    this.#growTo(FIRST_CAPACITY)
+  }
+
+  /** Makes room for `timers` in all. */
+  reserve(timers: number): void {
+    // What `#sweep` keeps free comes on top.
+    this.#growTo(timers + timers / 8)
+  }
+
+  get bytes(): number {
+    const { byteLength } = this.#memory
+    return byteLength + this.#bitmap.byteLength + this.wideDues.byteLength + this.#wideTokens.byteLength
+  }
+
+  /**
+   * Takes a free index and arms it. To be called only while `freeBits` is not 0; the due word of a timer that
+   * is not near is set anew by whoever places it.
+   */
+  arm(token: number, due: number): number {
+    const bits = this.freeBits
+    const lowest = bits & -bits
+    this.freeBits = bits ^ lowest
+    const index = (this.#freeWord << 5) | (31 - Math.clz32(lowest))
+    const words = this.words
+    const at = index * RECORD_WORDS
+    words[at + DUE] = due
+    words[at + STATE] = ((words[at + STATE]! & GENERATION) + 1) | ARMED
+    words[at + TOKEN] = token
+    this.size++
+    return index
+  }
+
+  /** As `arm`, for any token and without a due word. */
+  armUncommon(token: number): number {
+    if (this.freeBits === 0) this.#sweep()
+    if ((token | 0) === token) return this.arm(token, 0)
+    if (this.#wideTokenMemory === undefined) {
+      this.#wideTokenMemory = new GrowingMemory(MAX_TIMERS * 8)
+      this.#wideTokens = new Float64Array(this.#wideTokenMemory.grow(this.capacity * 8))
+    }
+    const index = this.arm(WIDE_TOKEN, 0)
+    this.#wideTokens[index] = token
+    return index
+  }
+
+  /** Disarms a record; its index is free for another timer. */
+  release(index: number): void {
+    const at = index * RECORD_WORDS + STATE
+    const generation = this.words[at]! & GENERATION
+    this.words[at] = generation
+    this.size--
+    if (generation !== GENERATION) this.#bitmap[index >>> 5]! |= 1 << (index & 31)
+  }
+
+  handleOf(index: number): Handle {
+    return (this.words[index * RECORD_WORDS + STATE]! & GENERATION) * INDEX_SPAN + index
+  }
+
+  /** The index a handle names, or -1 when its timer is gone. Refuses what cannot be a handle. */
+  find(handle: Handle): number {
+    const index = (handle | 0) & INDEX
+    const generation = (handle * (1 / INDEX_SPAN)) | 0
+    if (
+      typeof handle === 'number' &&
+      index < this.capacity &&
+      (this.words[index * RECORD_WORDS + STATE]! & (ARMED | GENERATION)) === (ARMED | generation) &&
+      generation * INDEX_SPAN + index === handle
+    ) {
+      return index
+    }
+    if (Number.isSafeInteger(handle) && handle >= 0) return -1
+    throw new InvalidInputError(
+      'invalid-handle',
+      `${shown(handle)} is no handle: give the number that set returned`,
+    )
+  }
+
+  /** The handles of all that are armed. */
+  handles(): Float64Array {
+    const handles = new Float64Array(this.size)
+    let count = 0
+    for (let index = 0; count < handles.length; index++) {
+      if ((this.words[index * RECORD_WORDS + STATE]! & ARMED) !== 0) handles[count++] = this.handleOf(index)
+    }
+    return handles
+  }
+
+  tokenOf(index: number): number {
+    const token = this.words[index * RECORD_WORDS + TOKEN]!
+    return token === WIDE_TOKEN ? this.#wideTokens[index]! : token
+  }
+
+  /** Keeps the exact due tick of a record that is far from the wheel's tick. */
+  keepWideDue(index: number, dueTick: number): void {
+    if (this.wideDues.length === 0) {
+      this.#wideDueMemory = new GrowingMemory(MAX_TIMERS * 8)
+      this.wideDues = new Float64Array(this.#wideDueMemory.grow(this.capacity * 8))
+    }
+    this.wideDues[index] = dueTick
+  }
+
+  #sweep(): void {
+    // A sixteenth is kept free, so that a sweep finds a free bit within a few words.
+    if (this.capacity - this.size <= this.capacity >>> 4) this.#grow()
+    // A second try finds what growing gave; it is needed only when retired indices fill the table.
+    if (this.#sweepOnce() || (this.#grow() && this.#sweepOnce())) return
+    throw new LimitError(
+      'wheel-full',
+      `a wheel holds at most ${MAX_TIMERS} timers, and this one has ${this.size}`,
+    )
+  }
+
+  #sweepOnce(): boolean {
+    const bitmap = this.#bitmap
+    const end = this.capacity >>> 5
+    for (let steps = 0; steps <= end; steps++) {
+      if (++this.#freeWord >= end) this.#freeWord = 0
+      const bits = bitmap[this.#freeWord]!
+      if (bits === 0) continue
+      bitmap[this.#freeWord] = 0
+      this.freeBits = bits
+      return true
+    }
+    return false
+  }
+
+  #grow(): boolean {
+    return this.#growTo(this.capacity + (this.capacity < 65_536 ? this.capacity : this.capacity >>> 4))
+  }
+
+  #growTo(timers: number): boolean {
+    const before = this.capacity
+    const wanted = Math.min(timers, MAX_TIMERS)
+    if (wanted <= before) return false
+    this.words = new Int32Array(this.#memory.grow(wanted * RECORD_BYTES))
+    const capacity = Math.min(Math.floor(this.words.length / RECORD_WORDS / 32) * 32, MAX_TIMERS)
+    this.#bitmap = new Int32Array(this.#freeMemory.grow(capacity / 8))
+    this.#bitmap.fill(-1, before >>> 5, capacity >>> 5)
+    if (this.#wideDueMemory !== undefined)
+      this.wideDues = new Float64Array(this.#wideDueMemory.grow(capacity * 8))
+    if (this.#wideTokenMemory !== undefined) {
+      this.#wideTokens = new Float64Array(this.#wideTokenMemory.grow(capacity * 8))
+    }
+    this.capacity = capacity
+    // What is new is wholly free: go on there.
+    this.#freeWord = (before >>> 5) - 1
+    return true
+  }
+}

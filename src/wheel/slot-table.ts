@@ -1,0 +1,159 @@
+import { GrowingMemory } from './growing-memory.js'
+
+/**
+ * Where the slots of each kind are. Taken apart by the modules that use it, for speed (see `recordLayout`).
+ */
+export const slotLayout = Object.freeze({
+  /**
+   * The slots of one level: 256, twice, for the current block of its parent and the next one, so that the
+   * next block can be filled little by little before it is entered. There are four levels.
+   */
+  LEVEL_SLOTS: 512,
+  FAR_SLOT: 2048,
+  SLOTS: 2049,
+  /** The words of the entries of one chunk. */
+  LOAD_WORDS: 30,
+} as const)
+
+// A chunk is two cache lines: the number of the next chunk and 15 entries of (index, due).
+const CHUNK_WORDS = 32
+const HEAD_WORDS = 2
+const { SLOTS, LOAD_WORDS } = slotLayout
+const FIRST_CHUNKS = 64
+const MAX_BYTES = 65_535 * 65_536
+
+/**
+ * The slots of a wheel, each a chain of small chunks from one pool, with a bitmap of the slots in use. It
+ * knows nothing of timers: an entry is an index and a due word, put at the end of a chain and taken from its
+ * front, a chunk at a time.
+ */
+export class SlotTable {
+  pool: Int32Array = new Int32Array(0)
+  /** Where the next entry of a slot goes; 0 when the slot is empty, a multiple of 32 when its chunk is full. */
+  readonly tails = new Int32Array(SLOTS)
+  readonly heads = new Int32Array(SLOTS)
+  readonly chunks = new Int32Array(SLOTS)
+  /** A bit for each slot with a chain. */
+  readonly used = new Int32Array((SLOTS + 31) >>> 5)
+  entries = 0
+
+  readonly #memory = new GrowingMemory(MAX_BYTES)
+  readonly #reclaim: () => void
+  // Chunk 0 is never used: 0 means none.
+  #top = CHUNK_WORDS
+  #freeChunk = 0
+
+  /** `reclaim` is asked to free chunks before the pool grows. */
+  constructor(reclaim: () => void) {
+    this.#reclaim = reclaim
+    this.reserve(0)
+  }
+
+  /** Makes room for `entries` in all. */
+  reserve(entries: number): void {
+    const chunks = FIRST_CHUNKS + Math.ceil(entries / (LOAD_WORDS / 2))
+    this.pool = new Int32Array(this.#memory.grow(chunks * CHUNK_WORDS * 4))
+  }
+
+  get bytes(): number {
+    return this.pool.byteLength + this.tails.byteLength * 3 + this.used.byteLength
+  }
+
+  push(slot: number, index: number, due: number): void {
+    const tails = this.tails
+    const tail = tails[slot]!
+    if ((tail & (CHUNK_WORDS - 1)) === 0) {
+      this.#pushOnNewChunk(slot, index, due)
+      return
+    }
+    const pool = this.pool
+    pool[tail] = index
+    pool[tail + 1] = due
+    tails[slot] = tail + 2
+    this.entries++
+  }
+
+  /**
+   * Takes the first chunk off a slot with a chain and copies its entries into `into`, as (index, due) pairs.
+   * Answers how many words that is. The chunk is free again before the entries are put elsewhere.
+   */
+  unload(slot: number, into: Int32Array): number {
+    const pool = this.pool
+    const chunk = this.heads[slot]!
+    const isLast = this.chunks[slot] === 1
+    const words = (isLast ? this.tails[slot]! - chunk : CHUNK_WORDS) - HEAD_WORDS
+    for (let k = 0; k < words; k++) into[k] = pool[chunk + HEAD_WORDS + k]!
+    this.chunks[slot]!--
+    if (isLast) {
+      this.tails[slot] = 0
+      this.used[slot >>> 5]! &= ~(1 << (slot & 31))
+    } else {
+      this.heads[slot] = pool[chunk]!
+    }
+    this.#release(chunk)
+    this.entries -= words >>> 1
+    return words
+  }
+
+  /** The first slot in use from `from` up to `until`, or -1. */
+  firstUsed(fromInclusive: number, untilExclusive: number): number {
+    const used = this.used
+    for (let slot = fromInclusive; slot < untilExclusive; slot = (slot | 31) + 1) {
+      const bits = used[slot >>> 5]! & (-1 << (slot & 31))
+      if (bits !== 0) {
+        const found = (slot & ~31) + (31 - Math.clz32(bits & -bits))
+        return found < untilExclusive ? found : -1
+      }
+    }
+    return -1
+  }
+
+  /** Drops every entry. */
+  clear(): void {
+    this.tails.fill(0)
+    this.chunks.fill(0)
+    this.used.fill(0)
+    this.entries = 0
+    this.#top = CHUNK_WORDS
+    this.#freeChunk = 0
+  }
+
+  #pushOnNewChunk(slot: number, index: number, due: number): void {
+    const chunk = this.#take()
+    // Taking a chunk may have reclaimed others, of this very slot too.
+    const tail = this.tails[slot]!
+    if (tail === 0) {
+      this.heads[slot] = chunk
+      this.used[slot >>> 5]! |= 1 << (slot & 31)
+    } else if ((tail & (CHUNK_WORDS - 1)) === 0) {
+      this.pool[tail - CHUNK_WORDS] = chunk
+    } else {
+      this.#release(chunk)
+      this.push(slot, index, due)
+      return
+    }
+    this.chunks[slot]!++
+    this.tails[slot] = chunk + HEAD_WORDS
+    this.push(slot, index, due)
+  }
+
+  #take(): number {
+    if (this.#freeChunk === 0 && this.#top + CHUNK_WORDS > this.pool.length) this.#reclaim()
+    const chunk = this.#freeChunk
+    if (chunk !== 0) {
+      this.#freeChunk = this.pool[chunk]!
+      return chunk
+    }
+    const top = this.#top
+    if (top + CHUNK_WORDS > this.pool.length) {
+      this.pool = new Int32Array(this.#memory.grow((top + CHUNK_WORDS) * 4))
+    }
+    this.#top = top + CHUNK_WORDS
+    return top
+  }
+
+  #release(chunk: number): void {
+    this.pool[chunk] = this.#freeChunk
+    this.#freeChunk = chunk
+  }
+}
