@@ -101,17 +101,18 @@ export class RecordTable {
 
   /** The index a handle names, or -1 when its timer is gone. Refuses what cannot be a handle. */
   find(handle: Handle): number {
-    const index = (handle | 0) & INDEX
-    const generation = (handle * (1 / INDEX_SPAN)) | 0
-    if (
-      typeof handle === 'number' &&
-      index < this.capacity &&
-      (this.words[index * RECORD_WORDS + STATE]! & (ARMED | GENERATION)) === (ARMED | generation) &&
-      generation * INDEX_SPAN + index === handle
-    ) {
-      return index
+    if (typeof handle === 'number') {
+      const index = (handle | 0) & INDEX
+      const generation = (handle * (1 / INDEX_SPAN)) | 0
+      if (
+        index < this.capacity &&
+        (this.words[index * RECORD_WORDS + STATE]! & (ARMED | GENERATION)) === (ARMED | generation) &&
+        generation * INDEX_SPAN + index === handle
+      ) {
+        return index
+      }
+      if (Number.isSafeInteger(handle) && handle >= 0) return -1
     }
-    if (Number.isSafeInteger(handle) && handle >= 0) return -1
     throw new InvalidInputError(
       'invalid-handle',
       `${shown(handle)} is no handle: give the number that set returned`,
@@ -131,6 +132,10 @@ export class RecordTable {
   tokenOf(index: number): number {
     const token = this.words[index * RECORD_WORDS + TOKEN]!
     return token === WIDE_TOKEN ? this.#wideTokens[index]! : token
+  }
+
+  setToken(index: number, token: number): void {
+    this.words[index * RECORD_WORDS + TOKEN] = token
   }
 
   /** Keeps the exact due tick of a record that is far from the wheel's tick. */

@@ -20,6 +20,7 @@ const CHUNK_WORDS = 32
 const HEAD_WORDS = 2
 const { SLOTS, LOAD_WORDS } = slotLayout
 const FIRST_CHUNKS = 64
+const RECLAIM_EVERY = 64
 const MAX_BYTES = 65_535 * 65_536
 
 /**
@@ -42,8 +43,9 @@ export class SlotTable {
   // Chunk 0 is never used: 0 means none.
   #top = CHUNK_WORDS
   #freeChunk = 0
+  #taken = 0
 
-  /** `reclaim` is asked to free chunks before the pool grows. */
+  /** `reclaim` is called now and then as chunks are taken, and may free some. */
   constructor(reclaim: () => void) {
     this.#reclaim = reclaim
     this.reserve(0)
@@ -116,6 +118,7 @@ export class SlotTable {
     this.entries = 0
     this.#top = CHUNK_WORDS
     this.#freeChunk = 0
+    this.#taken = 0
   }
 
   #pushOnNewChunk(slot: number, index: number, due: number): void {
@@ -138,7 +141,7 @@ export class SlotTable {
   }
 
   #take(): number {
-    if (this.#freeChunk === 0 && this.#top + CHUNK_WORDS > this.pool.length) this.#reclaim()
+    if (++this.#taken % RECLAIM_EVERY === 0) this.#reclaim()
     const chunk = this.#freeChunk
     if (chunk !== 0) {
       this.#freeChunk = this.pool[chunk]!

@@ -46,7 +46,8 @@ const LITTER_ALLOWED = 1024
  * takes a few such entries out at every advance, so that they stay in proportion to the timers.
  */
 export class Wheel {
-  // Every field begins with a value of its final kind: V8 then knows the kind and leaves out its checks.
+  // Every field begins with a value of its final kind (Infinity for what may outgrow an integer): V8 then knows
+  // the kind and leaves out its checks.
   readonly #records = new RecordTable()
   readonly #slots = new SlotTable(() => this.#reclaim())
   readonly #overdue = new OverdueList(this.#records)
@@ -54,7 +55,7 @@ export class Wheel {
   readonly #load = new Int32Array(LOAD_WORDS)
   readonly #farLoad = new Int32Array(LOAD_WORDS)
   readonly #scrubLoad = new Int32Array(LOAD_WORDS)
-  #now = 0
+  #now = Infinity
   // The low 32 bits of #now. Due ticks are kept as low words too: within 2^31 ticks they are unambiguous.
   #low = 0
   #busy = false
@@ -97,17 +98,11 @@ export class Wheel {
 
   /** Sets a timer. One due at or before the wheel's tick fires first thing in the next advance. */
   set(dueTick: number, token: number): Handle {
+    if (typeof dueTick !== 'number' || typeof token !== 'number') return this.#setUncommon(dueTick, token)
     const records = this.#records
     const distance = dueTick - this.#now
     const ahead = distance | 0
-    if (
-      ahead !== distance ||
-      ahead <= 0 ||
-      (token | 0) !== token ||
-      token < 0 ||
-      typeof dueTick !== 'number' ||
-      records.freeBits === 0
-    ) {
+    if (ahead !== distance || ahead <= 0 || (token | 0) !== token || token < 0 || records.freeBits === 0) {
       return this.#setUncommon(dueTick, token)
     }
     const due = (this.#low + ahead) | 0
@@ -117,14 +112,35 @@ export class Wheel {
     return handle
   }
 
+  /** Sets a timer whose token is its own index: for those who keep something for each timer in arrays. */
+  setIndexed(dueTick: number): Handle {
+    const handle = this.set(dueTick, 0)
+    const index = this.#records.find(handle)
+    this.#records.setToken(index, index)
+    return handle
+  }
+
+  /** The index of a pending timer, unique among those pending and below the capacity; -1 when it is gone. */
+  indexOf(handle: Handle): number {
+    return this.#records.find(handle)
+  }
+
+  /** The handle of the timer at an index; one that names no timer when there is none. */
+  handleAt(index: number): Handle {
+    return this.#records.handleOf(index)
+  }
+
   /** Gives a timer another due tick; its handle stays valid. False when the timer is gone. */
   move(handle: Handle, dueTick: number): boolean {
     const index = this.#records.find(handle)
+    if (typeof dueTick !== 'number' || index < 0) {
+      checkTick('dueTick', dueTick)
+      return false
+    }
     const distance = dueTick - this.#now
     const ahead = distance | 0
-    if (index < 0 || ahead !== distance || ahead <= 0 || typeof dueTick !== 'number') {
+    if (ahead !== distance || ahead <= 0) {
       checkTick('dueTick', dueTick)
-      if (index < 0) return false
       this.#place(index, dueTick)
       return true
     }
@@ -537,7 +553,7 @@ export class Wheel {
   }
 
   #reclaim(): void {
-    if (!this.#reclaiming && this.#isLittered()) this.#scrub(32)
+    if (!this.#reclaiming && this.#isLittered()) this.#scrub(128)
   }
 
   /** Rewrites up to `budget` chunks without their stale entries, going round the slots. */
@@ -546,8 +562,10 @@ export class Wheel {
     for (let left = budget; left > 0; left--) {
       if (this.#scrubLeft === 0 || slots.tails[this.#scrubSlot] === 0) {
         const next = slots.firstUsed(this.#scrubSlot + 1, SLOTS)
-        this.#scrubSlot = next >= 0 ? next : slots.firstUsed(0, SLOTS)
-        this.#scrubLeft = slots.chunks[this.#scrubSlot]!
+        const slot = next >= 0 ? next : slots.firstUsed(0, SLOTS)
+        if (slot < 0) return
+        this.#scrubSlot = slot
+        this.#scrubLeft = slots.chunks[slot]!
       }
       this.#scrubLeft--
       if (this.#scrubSlot === FAR_SLOT) this.#visitFar(1)

@@ -52,7 +52,8 @@ export class NaiveWheel {
   expected(): number | undefined {
     let earliest: number | undefined
     for (const { dueTick, notBefore } of this.#timers.values()) {
-      if (dueTick <= this.#until! && notBefore <= this.#advance) earliest = Math.min(earliest ?? Infinity, dueTick)
+      if (dueTick <= this.#until! && notBefore <= this.#advance)
+        earliest = Math.min(earliest ?? Infinity, dueTick)
     }
     return earliest
   }

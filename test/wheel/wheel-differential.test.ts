@@ -38,7 +38,16 @@ class Run {
     this.#seed = seed
     this.#random = new Random(seed * 7919)
     const random = this.#random
-    const startTick = random.pick([0, 0, 250, 65_530, 2 ** 31 - 600, 2 ** 32 - 300, 1_800_000_000_000, 2 ** 52])
+    const startTick = random.pick([
+      0,
+      0,
+      250,
+      65_530,
+      2 ** 31 - 600,
+      2 ** 32 - 300,
+      1_800_000_000_000,
+      2 ** 52,
+    ])
     this.#model = new NaiveWheel(startTick)
     this.#wheel = startTick === 0 ? new Wheel() : new Wheel({ startTick })
     this.#firstToken = random.pick([0, 0, 2 ** 31 - 50, 2 ** 32 - 50, 2 ** 52])
@@ -113,7 +122,8 @@ class Run {
         fired++
         activity.fired++
         const id = token - this.#firstToken
-        if (!model.fired(id, dueTick)) this.#fail(`fired ${id} due ${dueTick}, expected due ${model.expected()}`)
+        if (!model.fired(id, dueTick))
+          this.#fail(`fired ${id} due ${dueTick}, expected due ${model.expected()}`)
         this.#same(wheel.tick, model.tick, 'tick inside fire')
         while (this.#random.chance(0.3)) this.#operate()
         if (this.#random.chance(this.#abortChance)) throw ouch
@@ -146,7 +156,8 @@ class Run {
     const earliest = this.#model.earliest()
     const nextDue = this.#wheel.nextDue()
     this.#same(nextDue === undefined, earliest === undefined, 'nextDue undefined exactly when empty')
-    if (earliest !== undefined && nextDue! > earliest) this.#fail(`nextDue ${nextDue} after earliest ${earliest}`)
+    if (earliest !== undefined && nextDue! > earliest)
+      this.#fail(`nextDue ${nextDue} after earliest ${earliest}`)
     const { entries, size } = this.#wheel.stats()
     if (entries < size) this.#fail(`${entries} entries for ${size} timers`)
   }

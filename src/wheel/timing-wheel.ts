@@ -1,0 +1,205 @@
+import { checkFunction, checkOptions, InvalidInputError, shown, StateError } from '../error/index.js'
+import {
+  type Clock,
+  type Duration,
+  MAX_DURATION_MS,
+  parseDuration,
+  systemClock,
+  type Wake,
+} from '../time/index.js'
+import { KeyTable } from './key-table.js'
+import { Wheel } from './wheel.js'
+
+export interface TimingWheelOptions<K, V> {
+  /** The length of a tick: timers run up to this much late, never early. */
+  readonly intervalMs: number
+  /** Called with each timer that falls due. */
+  readonly execute: (key: K, value: V) => unknown
+  /** Receives what `execute` throws or rejects with. Default: writes it to the console. */
+  readonly onError?: (error: unknown, key: K, value: V) => void
+  /** Default: the system clock. */
+  readonly clock?: Clock
+  /** Whether pending timers keep the process alive. Default true. */
+  readonly keepAlive?: boolean
+}
+
+/**
+ * Timers by key, for people: set, move, remove, drain, stop. Each key has at most one timer; `execute` runs
+ * once for each that falls due, never early, at most an interval late plus the delay of the clock's wake. An
+ * error in `execute` stops nothing. Delays are measured on the monotonic clock.
+ */
+export class TimingWheel<K, V> {
+  readonly #clock: Clock
+  readonly #intervalMs: number
+  readonly #execute: (key: K, value: V) => unknown
+  readonly #onError: (error: unknown, key: K, value: V) => void
+  readonly #wakeOptions: { readonly keepAlive: boolean }
+  readonly #startMs: number
+  #wheel = new Wheel()
+  #timers = new KeyTable<K, V>()
+  #wake: Wake | undefined
+  #wakeTick = Infinity
+  #isStopped = false
+
+  constructor(options: TimingWheelOptions<K, V>) {
+    checkOptions('TimingWheel', options, ['intervalMs', 'execute', 'onError', 'clock', 'keepAlive'])
+    const { intervalMs, execute, onError = reportError, clock = systemClock, keepAlive = true } = options
+    if (!(typeof intervalMs === 'number' && intervalMs > 0 && Number.isFinite(intervalMs))) {
+      throw new InvalidInputError(
+        'invalid-option',
+        `intervalMs must be above 0 and finite, got ${shown(intervalMs)}`,
+      )
+    }
+    checkFunction('execute', execute)
+    checkFunction('onError', onError)
+    this.#intervalMs = intervalMs
+    this.#execute = execute
+    this.#onError = onError
+    this.#clock = clock
+    this.#wakeOptions = { keepAlive }
+    this.#startMs = clock.monotonic()
+  }
+
+  /** How many timers are pending; 0 once stopped. */
+  get size(): number {
+    return this.#timers.size
+  }
+
+  /** Sets a timer; one that is there already under this key gets the new value and the new delay. */
+  set(key: K, value: V, delay: Duration): void {
+    this.#checkRunning()
+    const dueTick = this.#dueTick(parseDuration(delay))
+    const timers = this.#timers
+    const index = timers.find(key)
+    if (index >= 0) {
+      timers.setValue(index, value)
+      this.#wheel.move(this.#wheel.handleAt(index), dueTick)
+    } else {
+      const handle = this.#wheel.setIndexed(dueTick)
+      timers.add(key, this.#wheel.indexOf(handle), value)
+    }
+    if (dueTick < this.#wakeTick) this.#sleepUntil(dueTick)
+  }
+
+  /**
+   * Gives a timer another delay; one of less than an interval executes it at once, within this call. False
+   * when there is none under this key.
+   */
+  move(key: K, delay: Duration): boolean {
+    this.#checkRunning()
+    const delayMs = parseDuration(delay)
+    const index = this.#timers.find(key)
+    if (index < 0) return false
+    const handle = this.#wheel.handleAt(index)
+    if (delayMs < this.#intervalMs) {
+      this.#wheel.cancel(handle)
+      this.#run(index)
+      return true
+    }
+    const dueTick = this.#dueTick(delayMs)
+    this.#wheel.move(handle, dueTick)
+    if (dueTick < this.#wakeTick) this.#sleepUntil(dueTick)
+    return true
+  }
+
+  /** Takes a timer out without executing it. False when there is none under this key. */
+  remove(key: K): boolean {
+    this.#checkRunning()
+    const index = this.#timers.find(key)
+    if (index < 0) return false
+    this.#wheel.cancel(this.#wheel.handleAt(index))
+    this.#timers.remove(index)
+    return true
+  }
+
+  /** The value of a pending timer. */
+  get(key: K): V | undefined {
+    this.#checkRunning()
+    const index = this.#timers.find(key)
+    return index < 0 ? undefined : this.#timers.valueOf(index)
+  }
+
+  /** Takes every timer out and hands it to `fn`, in no particular order. */
+  drain(fn: (key: K, value: V) => void): void {
+    this.#checkRunning()
+    checkFunction('drain', fn)
+    const timers = this.#timers
+    this.#wheel.drain((index) => {
+      const key = timers.keyOf(index)
+      const value = timers.valueOf(index)
+      timers.remove(index)
+      fn(key, value)
+    })
+  }
+
+  /** Drops every timer and ends all activity. Every other call throws from now on. */
+  stop(): void {
+    this.#isStopped = true
+    this.#wake?.cancel()
+    this.#wake = undefined
+    this.#wheel = new Wheel()
+    this.#timers = new KeyTable()
+  }
+
+  #checkRunning(): void {
+    if (this.#isStopped) throw new StateError('stopped', 'this timing wheel was stopped: make a new one')
+  }
+
+  /** The first tick that does not begin before the delay is over. */
+  #dueTick(delayMs: number): number {
+    const tick = Math.ceil((this.#clock.monotonic() - this.#startMs + delayMs) / this.#intervalMs)
+    return Math.min(tick, Number.MAX_SAFE_INTEGER)
+  }
+
+  #sleepUntil(tick: number): void {
+    this.#wake?.cancel()
+    this.#wakeTick = tick
+    const delayMs = this.#startMs + tick * this.#intervalMs - this.#clock.monotonic()
+    this.#wake = this.#clock.wakeAfter(
+      Math.min(Math.max(delayMs, 0), MAX_DURATION_MS),
+      this.#advance,
+      this.#wakeOptions,
+    )
+  }
+
+  readonly #advance = (): void => {
+    const wheel = this.#wheel
+    const elapsedMs = this.#clock.monotonic() - this.#startMs
+    // What is set from inside `execute` must not arm a wake of its own: that is done once, at the end.
+    this.#wakeTick = -1
+    wheel.advance(Math.floor(elapsedMs / this.#intervalMs), this.#fire)
+    this.#wake = undefined
+    this.#wakeTick = Infinity
+    const next = wheel.nextDue()
+    if (next !== undefined && !this.#isStopped) this.#sleepUntil(next)
+  }
+
+  readonly #fire = (index: number): void => {
+    // `execute` may have stopped us in the middle of an advance.
+    if (!this.#isStopped) this.#run(index)
+  }
+
+  #run(index: number): void {
+    const key = this.#timers.keyOf(index)
+    const value = this.#timers.valueOf(index)
+    this.#timers.remove(index)
+    try {
+      const result = this.#execute(key, value)
+      if (result instanceof Promise) result.catch((error: unknown) => this.#report(error, key, value))
+    } catch (error) {
+      this.#report(error, key, value)
+    }
+  }
+
+  #report(error: unknown, key: K, value: V): void {
+    try {
+      this.#onError(error, key, value)
+    } catch (second) {
+      reportError(second, key)
+    }
+  }
+}
+
+function reportError(error: unknown, key: unknown): void {
+  console.error(`carillon: the timer ${shown(key)} of a timing wheel failed:`, error)
+}

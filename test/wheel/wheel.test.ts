@@ -1,0 +1,364 @@
+import { InvalidInputError, StateError } from 'carillon'
+import { Wheel } from 'carillon/wheel'
+import { describe, expect, it } from 'vitest'
+import { Random } from './random.js'
+
+const nothing = () => {}
+
+/** Advances and answers what fired, as [token, dueTick] pairs. */
+function fired(wheel: Wheel, tick: number): [number, number][] {
+  const list: [number, number][] = []
+  const count = wheel.advance(tick, (token, dueTick) => list.push([token, dueTick]))
+  expect(count).toBe(list.length)
+  return list
+}
+
+describe('Wheel', () => {
+  it('needs no options and starts at tick 0', () => {
+    const wheel = new Wheel()
+    expect(wheel.tick).toBe(0)
+    expect(wheel.size).toBe(0)
+    expect(wheel.nextDue()).toBeUndefined()
+    expect(fired(wheel, 1000)).toEqual([])
+  })
+
+  it('fires nothing early and everything due, in the order of due ticks', () => {
+    const wheel = new Wheel()
+    wheel.set(70_000, 4)
+    wheel.set(300, 2)
+    wheel.set(5, 1)
+    wheel.set(20_000_000, 5)
+    wheel.set(600, 3)
+    expect(fired(wheel, 4)).toEqual([])
+    expect(fired(wheel, 5)).toEqual([[1, 5]])
+    expect(fired(wheel, 599)).toEqual([[2, 300]])
+    expect(fired(wheel, 19_999_999)).toEqual([
+      [3, 600],
+      [4, 70_000],
+    ])
+    expect(fired(wheel, 20_000_000)).toEqual([[5, 20_000_000]])
+    expect(wheel.size).toBe(0)
+  })
+
+  it('fires what is due at or before its tick first thing in the next advance, in due order', () => {
+    const wheel = new Wheel({ startTick: 100 })
+    wheel.set(101, 4)
+    wheel.set(100, 3)
+    wheel.set(50, 2)
+    wheel.set(0, 1)
+    expect(wheel.nextDue()).toBeLessThanOrEqual(0)
+    expect(fired(wheel, 101)).toEqual([
+      [1, 0],
+      [2, 50],
+      [3, 100],
+      [4, 101],
+    ])
+    wheel.set(101, 5)
+    expect(fired(wheel, 101)).toEqual([[5, 101]])
+  })
+
+  it('sorts many overdue timers, whatever their age', () => {
+    const random = new Random(4)
+    for (const age of [10, 2 ** 20, 2 ** 52]) {
+      const wheel = new Wheel({ startTick: 2 ** 52 })
+      const dues = Array.from({ length: 5000 }, () => 2 ** 52 - random.below(age))
+      for (const [token, due] of dues.entries()) wheel.set(due, token)
+      const list = fired(wheel, 2 ** 52)
+      expect(list.map(([, due]) => due)).toEqual(dues.toSorted((a, b) => a - b))
+      for (const [token, due] of list) expect(dues[token]).toBe(due)
+    }
+  })
+
+  it('moves both ways, and the handle stays valid', () => {
+    const wheel = new Wheel()
+    const handle = wheel.set(100, 7)
+    expect(wheel.move(handle, 5000)).toBe(true)
+    expect(fired(wheel, 4999)).toEqual([])
+    expect(wheel.move(handle, 5001)).toBe(true)
+    expect(wheel.move(handle, 5000)).toBe(true)
+    expect(fired(wheel, 5000)).toEqual([[7, 5000]])
+    expect(wheel.move(handle, 6000)).toBe(false)
+    expect(wheel.size).toBe(0)
+  })
+
+  it('cancels once', () => {
+    const wheel = new Wheel()
+    const handle = wheel.set(10, 1)
+    expect(wheel.cancel(handle)).toBe(true)
+    expect(wheel.cancel(handle)).toBe(false)
+    expect(fired(wheel, 20)).toEqual([])
+  })
+
+  it('keeps an old handle harmless however often its slot is used again', () => {
+    const wheel = new Wheel()
+    const old = Array.from({ length: 2000 }, (_, i) => wheel.set(10, i))
+    for (const handle of old) wheel.cancel(handle)
+    for (let round = 0; round < 50; round++) {
+      const handles = Array.from({ length: 2000 }, (_, i) => wheel.set(wheel.tick + 10, i))
+      for (const handle of old) expect(wheel.cancel(handle) || wheel.move(handle, wheel.tick + 1)).toBe(false)
+      expect(wheel.size).toBe(2000)
+      if (round % 2 === 0) expect(fired(wheel, wheel.tick + 10)).toHaveLength(2000)
+      else for (const handle of handles) wheel.cancel(handle)
+    }
+  })
+
+  it('never gives the handle 0', () => {
+    expect(new Wheel().set(1, 0)).toBeGreaterThan(0)
+  })
+
+  it('carries tokens up to 2^53 - 1, beside small ones', () => {
+    const wheel = new Wheel()
+    const tokens = [0, 1, 2 ** 31 - 1, 2 ** 31, 2 ** 32 - 1, 2 ** 32, 2 ** 40 + 5, Number.MAX_SAFE_INTEGER]
+    for (let round = 0; round < 300; round++) {
+      for (const [i, token] of tokens.entries()) wheel.set(wheel.tick + i + 1, token)
+      expect(fired(wheel, wheel.tick + tokens.length).map(([token]) => token)).toEqual(tokens)
+    }
+  })
+
+  it('reaches to 2^53 - 1 ticks', () => {
+    const wheel = new Wheel()
+    const dues = [2 ** 31 - 1, 2 ** 31, 2 ** 32, 2 ** 32 + 1, 2 ** 40, 2 ** 52, Number.MAX_SAFE_INTEGER]
+    for (const [token, due] of dues.entries()) wheel.set(due, token)
+    for (const [token, due] of dues.entries()) {
+      expect(wheel.nextDue()).toBeLessThanOrEqual(due)
+      expect(fired(wheel, due - 1)).toEqual([])
+      expect(fired(wheel, due)).toEqual([[token, due]])
+    }
+  })
+
+  it('lets fire set, move and cancel: later ones of this advance now, the others in the next', () => {
+    const wheel = new Wheel()
+    const seen: string[] = []
+    const moved = wheel.set(10, 5)
+    const cancelled = wheel.set(10, 6)
+    const pulled = wheel.set(500, 7)
+    wheel.set(9, 1)
+    wheel.advance(20, (token, dueTick) => {
+      seen.push(`${token}@${dueTick}`)
+      if (token !== 1) return
+      wheel.set(9, 2)
+      wheel.set(15, 3)
+      wheel.set(21, 4)
+      wheel.move(moved, 12)
+      wheel.move(pulled, 13)
+      expect(wheel.cancel(cancelled)).toBe(true)
+    })
+    expect(seen).toEqual(['1@9', '5@12', '7@13', '3@15'])
+    expect(fired(wheel, 21)).toEqual([
+      [2, 9],
+      [4, 21],
+    ])
+  })
+
+  it('keeps what was not fired when fire throws', () => {
+    const wheel = new Wheel()
+    for (let token = 0; token < 5000; token++) wheel.set(token < 4000 ? 10 : 20, token)
+    const seen = new Set<number>()
+    const ouch = () =>
+      wheel.advance(30, (token) => {
+        seen.add(token)
+        if (seen.size === 1234) throw new Error('ouch')
+      })
+    expect(ouch).toThrow('ouch')
+    expect(wheel.tick).toBe(10)
+    expect(wheel.size).toBe(5000 - 1234)
+    const rest = fired(wheel, 30)
+    expect(rest).toHaveLength(5000 - 1234)
+    for (const [token] of rest) seen.add(token)
+    expect(seen.size).toBe(5000)
+  })
+
+  it('refuses to advance or drain from inside fire, unharmed', () => {
+    const wheel = new Wheel()
+    wheel.set(1, 1)
+    wheel.set(2, 2)
+    const seen: unknown[] = []
+    wheel.advance(2, () => {
+      for (const call of [() => wheel.advance(5, nothing), () => wheel.drain(nothing)]) {
+        try {
+          call()
+        } catch (error) {
+          seen.push(error)
+        }
+      }
+    })
+    expect(seen).toHaveLength(4)
+    for (const error of seen) {
+      expect(error).toBeInstanceOf(StateError)
+      expect(error).toMatchObject({ code: 'wheel-busy' })
+    }
+    expect(wheel.tick).toBe(2)
+  })
+
+  it('drains every timer with its token and due tick, and stays usable', () => {
+    const wheel = new Wheel({ startTick: 1000 })
+    const dues = [500, 1000, 1001, 5000, 2 ** 33, 2 ** 50]
+    for (const [token, due] of dues.entries()) wheel.set(due, token)
+    const handle = wheel.set(2000, 99)
+    const drained: [number, number][] = []
+    wheel.drain((token, dueTick) => {
+      if (token === 0) wheel.cancel(handle)
+      drained.push([token, dueTick])
+      if (token === 1) wheel.set(1500, 77)
+    })
+    expect(drained.toSorted(([a], [b]) => a - b)).toEqual([...dues.entries()])
+    expect(wheel.size).toBe(1)
+    expect(fired(wheel, 2 ** 51)).toEqual([[77, 1500]])
+  })
+
+  it('says its index: unique among the pending, and the token of setIndexed', () => {
+    const wheel = new Wheel()
+    const handles = Array.from({ length: 3000 }, (_, i) => wheel.setIndexed(1 + (i % 7)))
+    const indices = handles.map((handle) => wheel.indexOf(handle))
+    expect(new Set(indices).size).toBe(3000)
+    for (const [i, index] of indices.entries()) expect(wheel.handleAt(index)).toBe(handles[i])
+    expect(new Set(fired(wheel, 7).map(([token]) => token))).toEqual(new Set(indices))
+    expect(wheel.indexOf(handles[0]!)).toBe(-1)
+  })
+
+  it('passes days of idle time in microseconds', () => {
+    const wheel = new Wheel()
+    const started = performance.now()
+    for (let day = 1; day <= 1000; day++) wheel.advance(day * 86_400_000, nothing)
+    wheel.set(wheel.tick + 40 * 86_400_000, 1)
+    for (let day = 1001; day <= 1039; day++) wheel.advance(day * 86_400_000, nothing)
+    wheel.advance(2 ** 52, nothing)
+    wheel.set(Number.MAX_SAFE_INTEGER, 1)
+    wheel.advance(Number.MAX_SAFE_INTEGER, nothing)
+    // Walking 2^52 ticks would take years; the bound only has to tell the two apart.
+    expect(performance.now() - started).toBeLessThan(2000)
+    expect(wheel.size).toBe(0)
+  })
+
+  it('keeps stale entries in proportion, with and without advancing', () => {
+    const wheel = new Wheel()
+    const kept = Array.from({ length: 1000 }, (_, i) => wheel.set(1_000_000 + i, i))
+    for (let i = 0; i < 300_000; i++) wheel.cancel(wheel.set(500_000 + (i % 1000), i))
+    const still = wheel.stats()
+    expect(still.entries).toBeLessThan(40_000)
+    for (let tick = 1; tick < 300; tick++) {
+      for (let i = 0; i < 1000; i++) wheel.cancel(wheel.set(tick + 100_000 + i, i))
+      for (const handle of kept) wheel.move(handle, 900_000 + ((tick * 7919) % 100_000))
+      wheel.advance(tick, nothing)
+    }
+    expect(wheel.stats().entries).toBeLessThan(10_000)
+    expect(wheel.stats().bytes).toBeLessThanOrEqual(still.bytes + (1 << 20))
+    expect(fired(wheel, 2_000_000)).toHaveLength(1000)
+  })
+
+  it('keeps far and overdue churn in proportion too', () => {
+    const wheel = new Wheel({ startTick: 100 })
+    for (let i = 0; i < 200_000; i++) {
+      wheel.cancel(wheel.set(2 ** 35 + i, i))
+      wheel.cancel(wheel.set(50, i))
+    }
+    const last = wheel.set(2 ** 34, 1)
+    wheel.set(60, 2)
+    expect(wheel.stats().entries).toBeLessThan(20_000)
+    expect(fired(wheel, 2 ** 34)).toEqual([
+      [2, 60],
+      [1, 2 ** 34],
+    ])
+    expect(wheel.cancel(last)).toBe(false)
+  })
+
+  it('holds at most 24 bytes a timer at a million, and grows without long stalls', () => {
+    const wheel = new Wheel()
+    const random = new Random(1)
+    for (let i = 0; i < 1_000_000; i++) wheel.set(1 + random.below(60_000), i)
+    const { bytes, size, capacity, entries } = wheel.stats()
+    expect(size).toBe(1_000_000)
+    expect(entries).toBe(1_000_000)
+    expect(capacity).toBeGreaterThanOrEqual(size)
+    expect(bytes / size).toBeLessThanOrEqual(24)
+  })
+
+  it('reserves room up front', () => {
+    const wheel = new Wheel({ reserve: 200_000 })
+    const { capacity, bytes } = wheel.stats()
+    expect(capacity).toBeGreaterThanOrEqual(200_000)
+    for (let i = 0; i < 200_000; i++) wheel.set(1 + (i % 5000), i)
+    expect(wheel.stats().capacity).toBe(capacity)
+    expect(wheel.stats().bytes).toBeLessThanOrEqual(bytes + (1 << 20))
+  })
+})
+
+describe('Wheel, given bad input', () => {
+  const bad: unknown[] = [
+    Number.NaN,
+    -1,
+    Infinity,
+    -Infinity,
+    1.5,
+    2 ** 53,
+    '5',
+    '5 parsecs',
+    null,
+    undefined,
+    5n,
+    {},
+    [7],
+  ]
+
+  it.each(bad)('refuses the tick %s and is unharmed', (tick) => {
+    const wheel = new Wheel()
+    const handle = wheel.set(10, 1)
+    for (const call of [
+      () => wheel.set(tick as never, 1),
+      () => wheel.move(handle, tick as never),
+      () => wheel.move(123, tick as never),
+      () => wheel.advance(tick as never, nothing),
+      () => new Wheel({ startTick: (tick ?? 'none') as never }),
+    ]) {
+      expect(call).toThrow(InvalidInputError)
+      expect(call).toThrow(expect.objectContaining({ code: 'invalid-tick' }))
+    }
+    expect(wheel.size).toBe(1)
+    expect(fired(wheel, 10)).toEqual([[1, 10]])
+  })
+
+  it.each(bad)('refuses the token %s and is unharmed', (token) => {
+    const wheel = new Wheel()
+    for (const due of [10, 0, 2 ** 40]) {
+      expect(() => wheel.set(due, token as never)).toThrow(expect.objectContaining({ code: 'invalid-token' }))
+    }
+    expect(wheel.size).toBe(0)
+    expect(wheel.stats().entries).toBe(0)
+  })
+
+  it.each([Number.NaN, -1, Infinity, 134_217_728.5, '134217728', null, undefined, {}, 5n])(
+    'refuses the handle %s and is unharmed',
+    (handle) => {
+      const wheel = new Wheel()
+      const live = wheel.set(10, 1)
+      expect(live).toBe(134_217_728)
+      expect(() => wheel.cancel(handle as never)).toThrow(expect.objectContaining({ code: 'invalid-handle' }))
+      expect(() => wheel.move(handle as never, 5)).toThrow(
+        expect.objectContaining({ code: 'invalid-handle' }),
+      )
+      expect(wheel.size).toBe(1)
+    },
+  )
+
+  it('takes any whole number for a handle that is gone', () => {
+    const wheel = new Wheel()
+    for (const handle of [0, 1, 134_217_727, Number.MAX_SAFE_INTEGER])
+      expect(wheel.cancel(handle)).toBe(false)
+  })
+
+  it('refuses to go back, with both ticks in the message', () => {
+    const wheel = new Wheel()
+    wheel.advance(100, nothing)
+    expect(() => wheel.advance(99, nothing)).toThrow(expect.objectContaining({ code: 'tick-went-back' }))
+    expect(() => wheel.advance(99, nothing)).toThrow(/now=100 got=99/)
+  })
+
+  it('refuses unknown and wrong options', () => {
+    expect(() => new Wheel({ size: 5 } as never)).toThrow(expect.objectContaining({ code: 'unknown-option' }))
+    expect(() => new Wheel({ reserve: -1 })).toThrow(expect.objectContaining({ code: 'invalid-option' }))
+    expect(() => new Wheel(5 as never)).toThrow(expect.objectContaining({ code: 'invalid-option' }))
+    expect(() => new Wheel().advance(1, undefined as never)).toThrow(
+      expect.objectContaining({ code: 'invalid-option' }),
+    )
+  })
+})
