@@ -27,8 +27,7 @@ const metrics: readonly Metric[] = [
   lower('tick no gc', 'µs', 'the longest 1 ms tick, garbage collection taken off'),
   lower('pause', 'ms', 'the longest 256 operations of any kind but ticks, garbage collection taken off'),
   lower('pause+gc', 'ms', 'the longest 256 operations of any kind but ticks, as they were'),
-  lower('bytes', 'bytes', "held per pending timer in V8's heap and buffers, or Go's heap, without the key"),
-  lower('resident', 'bytes', 'the same by the growth of the resident set'),
+  lower('resident', 'bytes', 'growth of the resident set per pending timer, without the key'),
   lower('gc worst', 'ms', 'longest pause for garbage collection inside anything timed'),
   lower('gc total', 'ms', 'all these pauses together'),
 ]

@@ -29,7 +29,7 @@ class TimingWheelSubject implements KeyedSubject {
   }
 
   remove(key: string): boolean {
-    return this.#wheel.remove(key) !== undefined
+    return this.#wheel.remove(key)
   }
 
   tick(): void {

@@ -20,7 +20,7 @@ const HALF = HORIZON_TICKS / 2
 export async function measureKeyed(kind: KeyedKind, { n, seed }: Task): Promise<Measurement> {
   const script = new Script(n, seed)
   const keys = new Keys(script)
-  const memory = memoryPass(kind, script, keys)
+  const residentBytes = memoryPass(kind, script, keys)
   const small = new Script(Math.min(n, WARM_UP_TIMERS), seed)
   const smallKeys = new Keys(small)
   let warm: unknown[] = []
@@ -49,8 +49,7 @@ export async function measureKeyed(kind: KeyedKind, { n, seed }: Task): Promise<
       'tick no gc': ticks.worstMs(garbage) * 1e3,
       pause: Math.max(...operations.map((laps) => laps.worstMs(garbage))),
       'pause+gc': Math.max(...operations.map((laps) => laps.worstMs())),
-      bytes: memory.heldBytes / n,
-      resident: memory.residentBytes / n,
+      resident: residentBytes / n,
       'gc worst': garbage.worstMs(),
       'gc total': garbage.totalMs(),
     },
@@ -64,14 +63,15 @@ export async function measureKeyed(kind: KeyedKind, { n, seed }: Task): Promise<
   }
 }
 
-function memoryPass(kind: KeyedKind, script: Script, keys: Keys) {
+/** The resident set is the one measure that sees heaps and buffers of every kind alike. */
+function memoryPass(kind: KeyedKind, script: Script, keys: Keys): number {
   const inOrder = keys.inOrder()
   const before = new Memory()
   const subject = kind.open(() => {})
   setAll(subject, script, inOrder)
-  const memory = new Memory().since(before)
+  const { residentBytes } = new Memory().since(before)
   subject.stop()
-  return memory
+  return residentBytes
 }
 
 function passes(kind: KeyedKind, script: Script, keys: Keys, garbage: Garbage) {

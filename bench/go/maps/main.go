@@ -115,6 +115,7 @@ func passes[K comparable](s *script.Script, keys, shuffled []K, called names, m 
 		m.Checks["fired of all"] = float64(all.Count)
 		m.Checks["tokens of all"] = float64(all.Tokens)
 	} else {
+		delete(m.Metrics, "bytes")
 		m.Metrics["set+remove"] = m.Metrics[called.set] + m.Metrics[called.all]
 		m.Metrics["pause+gc"] = ops.Worst.Seconds() * 1e3
 	}
