@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import process from 'node:process'
 import { type Bench, parseMeasurement, type Task } from './bench.js'
+import { CoreWait } from './core-wait.js'
 import { outputOf, type Command, Workshop } from './command.js'
 import { reportOf, type Result, thisMachine } from './report.js'
 import { helpText, parseSettings, type Settings, UsageError } from './settings.js'
@@ -34,8 +35,10 @@ export async function runBench(bench: Bench, args: readonly string[] = process.a
 async function measureHere(bench: Bench, [name, n, seed]: readonly string[]): Promise<void> {
   const candidate = bench.candidates.find((known) => known.name === name)
   if (candidate === undefined || !('measure' in candidate)) throw new Error(`cannot measure '${name}' here`)
+  const coreWait = new CoreWait()
   const measurement = await candidate.measure({ n: Number(n), seed: Number(seed) })
-  process.stdout.write(`${JSON.stringify(measurement)}\n`)
+  const notes = [...measurement.notes, ...coreWait.notes()]
+  process.stdout.write(`${JSON.stringify({ ...measurement, notes })}\n`)
 }
 
 async function compare(bench: Bench, settings: Settings): Promise<void> {
