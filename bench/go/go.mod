@@ -1,0 +1,3 @@
+module carillon/bench
+
+go 1.19

@@ -1,0 +1,42 @@
+import { Wheel } from 'carillon/wheel'
+import type { Subject, SubjectKind } from './subject.js'
+
+/** Carillon's wheel by its handles. */
+export const ours: SubjectKind<number> = {
+  open: (fire) => new WheelSubject(fire),
+  handles: (n) => new Float64Array(n).fill(-1),
+  stepTicks: 1,
+  knowsStale: true,
+  firesAll: true,
+  notes: [],
+}
+
+class WheelSubject implements Subject<number> {
+  readonly #wheel = new Wheel()
+  readonly #fire: (token: number) => void
+
+  constructor(fire: (token: number) => void) {
+    this.#fire = fire
+  }
+
+  set(dueTick: number, token: number): number {
+    return this.#wheel.set(dueTick, token)
+  }
+
+  move(handle: number, dueTick: number): number {
+    this.#wheel.move(handle, dueTick)
+    return handle
+  }
+
+  cancel(handle: number): boolean {
+    return this.#wheel.cancel(handle)
+  }
+
+  advance(tick: number): void {
+    this.#wheel.advance(tick, this.#fire)
+  }
+
+  heldBytes(): number {
+    return this.#wheel.stats().bytes
+  }
+}

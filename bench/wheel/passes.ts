@@ -1,0 +1,178 @@
+import type { Measurement, Task } from '../harness/bench.js'
+import { Garbage } from '../harness/garbage.js'
+import { Laps } from '../harness/laps.js'
+import { collect, Memory } from '../harness/memory.js'
+import { HORIZON_TICKS, Script } from '../workload/script.js'
+import type { Handles, Subject, SubjectKind } from './subject.js'
+import { Tally } from '../workload/tally.js'
+
+const WARM_UP_TIMERS = 50_000
+const WARM_UP_TIMES = 8
+
+/**
+ * The passes of the wheel bench over one structure in simulated time; `bench/wheel.ts` says what each
+ * figure includes. The same passes run before at a small size and are forgotten, so that the code is hot.
+ */
+export async function measureSubject<H>(kind: SubjectKind<H>, { n, seed }: Task): Promise<Measurement> {
+  const script = new Script(n, seed)
+  const memory = memoryPass(kind, script)
+  const warmUp = new Script(Math.min(n, WARM_UP_TIMERS), seed)
+  let warm: unknown[] = []
+  for (let i = 0; i < WARM_UP_TIMES; i++) {
+    warm = [mixedPass, livePass, firePass].map((pass) => pass(kind, warmUp, new Garbage()))
+  }
+  const garbage = new Garbage()
+  const mixed = mixedPass(kind, script, garbage)
+  const live = livePass(kind, script, garbage)
+  const all = kind.firesAll ? firePass(kind, script, garbage) : undefined
+  await garbage.stop()
+  // Alive until here, because at a collection V8 throws away the code of a class without a living instance.
+  warm.length = 0
+  const isFine = kind.stepTicks === 1
+  return {
+    metrics: {
+      add: nsEach(mixed.addMs, n),
+      're-add': nsEach(mixed.addAgainMs, n),
+      move: nsEach(mixed.moveMs, script.movedTo.length),
+      fire: nsEach(mixed.laps.totalMs(), mixed.fired.count),
+      cancel: nsEach(mixed.cancelMs, n),
+      ...(isFine
+        ? { 'tick avg': mixed.laps.averageMs() * 1e3, 'tick worst': mixed.laps.worstMs() * 1e3 }
+        : {}),
+      'live cancel': nsEach(live.cancelMs, n),
+      'cancel debt': nsEach(live.debtMs, n),
+      ...(all === undefined ? {} : { 'live fire': nsEach(all.laps.totalMs(), n) }),
+      ...(all === undefined || !isFine ? {} : { 'live tick worst': all.laps.worstMs() * 1e3 }),
+      bytes: memory.heldBytes / n,
+      resident: memory.residentBytes / n,
+      'gc worst': garbage.worstMs(),
+      'gc total': garbage.totalMs(),
+    },
+    checks: {
+      'fired of half': mixed.fired.count,
+      'tokens of half': mixed.fired.tokens,
+      ...(kind.knowsStale
+        ? { 'cancelled after half': mixed.cancelled, 'cancelled of all': live.cancelled }
+        : {}),
+      ...(all === undefined ? {} : { 'fired of all': all.fired.count, 'tokens of all': all.fired.tokens }),
+    },
+    notes: [
+      ...kind.notes,
+      ...(isFine
+        ? []
+        : [
+            `its ticks are ${kind.stepTicks} ms long: ` +
+              `${mixed.laps.averageMs().toFixed(2)} ms on average, ${mixed.laps.worstMs().toFixed(2)} ms at worst`,
+          ]),
+    ],
+  }
+}
+
+/** Comes first, while the process has not held and freed other memory that could be taken up again unseen. */
+function memoryPass<H>(kind: SubjectKind<H>, script: Script) {
+  const handles = kind.handles(script.n)
+  const before = new Memory()
+  const subject = kind.open(() => {})
+  addAll(subject, script, handles)
+  const { heldBytes, residentBytes } = new Memory().since(before)
+  const memory = { heldBytes: Math.max(heldBytes, subject.heldBytes?.() ?? 0), residentBytes }
+  // Also keeps the structure alive up to here.
+  cancelAll(subject, handles, script.n)
+  return memory
+}
+
+function mixedPass<H>(kind: SubjectKind<H>, script: Script, garbage: Garbage) {
+  const { n } = script
+  const handles = kind.handles(n)
+  const shuffled = kind.handles(n)
+  const fired = new Tally()
+  const laps = new Laps(HORIZON_TICKS)
+  collect()
+  const subject = kind.open(fired.fire)
+  const addMs = garbage.time(() => addAll(subject, script, handles))
+  shuffle(handles, script.order, shuffled)
+  const moveMs = garbage.time(() => moveSome(subject, script, shuffled))
+  const half = HORIZON_TICKS / 2
+  garbage.time(() => advanceTo(subject, half, kind.stepTicks, laps))
+  let cancelled = 0
+  const cancelMs = garbage.time(() => {
+    cancelled = cancelAll(subject, shuffled, n)
+  })
+  const addAgainMs = garbage.time(() => addFrom(subject, half, script, handles))
+  return { subject, addMs, moveMs, laps, cancelMs, addAgainMs, cancelled, fired }
+}
+
+function livePass<H>(kind: SubjectKind<H>, script: Script, garbage: Garbage) {
+  const { n } = script
+  const handles = kind.handles(n)
+  const shuffled = kind.handles(n)
+  const unused = new Tally()
+  collect()
+  const subject = kind.open(unused.fire)
+  addAll(subject, script, handles)
+  shuffle(handles, script.order, shuffled)
+  let cancelled = 0
+  const cancelMs = garbage.time(() => {
+    cancelled = cancelAll(subject, shuffled, n)
+  })
+  const debtMs = garbage.time(() => advanceTo(subject, HORIZON_TICKS, kind.stepTicks))
+  if (unused.count > 0) throw new Error(`${unused.count} timers fired after they were cancelled`)
+  return { subject, cancelMs, debtMs, cancelled }
+}
+
+function firePass<H>(kind: SubjectKind<H>, script: Script, garbage: Garbage) {
+  const handles = kind.handles(script.n)
+  const fired = new Tally()
+  const laps = new Laps(HORIZON_TICKS)
+  collect()
+  const subject = kind.open(fired.fire)
+  addAll(subject, script, handles)
+  garbage.time(() => advanceTo(subject, HORIZON_TICKS, kind.stepTicks, laps))
+  return { subject, fired, laps }
+}
+
+export function nsEach(ms: number, count: number): number {
+  return (ms * 1e6) / count
+}
+
+export function addAll<H>(subject: Pick<Subject<H>, 'set'>, script: Script, handles: Handles<H>): void {
+  addFrom(subject, 0, script, handles)
+}
+
+function addFrom<H>(
+  subject: Pick<Subject<H>, 'set'>,
+  nowTick: number,
+  { n, dueTicks }: Script,
+  handles: Handles<H>,
+): void {
+  for (let i = 0; i < n; i++) handles[i] = subject.set(nowTick + dueTicks[i]!, i)
+}
+
+/** Handles in random order beforehand: looking them up is not what is measured. */
+export function shuffle<H>(handles: Handles<H>, order: Int32Array, shuffled: Handles<H>): void {
+  for (let i = 0; i < order.length; i++) shuffled[i] = handles[order[i]!]!
+}
+
+export function moveSome<H>(
+  subject: Pick<Subject<H>, 'move'>,
+  { movedTo, order }: Script,
+  shuffled: Handles<H>,
+): void {
+  for (let i = 0; i < movedTo.length; i++) {
+    shuffled[i] = subject.move(shuffled[i]!, movedTo[i]!, order[i]!)
+  }
+}
+
+export function cancelAll<H>(subject: Pick<Subject<H>, 'cancel'>, shuffled: Handles<H>, n: number): number {
+  let cancelled = 0
+  for (let i = 0; i < n; i++) if (subject.cancel(shuffled[i]!)) cancelled++
+  return cancelled
+}
+
+function advanceTo<H>(subject: Subject<H>, until: number, step: number, laps?: Laps): void {
+  laps?.mark()
+  for (let tick = step; tick <= until; tick += step) {
+    subject.advance(tick)
+    laps?.mark()
+  }
+}

@@ -1,0 +1,16 @@
+// Not part of undici's public face, so it comes without types.
+declare module 'undici/lib/util/timers.js' {
+  interface FastTimer {
+    refresh(): void
+  }
+  interface FastTimers {
+    setFastTimeout(callback: (token: number) => void, delayMs: number, token: number): FastTimer
+    clearFastTimeout(timer: FastTimer): void
+    now(): number
+    tick(delayMs: number): void
+    reset(): void
+  }
+  const timers: FastTimers
+  export default timers
+  export type { FastTimer }
+}
