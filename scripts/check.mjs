@@ -4,15 +4,15 @@ import { built, run, tool } from './ready.mjs'
 
 const node = process.execPath
 const steps = [
-  ['types', [tool('typescript', 'bin/tsc'), '-p', 'tsconfig.json']],
-  ['lint', [tool('oxlint', 'bin/oxlint'), '--type-aware', '--deny-warnings']],
-  ['format', [tool('prettier', 'bin/prettier.cjs'), '--check', '--log-level', 'warn', '.']],
-  ['unused code', [tool('knip', 'bin/knip.js')]],
-  ['package', [tool('publint', 'src/cli.js'), '--strict']],
+  { name: 'types', args: [tool('typescript', 'bin/tsc'), '-p', 'tsconfig.json'] },
+  { name: 'lint', args: [tool('oxlint', 'bin/oxlint'), '--type-aware', '--deny-warnings'] },
+  { name: 'format', args: [tool('prettier', 'bin/prettier.cjs'), '--check', '--log-level', 'warn', '.'] },
+  { name: 'unused code', args: [tool('knip', 'bin/knip.js')] },
+  { name: 'package', args: [tool('publint', 'src/cli.js'), '--strict'] },
 ]
 
 await built()
-for (const [name, args] of steps) {
+for (const { name, args } of steps) {
   process.stderr.write(`check: ${name}\n`)
   run(node, args)
 }

@@ -37,11 +37,11 @@ export class SystemClock implements Clock {
 export interface Machine {
   wallMs(): number
   monotonicMs(): number
-  /** Calls back after about `delayMs`, which is at most `LONGEST_SLEEP_MS`. */
+  /** Calls back after about `delayMs`, which is at most a second. */
   sleep(delayMs: number, wake: () => void, keepAlive: boolean): Wake
 }
 
-export const LONGEST_SLEEP_MS = 1000
+const LONGEST_SLEEP_MS = 1000
 
 const thisMachine: Machine = {
   wallMs: () => Date.now(),
