@@ -10,14 +10,15 @@ const OVERDUE = 0x0800_0000
 export const recordLayout = Object.freeze({
   /** The most timers one wheel can hold. */
   MAX_TIMERS: 2 ** 27,
-  /** A record is three words, so that one cache line usually holds all that firing a timer needs. */
-  RECORD_WORDS: 3,
+  /** A record is two words: what setting, moving and cancelling touch. Tokens are apart, for they do not. */
+  RECORD_WORDS: 2,
+  /** Stands for a token of more than 31 bits, which is kept elsewhere; no token is negative. */
+  WIDE_TOKEN: -1,
+
   /** The low 32 bits of the due tick. */
   DUE: 0,
   /** Generation and flags. */
   STATE: 1,
-  /** The token, where it fits 31 bits. */
-  TOKEN: 2,
 
   GENERATION: 0x03ff_ffff,
   /** Due at or before the wheel's tick: it is in the overdue list, and its due word is its mark there. */

@@ -8,11 +8,9 @@ import { recordLayout } from './record-layout.js'
  */
 export type Handle = number
 
-const { MAX_TIMERS, RECORD_WORDS, DUE, STATE, TOKEN, GENERATION, ARMED } = recordLayout
+const { MAX_TIMERS, RECORD_WORDS, DUE, STATE, GENERATION, ARMED, WIDE_TOKEN } = recordLayout
 const INDEX_SPAN = 2 ** 27
 const INDEX = INDEX_SPAN - 1
-// Stands for a token that does not fit its word; no token is negative.
-const WIDE_TOKEN = -1
 const FIRST_CAPACITY = 1024 + 32
 const RECORD_BYTES = RECORD_WORDS * 4
 
@@ -23,6 +21,8 @@ const RECORD_BYTES = RECORD_WORDS * 4
  */
 export class RecordTable {
   words: Int32Array = new Int32Array(0)
+  /** The token of each index, or WIDE_TOKEN. */
+  tokens: Int32Array = new Int32Array(0)
   /** How many records are armed. */
   size = 0
   capacity = 0
@@ -32,6 +32,7 @@ export class RecordTable {
   freeBits = 0
 
   readonly #memory = new GrowingMemory(MAX_TIMERS * RECORD_BYTES)
+  readonly #tokenMemory = new GrowingMemory(MAX_TIMERS * 4)
   readonly #freeMemory = new GrowingMemory(MAX_TIMERS / 8)
   #wideDueMemory: GrowingMemory | undefined
   #wideTokenMemory: GrowingMemory | undefined
@@ -51,8 +52,10 @@ export class RecordTable {
   }
 
   get bytes(): number {
-    const { byteLength } = this.#memory
-    return byteLength + this.#bitmap.byteLength + this.wideDues.byteLength + this.#wideTokens.byteLength
+    return [this.words, this.tokens, this.#bitmap, this.wideDues, this.#wideTokens].reduce(
+      (sum, array) => sum + array.byteLength,
+      0,
+    )
   }
 
   /**
@@ -68,7 +71,7 @@ export class RecordTable {
     const at = index * RECORD_WORDS
     words[at + DUE] = due
     words[at + STATE] = ((words[at + STATE]! & GENERATION) + 1) | ARMED
-    words[at + TOKEN] = token
+    this.tokens[index] = token
     this.size++
     return index
   }
@@ -130,12 +133,12 @@ export class RecordTable {
   }
 
   tokenOf(index: number): number {
-    const token = this.words[index * RECORD_WORDS + TOKEN]!
+    const token = this.tokens[index]!
     return token === WIDE_TOKEN ? this.#wideTokens[index]! : token
   }
 
   setToken(index: number, token: number): void {
-    this.words[index * RECORD_WORDS + TOKEN] = token
+    this.tokens[index] = token
   }
 
   /** Keeps the exact due tick of a record that is far from the wheel's tick. */
@@ -182,6 +185,7 @@ export class RecordTable {
     if (wanted <= before) return false
     this.words = new Int32Array(this.#memory.grow(wanted * RECORD_BYTES))
     const capacity = Math.min(Math.floor(this.words.length / RECORD_WORDS / 32) * 32, MAX_TIMERS)
+    this.tokens = new Int32Array(this.#tokenMemory.grow(capacity * 4))
     this.#bitmap = new Int32Array(this.#freeMemory.grow(capacity / 8))
     this.#bitmap.fill(-1, before >>> 5, capacity >>> 5)
     if (this.#wideDueMemory !== undefined)

@@ -4,7 +4,7 @@ import { recordLayout } from './record-layout.js'
 import { type Handle, RecordTable } from './record-table.js'
 import { slotLayout, SlotTable } from './slot-table.js'
 
-const { MAX_TIMERS, RECORD_WORDS, DUE, STATE, OVERDUE, WIDE, LAZY, ARMED, FLAGS } = recordLayout
+const { MAX_TIMERS, RECORD_WORDS, DUE, STATE, OVERDUE, WIDE, LAZY, ARMED, FLAGS, WIDE_TOKEN } = recordLayout
 const { LEVEL_SLOTS, FAR_SLOT, SLOTS, LOAD_WORDS } = slotLayout
 
 /** Receives a timer that fires: the token it was set with and the tick it was due at. */
@@ -29,13 +29,16 @@ export interface WheelStats {
 }
 
 // Entries looked at before the first of them fires: their cache misses overlap instead of following each other.
-const BATCH_WORDS = 1024
+const BATCH_FIELDS = 3
+const BATCH_WORDS = 512 * BATCH_FIELDS
 // A far timer is brought near when it is within 2^30 ticks, at leisure, and at the latest at half of that.
 const FAR_LEISURE = 2 ** 30
 const FAR_LIMIT = 2 ** 29
 const ALL = 0x7fff_ffff
 // Stale entries nobody minds, beside half as many as there are timers.
 const LITTER_ALLOWED = 1024
+// Stale entries that are let be until the next advance, beside three times as many as there are timers.
+const FLOOD_ALLOWED = 16_384
 
 /**
  * A hierarchical timing wheel on integer ticks: it knows no clock, no store and no promise, only
@@ -51,7 +54,7 @@ export class Wheel {
   readonly #records = new RecordTable()
   readonly #slots = new SlotTable(() => this.#reclaim())
   readonly #overdue = new OverdueList(this.#records)
-  readonly #batch = new Int32Array(BATCH_WORDS + LOAD_WORDS)
+  readonly #batch = new Int32Array(BATCH_WORDS + (LOAD_WORDS / 2) * BATCH_FIELDS)
   readonly #load = new Int32Array(LOAD_WORDS)
   readonly #farLoad = new Int32Array(LOAD_WORDS)
   readonly #scrubLoad = new Int32Array(LOAD_WORDS)
@@ -196,6 +199,7 @@ export class Wheel {
         } else if (next <= tick) {
           this.#goTo(next)
           fired += this.#fireHere(fire)
+          if (next === tick) break
         } else {
           break
         }
@@ -378,11 +382,11 @@ export class Wheel {
     }
   }
 
-  /** Adds to the batch what is due now in the first chunk of a slot, as (index, state). */
+  /** Adds to the batch what is due now in the first chunk of a slot, as (index, state, token). */
   #collect(slot: number, filled: number): number {
     const load = this.#load
     const loaded = this.#slots.unload(slot, load)
-    const { words } = this.#records
+    const { words, tokens } = this.#records
     const batch = this.#batch
     const due = this.#low
     let count = filled
@@ -395,7 +399,8 @@ export class Wheel {
         if (words[at + DUE] === due) {
           batch[count] = index
           batch[count + 1] = state
-          count += 2
+          batch[count + 2] = tokens[index]!
+          count += BATCH_FIELDS
         }
       } else if ((state & FLAGS) === (ARMED | LAZY)) {
         // The load is read up to here: keep it there until the loop is over, for the sake of the loop.
@@ -416,13 +421,14 @@ export class Wheel {
       while (at < count) {
         const index = batch[at]!
         const state = batch[at + 1]!
-        at += 2
+        const token = batch[at + 2]!
+        at += BATCH_FIELDS
         const current = records.words[index * RECORD_WORDS + STATE]!
         if (current === state) {
-          const token = records.tokenOf(index)
+          const whole = token === WIDE_TOKEN ? records.tokenOf(index) : token
           records.release(index)
           fired++
-          fire(token, tick)
+          fire(whole, tick)
         } else if ((current & FLAGS) === (ARMED | LAZY)) {
           // Moved later by one that fired before it; its entry is the one in our hands.
           this.#catchUp(index)
@@ -439,7 +445,7 @@ export class Wheel {
   #postpone(from: number, count: number): void {
     const { words } = this.#records
     const batch = this.#batch
-    for (let at = from; at < count; at += 2) {
+    for (let at = from; at < count; at += BATCH_FIELDS) {
       const index = batch[at]!
       const current = words[index * RECORD_WORDS + STATE]!
       if (current === batch[at + 1]) this.#place(index, this.#now)
@@ -553,7 +559,8 @@ export class Wheel {
   }
 
   #reclaim(): void {
-    if (!this.#reclaiming && this.#isLittered()) this.#scrub(128)
+    const isFlooded = this.#slots.entries > this.#records.size * 4 + FLOOD_ALLOWED
+    if (isFlooded && !this.#reclaiming) this.#scrub(128)
   }
 
   /** Rewrites up to `budget` chunks without their stale entries, going round the slots. */
