@@ -1,11 +1,12 @@
 import { checkFunction, checkOptions, InvalidInputError, shown, StateError } from '../error/index.js'
+import { ticksToNextStop } from './next-stop.js'
 import { OverdueList } from './overdue-list.js'
 import { recordLayout } from './record-layout.js'
 import { type Handle, RecordTable } from './record-table.js'
 import { slotLayout, SlotTable } from './slot-table.js'
 
 const { MAX_TIMERS, RECORD_WORDS, DUE, STATE, OVERDUE, WIDE, LAZY, ARMED, FLAGS, WIDE_TOKEN } = recordLayout
-const { LEVEL_SLOTS, FAR_SLOT, SLOTS, LOAD_WORDS } = slotLayout
+const { FAR_SLOT, SLOTS, LOAD_WORDS } = slotLayout
 
 /** Receives a timer that fires: the token it was set with and the tick it was due at. */
 export type Fire = (token: number, dueTick: number) => void
@@ -62,6 +63,8 @@ export class Wheel {
   // The low 32 bits of #now. Due ticks are kept as low words too: within 2^31 ticks they are unambiguous.
   #low = 0
   #busy = false
+  // The due tick being fired: timers due then or later may be out of the slots and not yet fired.
+  #inHand = Infinity
   #earliestFar = Infinity
   // A pass over the far timers under way: chunks it has still to visit, earliest of those it left there.
   #farLeft = 0
@@ -191,7 +194,7 @@ export class Wheel {
     try {
       let fired = this.#overdue.places === 0 ? 0 : this.#fireOverdue(fire)
       while (this.#records.size !== 0) {
-        const next = this.#nextStop()
+        const next = this.#now + ticksToNextStop(this.#slots, this.#low)
         const far = this.#earliestFar - FAR_LIMIT - 1
         if (far < next && far <= tick) {
           this.#goTo(Math.max(far, this.#now))
@@ -210,6 +213,7 @@ export class Wheel {
       return fired
     } finally {
       this.#busy = false
+      this.#inHand = Infinity
     }
   }
 
@@ -219,7 +223,8 @@ export class Wheel {
    */
   nextDue(): number | undefined {
     if (this.#records.size === 0) return undefined
-    return Math.min(this.#overdue.earliest, this.#nextStop(), this.#earliestFar)
+    const next = this.#now + ticksToNextStop(this.#slots, this.#low)
+    return Math.min(this.#inHand, this.#overdue.earliest, next, this.#earliestFar)
   }
 
   /** Takes out every timer pending now and hands it to `fn`, in no particular order. */
@@ -324,36 +329,6 @@ export class Wheel {
     return this.#now + ((words[at + DUE]! - this.#low) | 0)
   }
 
-  /** The next tick at which entries fire or must be spread to finer slots; Infinity when there is none. */
-  #nextStop(): number {
-    const slots = this.#slots
-    const low = this.#low
-    for (let level = 0; level < 3; level++) {
-      const shift = level * 8
-      const base = level * LEVEL_SLOTS
-      const block = low >>> shift
-      const here = block & 511
-      const end = (here & 256) + 256
-      const found = slots.firstUsed(base + here + 1, base + end)
-      if (found >= 0) return this.#startOf(found - base - here, shift)
-      const next = base + (end & 511)
-      const parentBlock = (block >>> 8) + 1
-      const parent = base + LEVEL_SLOTS + (level === 2 ? parentBlock & 255 : parentBlock & 511)
-      if (slots.tails[parent] !== 0 || slots.firstUsed(next, next + 256) >= 0)
-        return this.#startOf(end - here, shift)
-    }
-    const here = low >>> 24
-    const base = 3 * LEVEL_SLOTS
-    const found = slots.firstUsed(base + here + 1, base + 256)
-    if (found >= 0) return this.#startOf(found - base - here, 24)
-    const wrapped = slots.firstUsed(base, base + here)
-    return wrapped >= 0 ? this.#startOf(wrapped - base + 256 - here, 24) : Infinity
-  }
-
-  #startOf(blocksAhead: number, shift: number): number {
-    return this.#now + blocksAhead * 2 ** shift - (this.#low & ((1 << shift) - 1))
-  }
-
   /** Fires what is due at this very tick, after spreading the blocks that begin here. */
   #fireHere(fire: Fire): number {
     const low = this.#low
@@ -366,6 +341,7 @@ export class Wheel {
     }
     const slots = this.#slots
     const slot = low & 511
+    this.#inHand = this.#now
     let fired = 0
     try {
       let count = 0
@@ -415,6 +391,7 @@ export class Wheel {
     const records = this.#records
     const batch = this.#batch
     const tick = this.#now
+    const due = this.#low
     let fired = 0
     let at = 0
     try {
@@ -423,8 +400,9 @@ export class Wheel {
         const state = batch[at + 1]!
         const token = batch[at + 2]!
         at += BATCH_FIELDS
-        const current = records.words[index * RECORD_WORDS + STATE]!
-        if (current === state) {
+        const { words } = records
+        const current = words[index * RECORD_WORDS + STATE]!
+        if (current === state && words[index * RECORD_WORDS + DUE] === due) {
           const whole = token === WIDE_TOKEN ? records.tokenOf(index) : token
           records.release(index)
           fired++
@@ -448,7 +426,8 @@ export class Wheel {
     for (let at = from; at < count; at += BATCH_FIELDS) {
       const index = batch[at]!
       const current = words[index * RECORD_WORDS + STATE]!
-      if (current === batch[at + 1]) this.#place(index, this.#now)
+      const isDue = current === batch[at + 1] && words[index * RECORD_WORDS + DUE] === this.#low
+      if (isDue) this.#place(index, this.#now)
       else if ((current & FLAGS) === (ARMED | LAZY)) this.#catchUp(index)
     }
   }
@@ -474,6 +453,7 @@ export class Wheel {
         const dueTick = dueTicks[k]!
         k++
         if (!this.#overdue.isMeant(index, mark)) continue
+        this.#inHand = dueTick
         const token = records.tokenOf(index)
         records.release(index)
         fired++

@@ -150,6 +150,49 @@ describe('Wheel', () => {
     ])
   })
 
+  it('does not fire early what fire moves twice', () => {
+    const wheel = new Wheel()
+    const moved = [wheel.set(10, 1), wheel.set(10, 2), wheel.set(10, 3)]
+    const seen: string[] = []
+    wheel.advance(100, (token, dueTick) => {
+      seen.push(`${token}@${dueTick}`)
+      for (const handle of moved) wheel.move(handle, 50)
+      for (const handle of moved) wheel.move(handle, 30)
+      moved.length = 0
+    })
+    expect(seen).toEqual(['1@10', '2@30', '3@30'])
+  })
+
+  it('does not fire early what fire moves while it floods the wheel', () => {
+    const wheel = new Wheel()
+    const first = wheel.set(10, 1)
+    const moved = wheel.set(40, 2)
+    // Leaves an entry at 40 for the scrub to find.
+    wheel.move(moved, 10)
+    const seen: string[] = []
+    wheel.advance(100, (token, dueTick) => {
+      seen.push(`${token}@${dueTick}`)
+      if (token !== 1) return
+      wheel.move(moved, 60)
+      for (let i = 0; i < 100_000; i++) wheel.cancel(wheel.set(41, 9))
+    })
+    expect(wheel.cancel(first)).toBe(false)
+    expect(seen).toEqual(['1@10', '2@60'])
+  })
+
+  it('gives a lower bound of what is still to fire from inside fire, too', () => {
+    const wheel = new Wheel({ startTick: 100 })
+    for (const due of [20, 40, 100, 110, 110, 120]) wheel.set(due, due)
+    const seen: number[] = []
+    wheel.advance(200, (_token, dueTick) => {
+      seen.push(dueTick)
+      const next = wheel.nextDue()
+      if (seen.length === 6) expect(next).toBeUndefined()
+      else expect(next).toBeLessThanOrEqual([20, 40, 100, 110, 110, 120][seen.length]!)
+    })
+    expect(seen).toEqual([20, 40, 100, 110, 110, 120])
+  })
+
   it('keeps what was not fired when fire throws', () => {
     const wheel = new Wheel()
     for (let token = 0; token < 5000; token++) wheel.set(token < 4000 ? 10 : 20, token)
