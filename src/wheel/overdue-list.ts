@@ -1,7 +1,7 @@
 import { recordLayout } from './record-layout.js'
 import type { RecordTable } from './record-table.js'
 
-const { RECORD_WORDS, DUE, STATE, OVERDUE, WIDE, LAZY, ARMED, FLAGS } = recordLayout
+const { STATE, OVERDUE, WIDE, LAZY, ARMED, FLAGS } = recordLayout
 
 /**
  * The timers that were set or moved to a tick at or before the wheel's, with their exact due ticks. While a
@@ -34,14 +34,14 @@ export class OverdueList {
   add(index: number, dueTick: number): void {
     if (this.#count === this.#indices.length) this.#makeRoom()
     const { words } = this.#records
-    const at = index * RECORD_WORDS
-    words[at + STATE] = (words[at + STATE]! & ~(LAZY | WIDE)) | OVERDUE
+    const at = index << 1
+    words[at | STATE] = (words[at | STATE]! & ~(LAZY | WIDE)) | OVERDUE
     this.#put(index, dueTick)
     if (dueTick < this.earliest) this.earliest = dueTick
   }
 
   dueTickOf(index: number): number {
-    return this.#dueTicks[(this.#records.words[index * RECORD_WORDS + DUE]! - this.#firstMark) | 0]!
+    return this.#dueTicks[(this.#records.words[index << 1]! - this.#firstMark) | 0]!
   }
 
   /** Takes all that are still meant, in the order of their due ticks, equal ones as they came. */
@@ -66,8 +66,8 @@ export class OverdueList {
   /** Whether a timer of a taken list is still the one that was taken. */
   isMeant(index: number, mark: number): boolean {
     const { words } = this.#records
-    const at = index * RECORD_WORDS
-    return (words[at + STATE]! & FLAGS) === (ARMED | OVERDUE) && words[at + DUE] === mark
+    const at = index << 1
+    return (words[at | STATE]! & FLAGS) === (ARMED | OVERDUE) && words[at] === mark
   }
 
   clear(): void {
@@ -80,7 +80,7 @@ export class OverdueList {
     const place = this.#count++
     this.#indices[place] = index
     this.#dueTicks[place] = dueTick
-    this.#records.words[index * RECORD_WORDS + DUE] = (this.#firstMark + place) | 0
+    this.#records.words[index << 1] = (this.#firstMark + place) | 0
   }
 
   /** Closes the gaps that cancelled and moved timers left; answers how many remain. */

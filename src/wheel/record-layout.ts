@@ -10,14 +10,13 @@ const OVERDUE = 0x0800_0000
 export const recordLayout = Object.freeze({
   /** The most timers one wheel can hold. */
   MAX_TIMERS: 2 ** 27,
-  /** A record is two words: what setting, moving and cancelling touch. Tokens are apart, for they do not. */
-  RECORD_WORDS: 2,
   /** Stands for a token of more than 31 bits, which is kept elsewhere; no token is negative. */
   WIDE_TOKEN: -1,
 
-  /** The low 32 bits of the due tick. */
-  DUE: 0,
-  /** Generation and flags. */
+  /**
+   * A record is two words, at twice its index: the low 32 bits of the due tick, and at this offset its state,
+   * which is its generation and flags. Tokens are apart, because only firing needs them.
+   */
   STATE: 1,
 
   GENERATION: 0x03ff_ffff,

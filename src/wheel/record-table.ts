@@ -8,11 +8,11 @@ import { recordLayout } from './record-layout.js'
  */
 export type Handle = number
 
-const { MAX_TIMERS, RECORD_WORDS, DUE, STATE, GENERATION, ARMED, WIDE_TOKEN } = recordLayout
+const { MAX_TIMERS, STATE, GENERATION, ARMED, WIDE_TOKEN } = recordLayout
 const INDEX_SPAN = 2 ** 27
 const INDEX = INDEX_SPAN - 1
 const FIRST_CAPACITY = 1024 + 32
-const RECORD_BYTES = RECORD_WORDS * 4
+const RECORD_BYTES = 8
 
 /**
  * The timers of a wheel as fixed records in one typed array: no object, no allocation per timer. A free
@@ -68,9 +68,9 @@ export class RecordTable {
     this.freeBits = bits ^ lowest
     const index = (this.#freeWord << 5) | (31 - Math.clz32(lowest))
     const words = this.words
-    const at = index * RECORD_WORDS
-    words[at + DUE] = due
-    words[at + STATE] = ((words[at + STATE]! & GENERATION) + 1) | ARMED
+    const at = index << 1
+    words[at] = due
+    words[at | STATE] = ((words[at | STATE]! & GENERATION) + 1) | ARMED
     this.tokens[index] = token
     this.size++
     return index
@@ -91,7 +91,7 @@ export class RecordTable {
 
   /** Disarms a record; its index is free for another timer. */
   release(index: number): void {
-    const at = index * RECORD_WORDS + STATE
+    const at = (index << 1) | STATE
     const generation = this.words[at]! & GENERATION
     this.words[at] = generation
     this.size--
@@ -99,7 +99,7 @@ export class RecordTable {
   }
 
   handleOf(index: number): Handle {
-    return (this.words[index * RECORD_WORDS + STATE]! & GENERATION) * INDEX_SPAN + index
+    return (this.words[(index << 1) | STATE]! & GENERATION) * INDEX_SPAN + index
   }
 
   /** The index a handle names, or -1 when its timer is gone. Refuses what cannot be a handle. */
@@ -109,7 +109,7 @@ export class RecordTable {
       const generation = (handle * (1 / INDEX_SPAN)) | 0
       if (
         index < this.capacity &&
-        (this.words[index * RECORD_WORDS + STATE]! & (ARMED | GENERATION)) === (ARMED | generation) &&
+        (this.words[(index << 1) | STATE]! & (ARMED | GENERATION)) === (ARMED | generation) &&
         generation * INDEX_SPAN + index === handle
       ) {
         return index
@@ -127,7 +127,7 @@ export class RecordTable {
     const handles = new Float64Array(this.size)
     let count = 0
     for (let index = 0; count < handles.length; index++) {
-      if ((this.words[index * RECORD_WORDS + STATE]! & ARMED) !== 0) handles[count++] = this.handleOf(index)
+      if ((this.words[(index << 1) | STATE]! & ARMED) !== 0) handles[count++] = this.handleOf(index)
     }
     return handles
   }
@@ -184,7 +184,7 @@ export class RecordTable {
     const wanted = Math.min(timers, MAX_TIMERS)
     if (wanted <= before) return false
     this.words = new Int32Array(this.#memory.grow(wanted * RECORD_BYTES))
-    const capacity = Math.min(Math.floor(this.words.length / RECORD_WORDS / 32) * 32, MAX_TIMERS)
+    const capacity = Math.min(Math.floor(this.words.length / 64) * 32, MAX_TIMERS)
     this.tokens = new Int32Array(this.#tokenMemory.grow(capacity * 4))
     this.#bitmap = new Int32Array(this.#freeMemory.grow(capacity / 8))
     this.#bitmap.fill(-1, before >>> 5, capacity >>> 5)

@@ -11,14 +11,14 @@ export const slotLayout = Object.freeze({
   LEVEL_SLOTS: 512,
   FAR_SLOT: 2048,
   SLOTS: 2049,
-  /** The words of the entries of one chunk. */
-  LOAD_WORDS: 30,
+  /** The first entry of a chunk is this many words behind its start. */
+  ENTRIES: 2,
+  CHUNK_ENTRIES: 15,
 } as const)
 
 // A chunk is two cache lines: the number of the next chunk and 15 entries of (index, due).
 const CHUNK_WORDS = 32
-const HEAD_WORDS = 2
-const { SLOTS, LOAD_WORDS } = slotLayout
+const { SLOTS, ENTRIES, CHUNK_ENTRIES } = slotLayout
 const FIRST_CHUNKS = 64
 const RECLAIM_EVERY = 64
 const MAX_BYTES = 65_535 * 65_536
@@ -32,14 +32,16 @@ export class SlotTable {
   pool: Int32Array = new Int32Array(0)
   /** Where the next entry of a slot goes; 0 when the slot is empty, a multiple of 32 when its chunk is full. */
   readonly tails = new Int32Array(SLOTS)
-  readonly heads = new Int32Array(SLOTS)
+  /** How many chunks the chain of a slot has. */
   readonly chunks = new Int32Array(SLOTS)
-  /** A bit for each slot with a chain. */
-  readonly used = new Int32Array((SLOTS + 31) >>> 5)
-  entries = 0
 
+  readonly #heads = new Int32Array(SLOTS)
+  // A bit for each slot with a chain.
+  readonly #used = new Int32Array((SLOTS + 31) >>> 5)
   readonly #memory = new GrowingMemory(MAX_BYTES)
   readonly #reclaim: () => void
+  #slotsInUse = 0
+  #chunksInUse = 0
   // Chunk 0 is never used: 0 means none.
   #top = CHUNK_WORDS
   #freeChunk = 0
@@ -53,12 +55,25 @@ export class SlotTable {
 
   /** Makes room for `entries` in all. */
   reserve(entries: number): void {
-    const chunks = FIRST_CHUNKS + Math.ceil(entries / (LOAD_WORDS / 2))
+    const chunks = FIRST_CHUNKS + Math.ceil(entries / CHUNK_ENTRIES)
     this.pool = new Int32Array(this.#memory.grow(chunks * CHUNK_WORDS * 4))
   }
 
   get bytes(): number {
-    return this.pool.byteLength + this.tails.byteLength * 3 + this.used.byteLength
+    return this.pool.byteLength + this.tails.byteLength * 3 + this.#used.byteLength
+  }
+
+  /** The entries of full chunks, without those of the last chunk of each slot. */
+  get entriesAtLeast(): number {
+    return (this.#chunksInUse - this.#slotsInUse) * CHUNK_ENTRIES
+  }
+
+  /** Counts the entries, by looking at every slot. */
+  countEntries(): number {
+    let count = this.entriesAtLeast
+    for (const tail of this.tails)
+      if (tail !== 0) count += (((tail - 1) & (CHUNK_WORDS - 1)) - ENTRIES + 1) / 2
+    return count
   }
 
   push(slot: number, index: number, due: number): void {
@@ -70,36 +85,39 @@ export class SlotTable {
     }
     const pool = this.pool
     pool[tail] = index
-    pool[tail + 1] = due
+    // Tails are even, and V8 need not look out for an overflow here.
+    pool[tail | 1] = due
     tails[slot] = tail + 2
-    this.entries++
   }
 
-  /**
-   * Takes the first chunk off a slot with a chain and copies its entries into `into`, as (index, due) pairs.
-   * Answers how many words that is. The chunk is free again before the entries are put elsewhere.
-   */
-  unload(slot: number, into: Int32Array): number {
-    const pool = this.pool
-    const chunk = this.heads[slot]!
-    const isLast = this.chunks[slot] === 1
-    const words = (isLast ? this.tails[slot]! - chunk : CHUNK_WORDS) - HEAD_WORDS
-    for (let k = 0; k < words; k++) into[k] = pool[chunk + HEAD_WORDS + k]!
+  /** Where the entries of the first chunk of a slot end. They begin at `ENTRIES` behind the chunk's start. */
+  frontEnd(slot: number): number {
+    return this.chunks[slot] === 1 ? this.tails[slot]! : this.#heads[slot]! + CHUNK_WORDS
+  }
+
+  /** Takes the first chunk off a slot with a chain. Whoever asked reads it and gives it back with `release`. */
+  shift(slot: number): number {
+    const chunk = this.#heads[slot]!
+    this.#chunksInUse--
     this.chunks[slot]!--
-    if (isLast) {
+    if (this.chunks[slot] === 0) {
       this.tails[slot] = 0
-      this.used[slot >>> 5]! &= ~(1 << (slot & 31))
+      this.#used[slot >>> 5]! &= ~(1 << (slot & 31))
+      this.#slotsInUse--
     } else {
-      this.heads[slot] = pool[chunk]!
+      this.#heads[slot] = this.pool[chunk]!
     }
-    this.#release(chunk)
-    this.entries -= words >>> 1
-    return words
+    return chunk
+  }
+
+  release(chunk: number): void {
+    this.pool[chunk] = this.#freeChunk
+    this.#freeChunk = chunk
   }
 
   /** The first slot in use from `from` up to `until`, or -1. */
   firstUsed(fromInclusive: number, untilExclusive: number): number {
-    const used = this.used
+    const used = this.#used
     for (let slot = fromInclusive; slot < untilExclusive; slot = (slot | 31) + 1) {
       const bits = used[slot >>> 5]! & (-1 << (slot & 31))
       if (bits !== 0) {
@@ -112,13 +130,14 @@ export class SlotTable {
 
   /** Drops every entry. */
   clear(): void {
+    if (this.#slotsInUse === 0) return
     this.tails.fill(0)
     this.chunks.fill(0)
-    this.used.fill(0)
-    this.entries = 0
+    this.#used.fill(0)
+    this.#slotsInUse = 0
+    this.#chunksInUse = 0
     this.#top = CHUNK_WORDS
     this.#freeChunk = 0
-    this.#taken = 0
   }
 
   #pushOnNewChunk(slot: number, index: number, due: number): void {
@@ -126,22 +145,28 @@ export class SlotTable {
     // Taking a chunk may have reclaimed others, of this very slot too.
     const tail = this.tails[slot]!
     if (tail === 0) {
-      this.heads[slot] = chunk
-      this.used[slot >>> 5]! |= 1 << (slot & 31)
+      this.#heads[slot] = chunk
+      this.#used[slot >>> 5]! |= 1 << (slot & 31)
+      this.#slotsInUse++
     } else if ((tail & (CHUNK_WORDS - 1)) === 0) {
       this.pool[tail - CHUNK_WORDS] = chunk
     } else {
-      this.#release(chunk)
+      this.release(chunk)
       this.push(slot, index, due)
       return
     }
+    this.#chunksInUse++
     this.chunks[slot]!++
-    this.tails[slot] = chunk + HEAD_WORDS
-    this.push(slot, index, due)
+    this.pool[chunk | ENTRIES] = index
+    this.pool[chunk | (ENTRIES + 1)] = due
+    this.tails[slot] = chunk | (ENTRIES + 2)
   }
 
   #take(): number {
-    if (++this.#taken % RECLAIM_EVERY === 0) this.#reclaim()
+    if (++this.#taken === RECLAIM_EVERY) {
+      this.#taken = 0
+      this.#reclaim()
+    }
     const chunk = this.#freeChunk
     if (chunk !== 0) {
       this.#freeChunk = this.pool[chunk]!
@@ -153,10 +178,5 @@ export class SlotTable {
     }
     this.#top = top + CHUNK_WORDS
     return top
-  }
-
-  #release(chunk: number): void {
-    this.pool[chunk] = this.#freeChunk
-    this.#freeChunk = chunk
   }
 }

@@ -5,8 +5,8 @@ import { recordLayout } from './record-layout.js'
 import { type Handle, RecordTable } from './record-table.js'
 import { slotLayout, SlotTable } from './slot-table.js'
 
-const { MAX_TIMERS, RECORD_WORDS, DUE, STATE, OVERDUE, WIDE, LAZY, ARMED, FLAGS, WIDE_TOKEN } = recordLayout
-const { FAR_SLOT, SLOTS, LOAD_WORDS } = slotLayout
+const { MAX_TIMERS, STATE, OVERDUE, WIDE, LAZY, ARMED, FLAGS, WIDE_TOKEN } = recordLayout
+const { FAR_SLOT, SLOTS, ENTRIES, CHUNK_ENTRIES } = slotLayout
 
 /** Receives a timer that fires: the token it was set with and the tick it was due at. */
 export type Fire = (token: number, dueTick: number) => void
@@ -36,6 +36,8 @@ const BATCH_WORDS = 512 * BATCH_FIELDS
 const FAR_LEISURE = 2 ** 30
 const FAR_LIMIT = 2 ** 29
 const ALL = 0x7fff_ffff
+// Chunks that one scrub rewrites.
+const SCRUB_CHUNKS = 256
 // Stale entries nobody minds, beside half as many as there are timers.
 const LITTER_ALLOWED = 1024
 // Stale entries that are let be until the next advance, beside three times as many as there are timers.
@@ -55,10 +57,7 @@ export class Wheel {
   readonly #records = new RecordTable()
   readonly #slots = new SlotTable(() => this.#reclaim())
   readonly #overdue = new OverdueList(this.#records)
-  readonly #batch = new Int32Array(BATCH_WORDS + (LOAD_WORDS / 2) * BATCH_FIELDS)
-  readonly #load = new Int32Array(LOAD_WORDS)
-  readonly #farLoad = new Int32Array(LOAD_WORDS)
-  readonly #scrubLoad = new Int32Array(LOAD_WORDS)
+  readonly #batch = new Int32Array(BATCH_WORDS + CHUNK_ENTRIES * BATCH_FIELDS)
   #now = Infinity
   // The low 32 bits of #now. Due ticks are kept as low words too: within 2^31 ticks they are unambiguous.
   #low = 0
@@ -151,20 +150,20 @@ export class Wheel {
       return true
     }
     const { words } = this.#records
-    const at = index * RECORD_WORDS
+    const at = index << 1
     const due = (this.#low + ahead) | 0
-    const state = words[at + STATE]!
-    const wasDue = words[at + DUE]!
-    words[at + DUE] = due
+    const state = words[at | STATE]!
+    const wasDue = words[at]!
+    words[at] = due
     if ((state & (WIDE | OVERDUE)) === 0) {
       if (due === wasDue) return true
       // Its entry comes up before it is due and finds it: no need to queue another.
       if (((due - wasDue) | 0) > 0) {
-        words[at + STATE] = state | LAZY
+        words[at | STATE] = state | LAZY
         return true
       }
     }
-    words[at + STATE] = state & ~(LAZY | WIDE | OVERDUE)
+    words[at | STATE] = state & ~(LAZY | WIDE | OVERDUE)
     this.#enqueue(index, due, ahead)
     return true
   }
@@ -253,7 +252,7 @@ export class Wheel {
     return {
       size: records.size,
       capacity: records.capacity,
-      entries: slots.entries + this.#overdue.places,
+      entries: slots.countEntries() + this.#overdue.places,
       bytes: records.bytes + slots.bytes + this.#overdue.bytes + this.#batch.byteLength,
     }
   }
@@ -305,14 +304,14 @@ export class Wheel {
       return
     }
     const records = this.#records
-    const at = index * RECORD_WORDS
+    const at = index << 1
     const due = dueTick | 0
-    records.words[at + DUE] = due
+    records.words[at] = due
     if ((distance | 0) === distance) {
-      records.words[at + STATE]! &= ~(LAZY | WIDE | OVERDUE)
+      records.words[at | STATE]! &= ~(LAZY | WIDE | OVERDUE)
       this.#enqueue(index, due, distance)
     } else {
-      records.words[at + STATE] = (records.words[at + STATE]! & ~(LAZY | OVERDUE)) | WIDE
+      records.words[at | STATE] = (records.words[at | STATE]! & ~(LAZY | OVERDUE)) | WIDE
       records.keepWideDue(index, dueTick)
       this.#earliestFar = Math.min(this.#earliestFar, dueTick)
       this.#farKept = Math.min(this.#farKept, dueTick)
@@ -322,11 +321,11 @@ export class Wheel {
 
   #dueTickOf(index: number): number {
     const { words, wideDues } = this.#records
-    const at = index * RECORD_WORDS
-    const state = words[at + STATE]!
+    const at = index << 1
+    const state = words[at | STATE]!
     if ((state & OVERDUE) !== 0) return this.#overdue.dueTickOf(index)
     if ((state & WIDE) !== 0) return wideDues[index]!
-    return this.#now + ((words[at + DUE]! - this.#low) | 0)
+    return this.#now + ((words[at]! - this.#low) | 0)
   }
 
   /** Fires what is due at this very tick, after spreading the blocks that begin here. */
@@ -360,30 +359,33 @@ export class Wheel {
 
   /** Adds to the batch what is due now in the first chunk of a slot, as (index, state, token). */
   #collect(slot: number, filled: number): number {
-    const load = this.#load
-    const loaded = this.#slots.unload(slot, load)
+    const slots = this.#slots
     const { words, tokens } = this.#records
+    const { pool } = slots
     const batch = this.#batch
     const due = this.#low
+    const end = slots.frontEnd(slot)
+    const chunk = slots.shift(slot)
     let count = filled
-    let moved = 0
-    for (let k = 0; k < loaded; k += 2) {
-      const index = load[k]!
-      const at = index * RECORD_WORDS
-      const state = words[at + STATE]!
+    let lazyEnd = chunk + ENTRIES
+    for (let at = chunk + ENTRIES; at < end; at += 2) {
+      const index = pool[at]!
+      const record = index << 1
+      const state = words[record | STATE]!
       if ((state & FLAGS) === ARMED) {
-        if (words[at + DUE] === due) {
+        if (words[record] === due) {
           batch[count] = index
           batch[count + 1] = state
           batch[count + 2] = tokens[index]!
           count += BATCH_FIELDS
         }
       } else if ((state & FLAGS) === (ARMED | LAZY)) {
-        // The load is read up to here: keep it there until the loop is over, for the sake of the loop.
-        load[moved++] = index
+        // What was read may be overwritten: keep it there until the loop is over, for the sake of the loop.
+        pool[lazyEnd++] = index
       }
     }
-    while (moved > 0) this.#catchUp(load[--moved]!)
+    for (let at = chunk + ENTRIES; at < lazyEnd; at++) this.#catchUp(slots.pool[at]!)
+    slots.release(chunk)
     return count
   }
 
@@ -401,8 +403,8 @@ export class Wheel {
         const token = batch[at + 2]!
         at += BATCH_FIELDS
         const { words } = records
-        const current = words[index * RECORD_WORDS + STATE]!
-        if (current === state && words[index * RECORD_WORDS + DUE] === due) {
+        const current = words[(index << 1) | STATE]!
+        if (current === state && words[index << 1] === due) {
           const whole = token === WIDE_TOKEN ? records.tokenOf(index) : token
           records.release(index)
           fired++
@@ -425,8 +427,8 @@ export class Wheel {
     const batch = this.#batch
     for (let at = from; at < count; at += BATCH_FIELDS) {
       const index = batch[at]!
-      const current = words[index * RECORD_WORDS + STATE]!
-      const isDue = current === batch[at + 1] && words[index * RECORD_WORDS + DUE] === this.#low
+      const current = words[(index << 1) | STATE]!
+      const isDue = current === batch[at + 1] && words[index << 1] === this.#low
       if (isDue) this.#place(index, this.#now)
       else if ((current & FLAGS) === (ARMED | LAZY)) this.#catchUp(index)
     }
@@ -435,9 +437,9 @@ export class Wheel {
   /** Queues a timer that was moved later without an entry of its own. */
   #catchUp(index: number): void {
     const { words } = this.#records
-    const at = index * RECORD_WORDS
-    words[at + STATE]! &= ~LAZY
-    const due = words[at + DUE]!
+    const at = index << 1
+    words[at | STATE]! &= ~LAZY
+    const due = words[at]!
     this.#enqueue(index, due, (due - this.#low) | 0)
   }
 
@@ -472,19 +474,21 @@ export class Wheel {
   #cascade(slot: number, budget: number): void {
     const slots = this.#slots
     const low = this.#low
-    const load = this.#load
     for (let left = budget; left > 0 && slots.tails[slot] !== 0; left--) {
-      const loaded = slots.unload(slot, load)
-      for (let k = 0; k < loaded; k += 2) {
-        const due = load[k + 1]!
-        this.#enqueue(load[k]!, due, (due - low) | 0)
+      const end = slots.frontEnd(slot)
+      const chunk = slots.shift(slot)
+      for (let at = chunk + ENTRIES; at < end; at += 2) {
+        const { pool } = slots
+        const due = pool[at | 1]!
+        this.#enqueue(pool[at]!, due, (due - low) | 0)
       }
+      slots.release(chunk)
     }
   }
 
   /** Does a little of the work that would otherwise fall to one tick: spreading, far timers, stale entries. */
   #workAhead(): void {
-    const { chunks, entries } = this.#slots
+    const { chunks } = this.#slots
     const low = this.#low
     const minor = 512 + (((low >>> 8) + 1) & 511)
     if (chunks[minor] !== 0) this.#cascade(minor, 1 + Math.trunc(chunks[minor]! / (0x100 - (low & 0xff))))
@@ -497,14 +501,13 @@ export class Wheel {
     const untilFar = this.#earliestFar - this.#now
     if (untilFar < FAR_LEISURE)
       this.#visitFar(1 + Math.trunc(chunks[FAR_SLOT]! / Math.max(untilFar - FAR_LIMIT, 1)))
-    if (this.#isLittered()) this.#scrub(entries > 3 * this.#records.size ? 512 : 128)
+    if (this.#isLittered()) this.#scrub(SCRUB_CHUNKS)
   }
 
   /** Visits far timers, up to `budget` chunks of them: those that are near by now go into the levels. */
   #visitFar(budget: number): void {
     const slots = this.#slots
     const records = this.#records
-    const load = this.#farLoad
     if (this.#farLeft === 0) {
       this.#farLeft = slots.chunks[FAR_SLOT]!
       this.#farKept = Infinity
@@ -512,14 +515,17 @@ export class Wheel {
     this.#reclaiming = true
     for (let left = budget; left > 0 && this.#farLeft > 0; left--) {
       this.#farLeft--
-      const loaded = slots.unload(FAR_SLOT, load)
-      for (let k = 0; k < loaded; k += 2) {
-        const index = load[k]!
-        const at = index * RECORD_WORDS
+      const end = slots.frontEnd(FAR_SLOT)
+      const chunk = slots.shift(FAR_SLOT)
+      for (let at = chunk + ENTRIES; at < end; at += 2) {
+        const index = slots.pool[at]!
+        const record = index << 1
         const isLive =
-          (records.words[at + STATE]! & FLAGS) === (ARMED | WIDE) && records.words[at + DUE] === load[k + 1]
+          (records.words[record | STATE]! & FLAGS) === (ARMED | WIDE) &&
+          records.words[record] === slots.pool[at | 1]
         if (isLive) this.#place(index, records.wideDues[index]!)
       }
+      slots.release(chunk)
     }
     this.#reclaiming = false
     if (this.#farLeft === 0) this.#earliestFar = this.#farKept
@@ -527,7 +533,7 @@ export class Wheel {
 
   /** With no timer pending every entry is stale. */
   #forgetEntries(): void {
-    if (this.#slots.entries !== 0) this.#slots.clear()
+    this.#slots.clear()
     this.#overdue.clear()
     this.#earliestFar = Infinity
     this.#farLeft = 0
@@ -535,12 +541,12 @@ export class Wheel {
   }
 
   #isLittered(): boolean {
-    return this.#slots.entries > this.#records.size * 1.5 + LITTER_ALLOWED
+    return this.#slots.entriesAtLeast > this.#records.size * 1.5 + LITTER_ALLOWED
   }
 
   #reclaim(): void {
-    const isFlooded = this.#slots.entries > this.#records.size * 4 + FLOOD_ALLOWED
-    if (isFlooded && !this.#reclaiming) this.#scrub(128)
+    const isFlooded = this.#slots.entriesAtLeast > this.#records.size * 4 + FLOOD_ALLOWED
+    if (isFlooded && !this.#reclaiming) this.#scrub(SCRUB_CHUNKS)
   }
 
   /** Rewrites up to `budget` chunks without their stale entries, going round the slots. */
@@ -562,18 +568,20 @@ export class Wheel {
 
   #scrubChunk(slot: number): void {
     const { words } = this.#records
-    const load = this.#scrubLoad
+    const slots = this.#slots
     this.#reclaiming = true
-    const loaded = this.#slots.unload(slot, load)
-    for (let k = 0; k < loaded; k += 2) {
-      const index = load[k]!
-      const due = load[k + 1]!
-      const at = index * RECORD_WORDS
-      const flags = words[at + STATE]! & FLAGS
+    const end = slots.frontEnd(slot)
+    const chunk = slots.shift(slot)
+    for (let at = chunk + ENTRIES; at < end; at += 2) {
+      const index = slots.pool[at]!
+      const due = slots.pool[at | 1]!
+      const record = index << 1
+      const flags = words[record | STATE]! & FLAGS
       // One that was moved later is queued now: else each entry it left behind would have to be kept.
       if (flags === (ARMED | LAZY)) this.#catchUp(index)
-      else if (flags === ARMED && words[at + DUE] === due) this.#slots.push(slot, index, due)
+      else if (flags === ARMED && words[record] === due) slots.push(slot, index, due)
     }
+    slots.release(chunk)
     this.#reclaiming = false
   }
 }
