@@ -20,6 +20,8 @@ export const recordLayout = Object.freeze({
   STATE: 1,
 
   GENERATION: 0x03ff_ffff,
+  /** The token is the record's own index: it is kept nowhere else. */
+  OWN: 0x0400_0000,
   /** Due at or before the wheel's tick: it is in the overdue list, and its due word is its mark there. */
   OVERDUE,
   /** The due tick is 2^31 ticks or more away: the whole of it is in `wideDues`. */

@@ -8,7 +8,7 @@ import { recordLayout } from './record-layout.js'
  */
 export type Handle = number
 
-const { MAX_TIMERS, STATE, GENERATION, ARMED, WIDE_TOKEN } = recordLayout
+const { MAX_TIMERS, STATE, GENERATION, OWN, ARMED, WIDE_TOKEN } = recordLayout
 const INDEX_SPAN = 2 ** 27
 const INDEX = INDEX_SPAN - 1
 const FIRST_CAPACITY = 1024 + 32
@@ -21,7 +21,7 @@ const RECORD_BYTES = 8
  */
 export class RecordTable {
   words: Int32Array = new Int32Array(0)
-  /** The token of each index, or WIDE_TOKEN. */
+  /** The token of each record that is not OWN, or WIDE_TOKEN. */
   tokens: Int32Array = new Int32Array(0)
   /** How many records are armed. */
   size = 0
@@ -70,8 +70,13 @@ export class RecordTable {
     const words = this.words
     const at = index << 1
     words[at] = due
-    words[at | STATE] = ((words[at | STATE]! & GENERATION) + 1) | ARMED
-    this.tokens[index] = token
+    const state = ((words[at | STATE]! & GENERATION) + 1) | ARMED
+    if (token === index) {
+      words[at | STATE] = state | OWN
+    } else {
+      words[at | STATE] = state
+      this.tokens[index] = token
+    }
     this.size++
     return index
   }
@@ -133,12 +138,14 @@ export class RecordTable {
   }
 
   tokenOf(index: number): number {
+    if ((this.words[(index << 1) | STATE]! & OWN) !== 0) return index
     const token = this.tokens[index]!
     return token === WIDE_TOKEN ? this.#wideTokens[index]! : token
   }
 
-  setToken(index: number, token: number): void {
-    this.tokens[index] = token
+  /** Makes the token of a record its own index. */
+  ownToken(index: number): void {
+    this.words[(index << 1) | STATE]! |= OWN
   }
 
   /** Keeps the exact due tick of a record that is far from the wheel's tick. */
