@@ -1,58 +1,73 @@
 import { GrowingMemory } from './growing-memory.js'
-import { hashKey } from './key-hash.js'
+import { PackedKey } from './packed-key.js'
 
 // A segment of the hash table: 4096 entries of (hash, index + 1), found by linear probing.
 const SEGMENT_ENTRIES = 4096
+const ENTRY_MASK = SEGMENT_ENTRIES - 1
 const SEGMENT_WORDS = SEGMENT_ENTRIES * 2
 const SEGMENT_FULL = 2900
 const MAX_DEPTH = 17
-const MAX_BYTES = 65_535 * 65_536
+const MAX_TABLE_BYTES = 2 ** 31
 
-// A page of items: (key, value, hash) for 4096 indices.
+// What is kept of a key by its index: its hash and its packed words.
+const KEPT_WORDS = 1 + PackedKey.MOST_WORDS
+const MAX_KEPT_BYTES = 65_535 * 65_536
+
+// A page of items: (key, value) for 4096 indices.
 const PAGE_BITS = 12
 const PAGE_ITEMS = 1 << PAGE_BITS
-const ITEM_FIELDS = 3
-const KEY = 0
-const VALUE = 1
-const HASH = 2
 
 /**
  * Finds a small integer, and keeps a value, by key. Strings and numbers are found through an extendible hash
  * table in typed arrays: it grows one segment at a time, so no operation ever waits for a rehash of the
- * whole. Other keys, and strings beyond all reason that share one hash, go into a Map. Keys are compared as
- * `Map` compares them.
+ * whole. Usual keys are compared word by word in a typed array as well; long ones where they are kept. Other
+ * kinds of keys, and strings beyond all reason that share one hash, go into a Map. Keys are compared as `Map`
+ * compares them.
  */
 export class KeyTable<K, V> {
   size = 0
 
-  readonly #memory = new GrowingMemory(MAX_BYTES)
-  #words: Int32Array = new Int32Array(this.#memory.grow(SEGMENT_WORDS * 4))
+  readonly #packed = new PackedKey()
+  // The key whose words are in #packed, and where find ended: add and remove, which follow, begin there.
+  #sought: unknown = undefined
+  #foundAt = -1
+
+  readonly #tableMemory = new GrowingMemory(MAX_TABLE_BYTES)
+  #table: Int32Array = new Int32Array(this.#tableMemory.grow(SEGMENT_WORDS * 4))
   // The segment of a hash, by its top `#depth` bits.
   #directory: Int32Array = new Int32Array(1)
   #depth = 0
   readonly #depths: number[] = [0]
   readonly #counts: number[] = [0]
-  readonly #pages: Item[][] = []
-  readonly #others = new Map<K, number>()
   readonly #scratch = new Int32Array(SEGMENT_WORDS)
 
+  readonly #keptMemory = new GrowingMemory(MAX_KEPT_BYTES)
+  #kept: Int32Array = new Int32Array(0)
+  readonly #pages: unknown[][] = []
+  readonly #others = new Map<K, number>()
+
   get bytes(): number {
-    const pages = this.#pages.length * PAGE_ITEMS * ITEM_FIELDS * 8
-    return this.#words.byteLength + this.#directory.byteLength + this.#scratch.byteLength + pages
+    const typed = [this.#table, this.#directory, this.#scratch, this.#kept]
+    return typed.reduce((sum, array) => sum + array.byteLength, this.#pages.length * PAGE_ITEMS * 16)
   }
 
   /** The index of a key, or -1. */
   find(key: K): number {
-    if ((typeof key !== 'string' && typeof key !== 'number') || key !== key)
-      return this.#others.get(key) ?? -1
-    const hash = hashKey(key)
-    const words = this.#words
+    if (!isHashable(key)) return this.#others.get(key) ?? -1
+    this.#sought = key
+    const packed = this.#packed
+    packed.set(key)
+    const { hash } = packed
+    const table = this.#table
     const start = this.#segmentOf(hash) * SEGMENT_WORDS
-    for (let entry = hash; ; entry++) {
-      const at = start + (entry & (SEGMENT_ENTRIES - 1)) * 2
-      const index = words[at + 1]! - 1
+    for (let entry = hash & ENTRY_MASK; ; entry = (entry + 1) & ENTRY_MASK) {
+      const at = start + (entry << 1)
+      const index = table[at | 1]! - 1
       if (index < 0) break
-      if (words[at] === hash && this.keyOf(index) === key) return index
+      if (table[at] === hash && this.#isKept(index, key)) {
+        this.#foundAt = at
+        return index
+      }
     }
     return this.#others.size === 0 ? -1 : (this.#others.get(key) ?? -1)
   }
@@ -61,49 +76,70 @@ export class KeyTable<K, V> {
   add(key: K, index: number, value: V): void {
     this.size++
     const page = this.#pageFor(index)
-    const at = (index & (PAGE_ITEMS - 1)) * ITEM_FIELDS
-    page[at + KEY] = key
-    page[at + VALUE] = value
-    if ((typeof key === 'string' || typeof key === 'number') && key === key) {
-      const hash = hashKey(key)
-      const segment = this.#roomySegmentOf(hash)
-      if (segment >= 0) {
-        page[at + HASH] = hash
-        this.#counts[segment]!++
-        this.#insert(segment * SEGMENT_WORDS, hash, index + 1)
-        return
-      }
+    const item = (index & (PAGE_ITEMS - 1)) << 1
+    page[item] = key
+    page[item | 1] = value
+    if (!this.#addHashed(key, index)) {
+      this.#others.set(key, index)
+      this.#kept[index * KEPT_WORDS + 1] = PackedKey.OTHER
     }
-    page[at + HASH] = undefined
-    this.#others.set(key, index)
+    this.#sought = undefined
   }
 
   keyOf(index: number): K {
-    return this.#pages[index >>> PAGE_BITS]![(index & (PAGE_ITEMS - 1)) * ITEM_FIELDS + KEY] as K
+    return this.#pages[index >>> PAGE_BITS]![(index & (PAGE_ITEMS - 1)) << 1] as K
   }
 
   valueOf(index: number): V {
-    return this.#pages[index >>> PAGE_BITS]![(index & (PAGE_ITEMS - 1)) * ITEM_FIELDS + VALUE] as V
+    return this.#pages[index >>> PAGE_BITS]![((index & (PAGE_ITEMS - 1)) << 1) | 1] as V
   }
 
   setValue(index: number, value: V): void {
-    this.#pages[index >>> PAGE_BITS]![(index & (PAGE_ITEMS - 1)) * ITEM_FIELDS + VALUE] = value
+    this.#pages[index >>> PAGE_BITS]![((index & (PAGE_ITEMS - 1)) << 1) | 1] = value
   }
 
   /** Takes out the key of an index, and lets go of key and value. */
   remove(index: number): void {
     this.size--
     const page = this.#pages[index >>> PAGE_BITS]!
-    const at = (index & (PAGE_ITEMS - 1)) * ITEM_FIELDS
-    const hash = page[at + HASH]
-    if (hash === undefined) this.#others.delete(page[at + KEY] as K)
-    else this.#erase(hash as number, index + 1)
-    page[at + KEY] = undefined
-    page[at + VALUE] = undefined
+    const item = (index & (PAGE_ITEMS - 1)) << 1
+    if (this.#table[this.#foundAt | 1] === index + 1) this.#erase(this.#foundAt)
+    else if (this.#kept[index * KEPT_WORDS + 1] === PackedKey.OTHER) this.#others.delete(page[item] as K)
+    else this.#erase(this.#placeOf(this.#kept[index * KEPT_WORDS]!, index + 1))
+    this.#foundAt = -1
+    page[item] = undefined
+    page[item | 1] = undefined
+  }
+
+  #addHashed(key: K, index: number): boolean {
+    if (!isHashable(key)) return false
+    const packed = this.#packed
+    if (this.#sought !== key) packed.set(key)
+    const { hash, words, length } = packed
+    const segment = this.#roomySegmentOf(hash)
+    if (segment < 0) return false
+    this.#counts[segment]!++
+    this.#insert(segment * SEGMENT_WORDS, hash, index + 1)
+    const kept = this.#kept
+    const start = index * KEPT_WORDS
+    kept[start] = hash
+    for (let k = 0; k < length; k++) kept[start + 1 + k] = words[k]!
+    return true
+  }
+
+  /** Whether the key just packed, whose hash is right, is that of an index. */
+  #isKept(index: number, key: K): boolean {
+    const { words, length } = this.#packed
+    const kept = this.#kept
+    const start = index * KEPT_WORDS + 1
+    for (let k = 0; k < length; k++) {
+      if (kept[start + k] !== words[k]) return false
+    }
+    return words[0] !== PackedKey.UNPACKED || this.keyOf(index) === key
   }
 
   #segmentOf(hash: number): number {
-    // Twice, because a shift by 32 is a shift by 0.
+    // In two steps, because a shift by 32 is a shift by 0.
     return this.#directory[(hash >>> 1) >>> (31 - this.#depth)]!
   }
 
@@ -119,32 +155,39 @@ export class KeyTable<K, V> {
   }
 
   #insert(start: number, hash: number, mark: number): void {
-    const words = this.#words
-    let entry = hash & (SEGMENT_ENTRIES - 1)
-    while (words[start + entry * 2 + 1] !== 0) entry = (entry + 1) & (SEGMENT_ENTRIES - 1)
-    words[start + entry * 2] = hash
-    words[start + entry * 2 + 1] = mark
+    const table = this.#table
+    let at = start + ((hash & ENTRY_MASK) << 1)
+    while (table[at | 1] !== 0) at = start + ((at + 2 - start) & (SEGMENT_WORDS - 1))
+    table[at] = hash
+    table[at | 1] = mark
   }
 
-  #erase(hash: number, mark: number): void {
-    const words = this.#words
-    const segment = this.#segmentOf(hash)
+  #placeOf(hash: number, mark: number): number {
+    const table = this.#table
+    const start = this.#segmentOf(hash) * SEGMENT_WORDS
+    let at = start + ((hash & ENTRY_MASK) << 1)
+    while (table[at | 1] !== mark) at = start + ((at + 2 - start) & (SEGMENT_WORDS - 1))
+    return at
+  }
+
+  #erase(at: number): void {
+    const table = this.#table
+    const segment = Math.floor(at / SEGMENT_WORDS)
     const start = segment * SEGMENT_WORDS
     this.#counts[segment]!--
-    let gap = hash & (SEGMENT_ENTRIES - 1)
-    while (words[start + gap * 2 + 1] !== mark) gap = (gap + 1) & (SEGMENT_ENTRIES - 1)
     // Close the gap: an entry moves into it unless that would put it before its home.
-    for (let entry = (gap + 1) & (SEGMENT_ENTRIES - 1); ; entry = (entry + 1) & (SEGMENT_ENTRIES - 1)) {
-      const at = start + entry * 2
-      if (words[at + 1] === 0) break
-      const fromHome = (entry - words[at]!) & (SEGMENT_ENTRIES - 1)
-      if (fromHome >= ((entry - gap) & (SEGMENT_ENTRIES - 1))) {
-        words[start + gap * 2] = words[at]!
-        words[start + gap * 2 + 1] = words[at + 1]!
+    let gap = (at - start) >>> 1
+    for (let entry = (gap + 1) & ENTRY_MASK; ; entry = (entry + 1) & ENTRY_MASK) {
+      const from = start + (entry << 1)
+      if (table[from | 1] === 0) break
+      const fromHome = (entry - table[from]!) & ENTRY_MASK
+      if (fromHome >= ((entry - gap) & ENTRY_MASK)) {
+        table[start + (gap << 1)] = table[from]!
+        table[(start + (gap << 1)) | 1] = table[from | 1]!
         gap = entry
       }
     }
-    words[start + gap * 2 + 1] = 0
+    table[(start + (gap << 1)) | 1] = 0
   }
 
   /** Makes two segments of one, by the next bit of their hashes. */
@@ -153,17 +196,17 @@ export class KeyTable<K, V> {
     const sibling = this.#depths.push(depth) - 1
     this.#depths[segment] = depth
     if (depth > this.#depth) this.#doubleDirectory()
-    this.#words = new Int32Array(this.#memory.grow((sibling + 1) * SEGMENT_WORDS * 4))
-    const words = this.#words
+    this.#table = new Int32Array(this.#tableMemory.grow((sibling + 1) * SEGMENT_WORDS * 4))
+    const table = this.#table
     const scratch = this.#scratch
     const start = segment * SEGMENT_WORDS
-    scratch.set(words.subarray(start, start + SEGMENT_WORDS))
-    words.fill(0, start, start + SEGMENT_WORDS)
+    scratch.set(table.subarray(start, start + SEGMENT_WORDS))
+    table.fill(0, start, start + SEGMENT_WORDS)
     let moved = 0
-    for (let at = 0; at < SEGMENT_WORDS; at += 2) {
-      const mark = scratch[at + 1]!
+    for (let from = 0; from < SEGMENT_WORDS; from += 2) {
+      const mark = scratch[from | 1]!
       if (mark === 0) continue
-      const hash = scratch[at]!
+      const hash = scratch[from]!
       const isMoved = ((hash >>> (32 - depth)) & 1) !== 0
       if (isMoved) moved++
       this.#insert((isMoved ? sibling : segment) * SEGMENT_WORDS, hash, mark)
@@ -187,13 +230,17 @@ export class KeyTable<K, V> {
     this.#depth++
   }
 
-  #pageFor(index: number): Item[] {
+  #pageFor(index: number): unknown[] {
     const number = index >>> PAGE_BITS
-    while (this.#pages.length <= number)
-      this.#pages.push(new Array<Item>(PAGE_ITEMS * ITEM_FIELDS).fill(undefined))
+    while (this.#pages.length <= number) {
+      this.#pages.push(new Array<unknown>(PAGE_ITEMS * 2).fill(undefined))
+      this.#kept = new Int32Array(this.#keptMemory.grow(this.#pages.length * PAGE_ITEMS * KEPT_WORDS * 4))
+    }
     return this.#pages[number]!
   }
 }
 
-// A page mixes keys, values and hashes, so that one cache line usually holds the three of an index.
-type Item = unknown
+function isHashable(key: unknown): key is string | number {
+  // NaN is a key like any other, but not equal to itself.
+  return typeof key === 'string' || (typeof key === 'number' && key === key)
+}

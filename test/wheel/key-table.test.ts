@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { hashKey } from '../../src/wheel/key-hash.js'
 import { KeyTable } from '../../src/wheel/key-table.js'
+import { PackedKey } from '../../src/wheel/packed-key.js'
 import { Random } from './random.js'
 
 describe('KeyTable', () => {
@@ -9,7 +9,7 @@ describe('KeyTable', () => {
     const objects = Array.from({ length: 50 }, () => ({}))
     const someKey = (): unknown => {
       const n = random.below(20_000)
-      switch (random.below(8)) {
+      switch (random.below(10)) {
         case 0:
           return n
         case 1:
@@ -19,9 +19,13 @@ describe('KeyTable', () => {
         case 3:
           return random.pick(objects)
         case 4:
-          return random.pick([Number.NaN, Infinity, -0, 0, '', true, null, undefined, 5n])
+          return random.pick([Number.NaN, Infinity, -0, 0, '', '\0', true, null, undefined, 5n])
+        case 5:
+          return `長い-${n}`
+        case 6:
+          return `${'a long key that is not packed, number '.repeat(1 + (n % 3))}${n}`
         default:
-          return `käy-${n}`
+          return `käy-${n}`.padEnd(n % 41, '.')
       }
     }
     const table = new KeyTable<unknown, number>()
@@ -30,7 +34,7 @@ describe('KeyTable', () => {
     for (let step = 0; step < 300_000; step++) {
       const key = someKey()
       const known = model.get(key)
-      expect(table.find(key)).toBe(known?.index ?? -1)
+      expect([key, table.find(key)]).toEqual([key, known?.index ?? -1])
       if (known !== undefined) {
         expect(table.valueOf(known.index)).toBe(known.value)
         expect(Object.is(table.keyOf(known.index), key) || table.keyOf(known.index) === key).toBe(true)
@@ -75,26 +79,56 @@ describe('KeyTable', () => {
   })
 })
 
+function hashKey(key: string | number): number {
+  const packed = new PackedKey()
+  packed.set(key)
+  return packed.hash
+}
+
 /**
- * Strings of one and the same hash: two first characters that lead to the same upper half of the state are
- * made equal by the second, and any sequence of such pairs of pairs leaves the state alike too.
+ * Strings of one and the same hash, made by running the hash backwards: after any first word of two
+ * characters there is a second that leads to a given state, so each pair of words can be one of two, and any
+ * sequence of such pairs ends alike.
  */
 function collidingKeys(count: number): string[] {
-  const step = (hash: number, char: number) => Math.imul(hash ^ char, 0x0100_0193)
+  const pairs = Math.ceil(Math.log2(count))
   const blocks: [string, string][] = []
-  let state = 0x811c_9dc5
-  while (2 ** blocks.length < count) {
-    const seen = new Map<number, number>()
-    let char = 1
-    while (!seen.has(step(state, char) >>> 16)) seen.set(step(state, char) >>> 16, char++)
-    const other = seen.get(step(state, char) >>> 16)!
-    const difference = (step(state, char) ^ step(state, other)) & 0xffff
-    blocks.push([String.fromCharCode(char, 1), String.fromCharCode(other, 1 ^ difference)])
-    state = step(step(state, char), 1)
+  let state = pairs * 4
+  while (blocks.length < pairs) {
+    const first = stirred(stirred(state, 0x0041_0042), 0x0043_0044)
+    const second = wordBetween(stirred(state, 0x0045_0046), first)
+    blocks.push([text(0x0041_0042) + text(0x0043_0044), text(0x0045_0046) + text(second)])
+    state = first
   }
   const keys: string[] = []
   for (let n = 0; n < count; n++) keys.push(blocks.map((pair, bit) => pair[(n >> bit) & 1]).join(''))
   expect(new Set(keys).size).toBe(count)
   expect(new Set(keys.map(hashKey)).size).toBe(1)
   return keys
+}
+
+function text(word: number): string {
+  return String.fromCharCode(word & 0xffff, word >>> 16)
+}
+
+function stirred(hash: number, word: number): number {
+  const mixed = hash ^ Math.imul(rotated(Math.imul(word, 0xcc9e_2d51), 15), 0x1b87_3593)
+  return (Math.imul(rotated(mixed, 13), 5) + 0x64) | 0
+}
+
+/** The word that stirs `from` into `to`. */
+function wordBetween(from: number, to: number): number {
+  const mixed = rotated(Math.imul(to - 0x64, inverse(5)), 19)
+  return Math.imul(rotated(Math.imul(mixed ^ from, inverse(0x1b87_3593)), 17), inverse(0xcc9e_2d51))
+}
+
+function rotated(bits: number, left: number): number {
+  return (bits << left) | (bits >>> (32 - left))
+}
+
+/** The inverse of an odd number modulo 2^32, by Newton's method. */
+function inverse(odd: number): number {
+  let result = odd
+  for (let i = 0; i < 5; i++) result = Math.imul(result, 2 - Math.imul(odd, result))
+  return result
 }

@@ -1,0 +1,103 @@
+// Up to this many characters of 8 bits fit into the words of a packed key, behind their number.
+const MOST_CHARACTERS = 36
+const NUMBER = -1
+const UNPACKED = -2
+const OTHER = -3
+
+const number = new Float64Array(1)
+const numberWords = new Int32Array(number.buffer)
+
+/**
+ * A key as words that can be kept in a typed array and compared there, and 32 well-mixed bits of it. Strings of
+ * up to 36 characters of 8 bits, and numbers, are packed whole: the words are equal exactly when the keys are.
+ * Others give their hash and a mark. The hash is quick rather than strong: whoever uses it must stay correct,
+ * and not slow, when many keys share one.
+ */
+export class PackedKey {
+  /** The first word of a key that is not packed. */
+  static readonly UNPACKED = UNPACKED
+  /** A first word that no key has. */
+  static readonly OTHER = OTHER
+  /** The most words a key takes. */
+  static readonly MOST_WORDS = 1 + MOST_CHARACTERS / 4
+
+  readonly words = new Int32Array(PackedKey.MOST_WORDS)
+  /** How many words are in use. */
+  length = 1
+  hash = 0
+
+  set(key: string | number): void {
+    if (typeof key === 'number') this.#setNumber(key)
+    else if (key.length > MOST_CHARACTERS || !this.#setCharacters(key)) this.#setUnpacked(key)
+  }
+
+  #setNumber(key: number): void {
+    // 0 and -0 are the same key.
+    number[0] = key === 0 ? 0 : key
+    const { words } = this
+    words[0] = NUMBER
+    words[1] = numberWords[0]!
+    words[2] = numberWords[1]!
+    this.length = 3
+    this.hash = finished(stirred(stirred(NUMBER, words[1]), words[2]))
+  }
+
+  #setCharacters(key: string): boolean {
+    const { words } = this
+    const { length } = key
+    const fours = length & ~3
+    let hash = length
+    let all = 0
+    let at = 1
+    let i = 0
+    words[0] = length
+    for (; i < fours; i += 4) {
+      const a = key.charCodeAt(i)
+      const b = key.charCodeAt(i + 1)
+      const c = key.charCodeAt(i + 2)
+      const d = key.charCodeAt(i + 3)
+      all |= a | b | c | d
+      const word = a | (b << 8) | (c << 16) | (d << 24)
+      words[at++] = word
+      hash = stirred(hash, word)
+    }
+    if (i < length) {
+      let word = 0
+      for (let shift = 0; i < length; shift += 8) {
+        const character = key.charCodeAt(i++)
+        all |= character
+        word |= character << shift
+      }
+      words[at++] = word
+      hash = stirred(hash, word)
+    }
+    this.length = at
+    this.hash = finished(hash)
+    return all < 0x100
+  }
+
+  #setUnpacked(key: string): void {
+    let hash = key.length
+    for (let i = 0; i < key.length; i += 2) {
+      // Behind the end there is NaN, which counts as 0 here.
+      hash = stirred(hash, key.charCodeAt(i) | (key.charCodeAt(i + 1) << 16))
+    }
+    this.words[0] = UNPACKED
+    this.length = 1
+    this.hash = finished(hash)
+  }
+}
+
+function stirred(hash: number, word: number): number {
+  const bits = Math.imul(word, 0xcc9e_2d51)
+  const mixed = hash ^ Math.imul((bits << 15) | (bits >>> 17), 0x1b87_3593)
+  return (Math.imul((mixed << 13) | (mixed >>> 19), 5) + 0x64) | 0
+}
+
+function finished(bits: number): number {
+  let hash = bits ^ (bits >>> 16)
+  hash = Math.imul(hash, 0x21f0_aaad)
+  hash ^= hash >>> 15
+  hash = Math.imul(hash, 0x735a_2d97)
+  return hash ^ (hash >>> 15)
+}
