@@ -127,6 +127,10 @@ export class RecordTable {
     )
   }
 
+  isArmed(index: number): boolean {
+    return index >= 0 && index < this.capacity && (this.words[(index << 1) | STATE]! & ARMED) !== 0
+  }
+
   /** The handles of all that are armed. */
   handles(): Float64Array {
     const handles = new Float64Array(this.size)

@@ -73,7 +73,7 @@ export class TimingWheel<K, V> {
     const index = timers.find(key)
     if (index >= 0) {
       timers.setValue(index, value)
-      this.#wheel.move(this.#wheel.handleAt(index), dueTick)
+      this.#wheel.moveAt(index, dueTick)
     } else {
       const handle = this.#wheel.setIndexed(dueTick)
       timers.add(key, this.#wheel.indexOf(handle), value)
@@ -90,14 +90,13 @@ export class TimingWheel<K, V> {
     const delayMs = parseDuration(delay)
     const index = this.#timers.find(key)
     if (index < 0) return false
-    const handle = this.#wheel.handleAt(index)
     if (delayMs < this.#intervalMs) {
-      this.#wheel.cancel(handle)
+      this.#wheel.cancelAt(index)
       this.#run(index)
       return true
     }
     const dueTick = this.#dueTick(delayMs)
-    this.#wheel.move(handle, dueTick)
+    this.#wheel.moveAt(index, dueTick)
     if (dueTick < this.#wakeTick) this.#sleepUntil(dueTick)
     return true
   }
@@ -107,7 +106,7 @@ export class TimingWheel<K, V> {
     this.#checkRunning()
     const index = this.#timers.find(key)
     if (index < 0) return false
-    this.#wheel.cancel(this.#wheel.handleAt(index))
+    this.#wheel.cancelAt(index)
     this.#timers.remove(index)
     return true
   }

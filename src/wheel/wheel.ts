@@ -134,14 +134,34 @@ export class Wheel {
     return this.#records.find(handle)
   }
 
-  /** The handle of the timer at an index; one that names no timer when there is none. */
-  handleAt(index: number): Handle {
-    return this.#records.handleOf(index)
-  }
-
   /** Gives a timer another due tick; its handle stays valid. False when the timer is gone. */
   move(handle: Handle, dueTick: number): boolean {
-    const index = this.#records.find(handle)
+    return this.#moveTo(this.#records.find(handle), dueTick)
+  }
+
+  /** As `move`, for the timer at an index. */
+  moveAt(index: number, dueTick: number): boolean {
+    return this.#moveTo(this.#records.isArmed(index) ? index : -1, dueTick)
+  }
+
+  /** Takes a timer out. False when it is gone already. */
+  cancel(handle: Handle): boolean {
+    const records = this.#records
+    const index = records.find(handle)
+    if (index < 0) return false
+    records.release(index)
+    return true
+  }
+
+  /** As `cancel`, for the timer at an index. */
+  cancelAt(index: number): boolean {
+    const records = this.#records
+    if (!records.isArmed(index)) return false
+    records.release(index)
+    return true
+  }
+
+  #moveTo(index: number, dueTick: number): boolean {
     if (typeof dueTick !== 'number' || index < 0) {
       checkTick('dueTick', dueTick)
       return false
@@ -168,15 +188,6 @@ export class Wheel {
     }
     words[at | STATE] = state & ~(LAZY | WIDE | OVERDUE)
     this.#enqueue(index, due, ahead)
-    return true
-  }
-
-  /** Takes a timer out. False when it is gone already. */
-  cancel(handle: Handle): boolean {
-    const records = this.#records
-    const index = records.find(handle)
-    if (index < 0) return false
-    records.release(index)
     return true
   }
 

@@ -254,9 +254,17 @@ describe('Wheel', () => {
     const handles = Array.from({ length: 3000 }, (_, i) => wheel.setIndexed(1 + (i % 7)))
     const indices = handles.map((handle) => wheel.indexOf(handle))
     expect(new Set(indices).size).toBe(3000)
-    for (const [i, index] of indices.entries()) expect(wheel.handleAt(index)).toBe(handles[i])
     expect(new Set(fired(wheel, 7).map(([token]) => token))).toEqual(new Set(indices))
     expect(wheel.indexOf(handles[0]!)).toBe(-1)
+    const again = wheel.indexOf(wheel.setIndexed(20))
+    expect(wheel.moveAt(again, 30)).toBe(true)
+    expect(fired(wheel, 29)).toEqual([])
+    expect(wheel.cancelAt(again)).toBe(true)
+    for (const gone of [again, -1, 1e9]) {
+      expect(wheel.cancelAt(gone)).toBe(false)
+      expect(wheel.moveAt(gone, 40)).toBe(false)
+    }
+    expect(wheel.size).toBe(0)
   })
 
   it('passes days of idle time in microseconds', () => {
