@@ -1,6 +1,6 @@
 import { checkOptions, InvalidInputError, shown } from '../error/index.js'
 import { type Duration, formatDuration, parseDuration } from '../time/index.js'
-import { LAST_INSTANT, NEVER } from './horizon.js'
+import { FIRST_INSTANT, LAST_INSTANT, NEVER } from './horizon.js'
 import type { Rule } from './rule.js'
 import { Schedule } from './schedule.js'
 import type { EveryJson } from './schedule-json.js'
@@ -45,7 +45,7 @@ class EveryRule implements Rule {
   }
 
   next(after: number): number {
-    const from = Math.max(after, -LAST_INSTANT - 1)
+    const from = Math.max(after, FIRST_INSTANT - 1)
     const at = this.#anchor + (Math.floor((from - this.#anchor) / this.#everyMs) + 1) * this.#everyMs
     return at <= LAST_INSTANT ? at : NEVER
   }

@@ -1,7 +1,8 @@
-/** The instants JavaScript can name, and with them the instants a schedule can answer. */
-export const LAST_INSTANT = 8.64e15
-export const FIRST_SECOND = -8.64e12
-export const LAST_SECOND = 8.64e12
+/** The years schedules answer for, 1 to 9999: what ISO 8601 dates and RFC 5545 can write. */
+export const FIRST_INSTANT = -62_135_596_800_000
+export const LAST_INSTANT = 253_402_300_799_999
+export const FIRST_SECOND = FIRST_INSTANT / 1000
+export const LAST_SECOND = Math.floor(LAST_INSTANT / 1000)
 
 /** What is answered, in any unit, when nothing follows. */
 export const NEVER = Infinity

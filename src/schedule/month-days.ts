@@ -1,5 +1,6 @@
 import { DAY_S, modulo, monthLength, monthOf, monthStart, weekdayOf } from './calendar.js'
 import { lowestBit } from './field-set.js'
+import { LAST_SECOND } from './horizon.js'
 
 /** The days a schedule names, by day number. */
 export interface Days {
@@ -19,8 +20,8 @@ export interface MonthRule {
 
 export const everyDay: Days = { firstFrom: (day) => day }
 
-// A day later than the last instant JavaScript can name; local time may run a day ahead.
-const LAST_DAY = 8.64e12 / DAY_S + 1
+// Local time may run a day ahead of the last instant.
+const LAST_DAY = Math.floor(LAST_SECOND / DAY_S) + 1
 
 /**
  * The days of a month rule. The month looked at last is kept, because schedules are mostly asked for instants

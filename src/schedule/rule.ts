@@ -16,15 +16,3 @@ export interface Rule {
   describe(): string
   toJSON(): RuleJson
 }
-
-/** The last of `count` occurrences from `from` on, or an earlier one if the rule ends before; -Infinity if none. */
-export function lastOf(rule: Pick<Rule, 'next'>, from: number, count: number): number {
-  let last = -Infinity
-  let after = from - 1
-  for (let i = 0; i < count; i++) {
-    const at = rule.next(after)
-    if (at === Infinity) break
-    last = after = at
-  }
-  return last
-}

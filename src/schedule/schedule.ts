@@ -2,10 +2,11 @@ import { checkOptions, InvalidInputError, shown } from '../error/index.js'
 import { formatDuration, systemClock } from '../time/index.js'
 import { checkInstant } from '../time/instant.js'
 import { checkCount } from './choice.js'
+import { Countdown } from './countdown.js'
 import { limits } from './defaults.js'
 import { LAST_INSTANT, NEVER } from './horizon.js'
 import { jitterOf } from './jitter.js'
-import { lastOf, type Rule } from './rule.js'
+import type { Rule } from './rule.js'
 import type { RuleJson, ScheduleJson } from './schedule-json.js'
 import { describeTerms, type Missed, type TermsJson } from './terms.js'
 import { formatLocal, formatOffset } from './wall-text.js'
@@ -45,15 +46,19 @@ export class Schedule {
   readonly #rule: Rule
   readonly #terms: TermsJson
   readonly #earliest: number
-  #latest: number | undefined
+  readonly #latest: number
+  readonly #countdown: Countdown | undefined
 
   /** Schedules come from the builders and from `parseSchedule`. */
   constructor(rule: Rule, terms: TermsJson) {
     this.#rule = rule
     this.#terms = terms
     this.#earliest = terms.from ?? -Infinity
-    // Counting out `times` can take a thousand steps; whoever only stores the schedule need not wait for it.
-    this.#latest = terms.times === undefined ? (terms.until ?? NEVER) - 1 : undefined
+    this.#latest = (terms.until ?? NEVER) - 1
+    if (terms.times !== undefined) {
+      const first = Math.max(this.#earliest, rule.from)
+      this.#countdown = new Countdown((after) => rule.next(after), first, terms.times)
+    }
     Object.freeze(this)
   }
 
@@ -119,13 +124,8 @@ export class Schedule {
 
   #next(after: number): number {
     const at = this.#rule.next(after < this.#earliest ? this.#earliest - 1 : after)
-    return at <= (this.#latest ??= this.#countOut()) ? at : NEVER
-  }
-
-  #countOut(): number {
-    const { times, until } = this.#terms
-    const from = Math.max(this.#earliest, this.#rule.from)
-    return Math.min((until ?? NEVER) - 1, lastOf(this.#rule, from, times!))
+    if (at > this.#latest) return NEVER
+    return this.#countdown === undefined || this.#countdown.includes(at) ? at : NEVER
   }
 
   #shift(options: SeedOptions): number {

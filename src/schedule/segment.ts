@@ -1,5 +1,4 @@
 import { civilDate, DAY_S, modulo } from './calendar.js'
-import { FIRST_SECOND, LAST_SECOND } from './horizon.js'
 
 /**
  * A stretch of time during which a zone keeps one offset, in whole epoch seconds. Where the offset grows at
@@ -83,13 +82,12 @@ export function intlProbe(zone: string): OffsetProbe {
     second: 'numeric',
   })
   return (second) => {
-    const at = Math.min(Math.max(second, FIRST_SECOND), LAST_SECOND)
-    const text = format.format(at * 1000)
+    const text = format.format(second * 1000)
     const fields = FIELDS.exec(text)
     if (fields === null) throw new Error(`Intl wrote ${text}, expected day, hour:minute:second`)
-    const utcDay = Math.floor(at / DAY_S)
+    const utcDay = Math.floor(second / DAY_S)
     const localTime = Number(fields[2]) * 3600 + Number(fields[3]) * 60 + Number(fields[4])
-    return dayShift(utcDay, Number(fields[1])) * DAY_S + localTime - modulo(at, DAY_S)
+    return dayShift(utcDay, Number(fields[1])) * DAY_S + localTime - modulo(second, DAY_S)
   }
 }
 

@@ -38,8 +38,9 @@ export class WallClock {
     if (after >= LAST_INSTANT) return NEVER
     const afterSecond = Math.max(Math.floor(after / 1000), FIRST_SECOND - 1)
     let segment = this.zone.segmentAt(afterSecond)
+    let nothingBefore = -Infinity
     for (let futile = 0; futile < MOST_FUTILE_SEGMENTS; futile++) {
-      const local = this.pattern.firstFrom(this.#startIn(segment, afterSecond))
+      const local = this.pattern.firstFrom(Math.max(this.#startIn(segment, afterSecond), nothingBefore))
       let found = local < this.#endIn(segment) ? local - segment.offset : NEVER
       const missing = segment.offset - segment.offsetBefore
       if (missing > 0 && afterSecond < segment.start + missing) {
@@ -48,10 +49,11 @@ export class WallClock {
       if (found !== NEVER) return found <= LAST_SECOND ? found * 1000 : NEVER
       const goesBack = segment.offsetAfter < segment.offset
       if ((local === Infinity && !goesBack) || segment.endExclusive > LAST_SECOND) return NEVER
-      // Nothing lies before `local`, so neither do the segments before it matter; but clocks that go back
-      // bring local times again that were already passed.
-      const jump = goesBack || local === Infinity ? segment.endExclusive : local - MARGIN_S
-      segment = this.zone.segmentAt(Math.min(Math.max(segment.endExclusive, jump), LAST_SECOND))
+      // Clocks that go back bring local times again that were already passed; else the segments that end
+      // before `local` do not matter.
+      nothingBefore = goesBack ? -Infinity : local
+      const jump = goesBack ? segment.endExclusive : Math.max(segment.endExclusive, local - MARGIN_S)
+      segment = this.zone.segmentAt(Math.min(jump, LAST_SECOND))
     }
     return NEVER
   }

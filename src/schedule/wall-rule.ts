@@ -1,10 +1,11 @@
 import { wallReasons } from './adjustment.js'
 import { DAY_S } from './calendar.js'
 import { checkChoice } from './choice.js'
+import { Countdown } from './countdown.js'
 import { defaults } from './defaults.js'
 import { NEVER } from './horizon.js'
 import type { Pattern } from './pattern.js'
-import { lastOf, type Rule } from './rule.js'
+import type { Rule } from './rule.js'
 import type { RuleJson, WallJson } from './schedule-json.js'
 import { type Gap, type Overlap, WallClock } from './wall-clock.js'
 import { type Zone, zoneOf } from './zone.js'
@@ -64,7 +65,8 @@ export class WallRule implements Rule {
   readonly from: number
   readonly #clock: WallClock
   readonly #parts: WallRuleParts
-  #latest: number | undefined
+  readonly #latest: number
+  readonly #countdown: Countdown | undefined
 
   constructor(parts: WallRuleParts) {
     const { wall, pattern } = parts
@@ -75,12 +77,16 @@ export class WallRule implements Rule {
     this.zone = wall.zone
     this.from = parts.from ?? -Infinity
     this.#parts = parts
-    this.#latest = parts.count === undefined ? (parts.untilInclusive ?? NEVER) : undefined
+    this.#latest = parts.untilInclusive ?? NEVER
+    if (parts.count !== undefined) {
+      this.#countdown = new Countdown((after) => this.#clock.next(after), this.from, parts.count)
+    }
   }
 
   next(after: number): number {
     const at = this.#clock.next(after < this.from ? this.from - 1 : after)
-    return at <= (this.#latest ??= this.#countOut()) ? at : NEVER
+    if (at > this.#latest) return NEVER
+    return this.#countdown === undefined || this.#countdown.includes(at) ? at : NEVER
   }
 
   reasons(after: number, at: number): string[] {
@@ -100,9 +106,5 @@ export class WallRule implements Rule {
 
   toJSON(): RuleJson {
     return this.#parts.json
-  }
-
-  #countOut(): number {
-    return Math.min(this.#parts.untilInclusive ?? NEVER, lastOf(this.#clock, this.from, this.#parts.count!))
   }
 }

@@ -1,6 +1,6 @@
 import { InvalidInputError, shown } from '../error/index.js'
 import { civilDate, DAY_S, dayNumber, monthIndex, monthLength } from './calendar.js'
-import { LAST_INSTANT } from './horizon.js'
+import { FIRST_INSTANT, LAST_INSTANT } from './horizon.js'
 import type { Zone } from './zone.js'
 
 /**
@@ -16,9 +16,7 @@ export function formatTime(secondOfDay: number): string {
 }
 
 export function formatDate(year: number, month: number, day: number): string {
-  const sign = year < 0 ? '-' : year > 9999 ? '+' : ''
-  const digits = String(Math.abs(year)).padStart(sign === '' ? 4 : 6, '0')
-  return `${sign}${digits}-${two(month)}-${two(day)}`
+  return `${String(year).padStart(4, '0')}-${two(month)}-${two(day)}`
 }
 
 export function formatDay(day: number): string {
@@ -83,10 +81,10 @@ export function parseInstant(what: string, value: unknown, zone: Zone): number {
       : typeof value === 'string' && value.length <= 40
         ? textInstant(value, zone)
         : Number.NaN
-  if (Math.abs(instant) <= LAST_INSTANT) return instant
+  if (instant >= FIRST_INSTANT && instant <= LAST_INSTANT) return instant
   throw new InvalidInputError(
     'invalid-instant',
-    `cannot read ${what} ${shown(value)} as an instant: give whole epoch milliseconds, '2027-01-04T09:00' on the ` +
+    `cannot read ${what} ${shown(value)} as an instant of the years 1 to 9999: give whole epoch milliseconds, '2027-01-04T09:00' on the ` +
       `clocks of ${zone.name}, or '2027-01-04T09:00Z'`,
   )
 }

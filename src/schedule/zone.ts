@@ -1,18 +1,25 @@
 import process from 'node:process'
 import { InvalidInputError, shown } from '../error/index.js'
+import { DAY_S, dayNumber, isLeapYear, monthOf, weekdayOf } from './calendar.js'
 import { findSegments, intlProbe, type OffsetProbe, type Segment } from './segment.js'
 
 // 2^26 s, about two years: half a millisecond of probing when a zone is first asked about such a stretch.
 const BLOCK_S = 67_108_864
-const MOST_BLOCKS = 128
+
+// Before standard time every zone kept the sun's; long after the last year that governments have announced
+// (Morocco, 2087) zones follow a yearly rule.
+const FIRST_BLOCK_S = dayNumber(1800, 1, 1) * DAY_S
+const YEARLY_FROM = 2200
+const YEARLY_FROM_S = dayNumber(YEARLY_FROM, 1, 1) * DAY_S
+
 const MOST_ZONES = 512
 const MOST_PROBES = 32
 const LONGEST_NAME = 64
 
 /**
  * A time zone as a table of segments. Intl answers in microseconds and only forwards, so every stretch is
- * probed once, when it is first needed, and kept; after that a look-up costs nanoseconds. The tables are
- * bounded and can be dropped at any time.
+ * probed once, when it is first needed, and kept; after that a look-up costs nanoseconds. A table is bounded:
+ * the years before 1800 and from 2200 on are not kept.
  */
 export class Zone {
   readonly name: string
@@ -21,27 +28,14 @@ export class Zone {
 
   constructor(name: string, fixedOffset?: number) {
     this.name = name
-    this.#recent =
-      fixedOffset === undefined
-        ? { start: 0, endExclusive: 0, offset: 0, offsetBefore: 0, offsetAfter: 0 }
-        : {
-            start: -Infinity,
-            endExclusive: Infinity,
-            offset: fixedOffset,
-            offsetBefore: fixedOffset,
-            offsetAfter: fixedOffset,
-          }
+    this.#recent = fixedOffset === undefined ? lone(0, 0, 0) : lone(fixedOffset, -Infinity, Infinity)
   }
 
   /** The segment an epoch second lies in. */
   segmentAt(second: number): Segment {
     const recent = this.#recent
     if (second >= recent.start && second < recent.endExclusive) return recent
-    const block = Math.floor(second / BLOCK_S)
-    const segments = this.#blocks.get(block) ?? this.#find(block)
-    let i = segments.length - 1
-    while (segments[i]!.start > second) i--
-    return (this.#recent = segments[i]!)
+    return (this.#recent = this.#look(second))
   }
 
   /** Where a local time lies: at one or more instants, or in the gap before a segment. */
@@ -49,22 +43,64 @@ export class Zone {
     const instants: number[] = []
     let gapBefore: Segment | undefined
     // No offset reaches a day and a half, and no gap or overlap is longer than one.
-    let segment = this.segmentAt(local - 1.5 * 86_400)
+    let segment = this.segmentAt(local - 1.5 * DAY_S)
     for (;;) {
       const instant = local - segment.offset
       if (instant >= segment.start && instant < segment.endExclusive) instants.push(instant)
       if (instant < segment.start && local - segment.offsetBefore >= segment.start) gapBefore = segment
-      if (segment.endExclusive > local + 1.5 * 86_400) return { instants, gapBefore }
+      if (segment.endExclusive > local + 1.5 * DAY_S) return { instants, gapBefore }
       segment = this.segmentAt(segment.endExclusive)
     }
   }
 
-  #find(block: number): readonly Segment[] {
-    if (this.#blocks.size >= MOST_BLOCKS) this.#blocks.clear()
-    const segments = findSegments(probeOf(this.name), block * BLOCK_S, (block + 1) * BLOCK_S)
-    this.#blocks.set(block, segments)
-    return segments
+  #look(second: number): Segment {
+    if (second < FIRST_BLOCK_S) return lone(probeOf(this.name)(FIRST_BLOCK_S), -Infinity, FIRST_BLOCK_S)
+    if (second >= YEARLY_FROM_S) return this.#lookInLikeYear(second)
+    const block = Math.floor(second / BLOCK_S)
+    let segments = this.#blocks.get(block)
+    if (segments === undefined) {
+      segments = findSegments(probeOf(this.name), block * BLOCK_S, (block + 1) * BLOCK_S)
+      this.#blocks.set(block, segments)
+    }
+    let i = segments.length - 1
+    while (segments[i]!.start > second) i--
+    return segments[i]!
   }
+
+  /** A yearly rule depends on the year's length and first weekday only, so one year of each kind is probed. */
+  #lookInLikeYear(second: number): Segment {
+    const year = Math.floor(monthOf(Math.floor(second / DAY_S)) / 12)
+    const start = yearStart(year)
+    const end = yearStart(year + 1)
+    const shift = start - yearStart(likeYear(year))
+    const like = this.segmentAt(second - shift)
+    const cutAtStart = like.start + shift <= start
+    const cutAtEnd = like.endExclusive + shift >= end
+    return {
+      start: cutAtStart ? start : like.start + shift,
+      endExclusive: cutAtEnd ? end : like.endExclusive + shift,
+      offset: like.offset,
+      offsetBefore: cutAtStart ? like.offset : like.offsetBefore,
+      offsetAfter: cutAtEnd ? like.offset : like.offsetAfter,
+    }
+  }
+}
+
+/** A segment without a gap or overlap at either end. */
+function lone(offset: number, start: number, endExclusive: number): Segment {
+  return { start, endExclusive, offset, offsetBefore: offset, offsetAfter: offset }
+}
+
+function yearStart(year: number): number {
+  return dayNumber(year, 1, 1) * DAY_S
+}
+
+/** The first year of the same length and first weekday in the 28 years before `YEARLY_FROM`. */
+function likeYear(year: number): number {
+  const weekday = weekdayOf(dayNumber(year, 1, 1))
+  let like = YEARLY_FROM - 28
+  while (weekdayOf(dayNumber(like, 1, 1)) !== weekday || isLeapYear(like) !== isLeapYear(year)) like++
+  return like
 }
 
 const zones = new Map<string, Zone>()

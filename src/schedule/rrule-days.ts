@@ -1,0 +1,138 @@
+import {
+  CYCLE_DAYS,
+  CYCLE_MONTHS,
+  isLeapYear,
+  modulo,
+  monthIndex,
+  monthOf,
+  monthStart,
+  weekdayOf,
+} from './calendar.js'
+import { allDays, type MonthRule, weekdayMasks } from './month-days.js'
+import type { RruleParts } from './rrule-text.js'
+
+/**
+ * The days a recurrence rule names, a month at a time: those that pass every BY part, in the periods the
+ * interval picks out, counted from the day the rule starts on.
+ */
+export class RruleDays implements MonthRule {
+  readonly mostMonths: number
+  readonly #parts: RruleParts
+  readonly #startDay: number
+  readonly #startMonth: number
+  readonly #interval: number
+  readonly #weekdays: readonly number[]
+
+  /** `interval` is 1 when the interval counts something shorter than days, or is looked after elsewhere. */
+  constructor(parts: RruleParts, startDay: number, interval: number) {
+    this.#parts = parts
+    this.#startDay = startDay
+    this.#startMonth = monthOf(startDay)
+    this.#interval = interval
+    const every = parts.weekdays.filter(({ nth }) => nth === 0)
+    this.#weekdays = weekdayMasks(every.reduce((bits, { weekday }) => bits | (1 << weekday), 0))
+    // Days or weeks at a distance meet the calendar's cycle anew until both have come around.
+    this.mostMonths = interval === 1 ? CYCLE_MONTHS : CYCLE_DAYS
+  }
+
+  monthFrom(month: number): number {
+    const { freq } = this.#parts
+    if (this.#interval === 1) return month
+    if (freq === 'MONTHLY') return this.#startMonth + ceilTo(month - this.#startMonth, this.#interval)
+    if (freq === 'YEARLY') {
+      const startYear = Math.floor(this.#startMonth / 12)
+      const year = Math.floor(month / 12)
+      const found = startYear + ceilTo(year - startYear, this.#interval)
+      return found === year ? month : monthIndex(found, 1)
+    }
+    const weeks = freq === 'WEEKLY'
+    const start = weeks ? this.#weekStart(this.#startDay) : this.#startDay
+    const step = this.#interval * (weeks ? 7 : 1)
+    // A week that began in an earlier month may reach into this one.
+    const from = monthStart(month) - (weeks ? 6 : 0)
+    return Math.max(month, monthOf(start + ceilTo(from - start, step)))
+  }
+
+  mask(month: number, length: number, firstWeekday: number, firstDay: number): number {
+    const { months, monthDays, weekdays, yearDays, weekNumbers, freq } = this.#parts
+    if (months.length > 0 && !months.includes(modulo(month, 12) + 1)) return 0
+    if (this.monthFrom(month) !== month) return 0
+    let mask = allDays(length)
+    if (monthDays.length > 0) mask &= placesMask(monthDays, length, 0, length)
+    if (weekdays.length > 0) mask &= this.#weekdayMask(month, length, firstWeekday, firstDay)
+    if (yearDays.length > 0) {
+      const yearStart = monthStart(month - modulo(month, 12))
+      mask &= placesMask(yearDays, yearLength(month), firstDay - yearStart, length)
+    }
+    if (weekNumbers.length > 0) mask &= this.#where(length, firstDay, (day) => this.#inWeekNumbers(day))
+    if (this.#interval > 1 && (freq === 'WEEKLY' || freq === 'DAILY')) {
+      mask &= this.#where(length, firstDay, (day) => this.#isInStep(day))
+    }
+    return mask
+  }
+
+  #weekdayMask(month: number, length: number, firstWeekday: number, firstDay: number): number {
+    const { weekdays, freq, months } = this.#parts
+    let mask = this.#weekdays[firstWeekday]!
+    const inYear = freq === 'YEARLY' && months.length === 0
+    const start = inYear ? monthStart(month - modulo(month, 12)) : firstDay
+    const end = inYear ? start + yearLength(month) : start + length
+    for (const { nth, weekday } of weekdays) {
+      if (nth === 0) continue
+      const first = start + modulo(weekday - weekdayOf(start), 7)
+      const last = end - 1 - modulo(weekdayOf(end - 1) - weekday, 7)
+      const day = nth > 0 ? first + (nth - 1) * 7 : last + (nth + 1) * 7
+      if (day >= Math.max(start, firstDay) && day < Math.min(end, firstDay + length)) {
+        mask |= 1 << (day - firstDay)
+      }
+    }
+    return mask
+  }
+
+  #isInStep(day: number): boolean {
+    const { freq } = this.#parts
+    const distance =
+      freq === 'WEEKLY' ? (this.#weekStart(day) - this.#weekStart(this.#startDay)) / 7 : day - this.#startDay
+    return modulo(distance, this.#interval) === 0
+  }
+
+  #weekStart(day: number): number {
+    return day - modulo(weekdayOf(day) - this.#parts.weekStart, 7)
+  }
+
+  /** Week 1 is the first with at least four days in the year. */
+  #inWeekNumbers(day: number): boolean {
+    const week = this.#weekStart(day)
+    // The fourth day of a week lies in the year the week belongs to.
+    const year = Math.floor(monthOf(week + 3) / 12)
+    const firstWeek = this.#weekStart(monthStart(monthIndex(year, 1)) + 3)
+    const weeks = (this.#weekStart(monthStart(monthIndex(year + 1, 1)) + 3) - firstWeek) / 7
+    const number = (week - firstWeek) / 7 + 1
+    const { weekNumbers } = this.#parts
+    return weekNumbers.includes(number) || weekNumbers.includes(number - weeks - 1)
+  }
+
+  #where(length: number, firstDay: number, test: (day: number) => boolean): number {
+    let mask = 0
+    for (let place = 0; place < length; place++) if (test(firstDay + place)) mask |= 1 << place
+    return mask
+  }
+}
+
+/** The places 1 to `count`, or -1 back from the end, that lie in a month beginning `offset` days into them. */
+function placesMask(places: readonly number[], count: number, offset: number, length: number): number {
+  let mask = 0
+  for (const place of places) {
+    const day = (place > 0 ? place - 1 : count + place) - offset
+    if (day >= 0 && day < length) mask |= 1 << day
+  }
+  return mask
+}
+
+function yearLength(month: number): number {
+  return isLeapYear(Math.floor(month / 12)) ? 366 : 365
+}
+
+function ceilTo(value: number, step: number): number {
+  return Math.ceil(value / step) * step
+}
