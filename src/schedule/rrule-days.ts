@@ -8,7 +8,7 @@ import {
   monthStart,
   weekdayOf,
 } from './calendar.js'
-import { allDays, type MonthRule, weekdayMasks } from './month-days.js'
+import { allDays, type MonthRule, monthWaits, weekdayMasks } from './month-days.js'
 import type { RruleParts } from './rrule-text.js'
 
 /**
@@ -22,6 +22,7 @@ export class RruleDays implements MonthRule {
   readonly #startMonth: number
   readonly #interval: number
   readonly #weekdays: readonly number[]
+  readonly #waits: readonly number[] | undefined
 
   /** `interval` is 1 when the interval counts something shorter than days, or is looked after elsewhere. */
   constructor(parts: RruleParts, startDay: number, interval: number) {
@@ -31,13 +32,14 @@ export class RruleDays implements MonthRule {
     this.#interval = interval
     const every = parts.weekdays.filter(({ nth }) => nth === 0)
     this.#weekdays = weekdayMasks(every.reduce((bits, { weekday }) => bits | (1 << weekday), 0))
+    this.#waits = parts.months.length > 0 ? monthWaits(parts.months) : undefined
     // Days or weeks at a distance meet the calendar's cycle anew until both have come around.
     this.mostMonths = interval === 1 ? CYCLE_MONTHS : CYCLE_DAYS
   }
 
   monthFrom(month: number): number {
     const { freq } = this.#parts
-    if (this.#interval === 1) return month
+    if (this.#interval === 1) return month + (this.#waits?.[modulo(month, 12)] ?? 0)
     if (freq === 'MONTHLY') return this.#startMonth + ceilTo(month - this.#startMonth, this.#interval)
     if (freq === 'YEARLY') {
       const startYear = Math.floor(this.#startMonth / 12)

@@ -86,7 +86,7 @@ class Since implements Pattern {
 }
 
 // A rule of hours, minutes or seconds that finds nothing in so many leaps meets its own filters too rarely.
-const MOST_LEAPS = 50_000
+const MOST_LEAPS = 20_000
 
 interface ShortPeriodParts {
   readonly days: Days
@@ -168,6 +168,7 @@ class PickedPositions implements Pattern {
   readonly #parts: RruleParts
   readonly #start: number
   readonly #startDay: number
+  readonly #leastPosition: number
 
   constructor(days: Days, times: TimesOfDay, parts: RruleParts, start: number) {
     this.#days = days
@@ -175,6 +176,7 @@ class PickedPositions implements Pattern {
     this.#parts = parts
     this.#start = start
     this.#startDay = Math.floor(start / DAY_S)
+    this.#leastPosition = Math.min(...parts.setPositions.map(Math.abs))
   }
 
   firstFrom(local: number): number {
@@ -196,6 +198,7 @@ class PickedPositions implements Pattern {
     let day = this.#days.firstFrom(this.#startOf(period))
     for (; day < untilExclusive; day = this.#days.firstFrom(day + 1)) days.push(day)
     const { count } = this.#times
+    if (days.length * count < this.#leastPosition) return undefined
     return pick(this.#parts.setPositions, days.length * count)
       .map((place) => days[Math.floor(place / count)]! * DAY_S + this.#times.at(place % count))
       .find((candidate) => candidate >= from)
