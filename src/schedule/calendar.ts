@@ -9,6 +9,9 @@ export const DAY_S = 86_400
 export const CYCLE_MONTHS = 4800
 export const CYCLE_DAYS = 146_097
 
+/** A month of the same name, length and first weekday comes again within 40 years: February 29, around 1900. */
+export const LONGEST_WAIT_MONTHS = 481
+
 export interface CivilDate {
   readonly year: number
   /** 1 to 12. */

@@ -30,7 +30,7 @@ export interface CatchUp {
  */
 export function catchUp(schedule: Schedule, options: CatchUpOptions): CatchUp {
   checkOptions('catchUp', options, ['lastOccurrence', 'now', 'grace', 'seed'])
-  const { lastOccurrence, now } = options
+  const { lastOccurrence, now, grace = defaults.missedGraceMs } = options
   checkInstant(lastOccurrence)
   checkInstant(now)
   if (now < lastOccurrence) {
@@ -39,7 +39,7 @@ export function catchUp(schedule: Schedule, options: CatchUpOptions): CatchUp {
       `now must not be before the last occurrence: lastOccurrence=${lastOccurrence} now=${now}`,
     )
   }
-  const graceMs = parseDuration(options.grace ?? defaults.missedGraceMs)
+  const graceMs = parseDuration(grace)
   const seed = options.seed === undefined ? undefined : { seed: options.seed }
   const nextAfter = (after: number): number => schedule.next(after, seed) ?? Infinity
   const next = schedule.next(now, seed)

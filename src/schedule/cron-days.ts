@@ -1,4 +1,4 @@
-import { CYCLE_MONTHS, modulo } from './calendar.js'
+import { LONGEST_WAIT_MONTHS, modulo } from './calendar.js'
 import { allDays, type MonthRule, monthWaits, weekdayMasks } from './month-days.js'
 
 /** What the three date fields of a cron expression allow. */
@@ -25,7 +25,7 @@ export interface CronDates {
 
 /** The days of a cron expression, a month at a time. A date that a month does not have is left out. */
 export class CronDays implements MonthRule {
-  readonly mostMonths = CYCLE_MONTHS
+  readonly mostMonths = LONGEST_WAIT_MONTHS
   readonly #dates: CronDates
   readonly #waits: readonly number[]
   readonly #days: number

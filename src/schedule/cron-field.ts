@@ -1,4 +1,4 @@
-import { InvalidInputError } from '../error/index.js'
+import { InvalidInputError, shown } from '../error/index.js'
 
 /**
  * One field of a cron expression, read into the values it allows. Whatever is not understood is refused with
@@ -74,5 +74,8 @@ export function valueOf(text: string, spec: FieldSpec, part: string): number {
 }
 
 export function fieldError(spec: FieldSpec, part: string, hint: string): InvalidInputError {
-  return new InvalidInputError('invalid-cron', `cannot read '${part}' in the ${spec.name} field: ${hint}`)
+  return new InvalidInputError(
+    'invalid-cron',
+    `cannot read ${shown(part)} in the ${spec.name} field: ${hint}`,
+  )
 }

@@ -1,4 +1,4 @@
-import { CYCLE_MONTHS, modulo, monthIndex, monthLength, monthOf, monthStart } from './calendar.js'
+import { LONGEST_WAIT_MONTHS, modulo, monthIndex, monthLength, monthOf, monthStart } from './calendar.js'
 import { allDays, type MonthRule, monthWaits } from './month-days.js'
 import type { InvalidDate } from './schedule-json.js'
 import { formatDate, formatDay } from './wall-text.js'
@@ -11,7 +11,7 @@ const MOST_MONTHS_EXPLAINED = 12
  * the first day of the next month, or nothing, as `invalidDate` says.
  */
 export class DateRule implements MonthRule {
-  readonly mostMonths = CYCLE_MONTHS
+  readonly mostMonths = LONGEST_WAIT_MONTHS
   readonly #days: number
   readonly #last: boolean
   readonly #month: number | undefined

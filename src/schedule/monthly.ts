@@ -41,12 +41,8 @@ export function monthly(options: MonthlyOptions): Schedule {
   )
 }
 
-export function readInvalidDate(options: InvalidDateOption): InvalidDate {
-  return checkChoice('invalidDate', options.invalidDate ?? defaults.invalidDate, [
-    'backward',
-    'forward',
-    'skip',
-  ])
+export function readInvalidDate({ invalidDate = defaults.invalidDate }: InvalidDateOption): InvalidDate {
+  return checkChoice('invalidDate', invalidDate, ['backward', 'forward', 'skip'])
 }
 
 export function readDay(day: unknown, most: number): number | 'last' {

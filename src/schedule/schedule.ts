@@ -99,7 +99,7 @@ export class Schedule {
   preview(count: number, options: PreviewOptions = {}): Occurrence[] {
     checkCount('preview', count, limits.preview)
     checkOptions('preview', options, ['from', 'seed'])
-    const from = options.from ?? systemClock.now()
+    const { from = systemClock.now() } = options
     checkInstant(from)
     const shift = this.#shift({ ...(options.seed !== undefined && { seed: options.seed }) })
     const occurrences: Occurrence[] = []

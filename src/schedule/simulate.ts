@@ -29,12 +29,12 @@ export function simulate(
   options: SimulateOptions,
 ): SimulatedFiring[] {
   checkOptions('simulate', options, ['from', 'to', 'limit'])
-  const { from, to } = options
+  const { from, to, limit = defaults.simulateLimit } = options
   checkInstant(from)
   checkInstant(to)
   if (to < from)
     throw new InvalidInputError('invalid-option', `to must not be before from: from=${from} to=${to}`)
-  const limit = checkCount('limit', options.limit ?? defaults.simulateLimit, limits.simulate)
+  checkCount('limit', limit, limits.simulate)
   const firings: SimulatedFiring[] = []
   for (const [name, schedule] of Object.entries(definitions)) {
     if (!(schedule instanceof Schedule)) {

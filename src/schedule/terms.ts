@@ -52,6 +52,7 @@ export interface TermsJson {
  * counting needs a first occurrence.
  */
 export function readTerms(options: TermOptions, zone: Zone, ruleFrom: number): TermsJson {
+  const { missed = defaults.missed, missedLimit = defaults.missedLimit } = options
   const from = options.from === undefined ? undefined : parseInstant('from', options.from, zone)
   const until = options.until === undefined ? undefined : parseInstant('until', options.until, zone)
   if (from !== undefined && until !== undefined && until <= from) {
@@ -79,8 +80,8 @@ export function readTerms(options: TermOptions, zone: Zone, ruleFrom: number): T
     ...(from !== undefined && { from }),
     ...(until !== undefined && { until }),
     ...(times !== undefined && { times }),
-    missed: checkChoice('missed', options.missed ?? defaults.missed, ['skip', 'once', 'all']),
-    missedLimit: checkCount('missedLimit', options.missedLimit ?? defaults.missedLimit, limits.missed),
+    missed: checkChoice('missed', missed, ['skip', 'once', 'all']),
+    missedLimit: checkCount('missedLimit', missedLimit, limits.missed),
     ...(jitterMs !== undefined && { jitterMs }),
     ...(windowMs !== undefined && { windowMs }),
   }

@@ -32,10 +32,11 @@ export interface Wall {
 }
 
 export function readWall(options: WallOptions): Wall {
+  const { zone = defaults.zone, gap = defaults.gap, overlap = defaults.overlap } = options
   return {
-    zone: zoneOf(options.zone ?? defaults.zone),
-    gap: checkChoice('gap', options.gap ?? defaults.gap, ['next', 'shift', 'skip']),
-    overlap: checkChoice('overlap', options.overlap ?? defaults.overlap, ['first', 'second', 'both']),
+    zone: zoneOf(zone),
+    gap: checkChoice('gap', gap, ['next', 'shift', 'skip']),
+    overlap: checkChoice('overlap', overlap, ['first', 'second', 'both']),
   }
 }
 
