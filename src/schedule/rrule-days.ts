@@ -47,12 +47,7 @@ export class RruleDays implements MonthRule {
       const found = startYear + ceilTo(year - startYear, this.#interval)
       return found === year ? month : monthIndex(found, 1)
     }
-    const weeks = freq === 'WEEKLY'
-    const start = weeks ? this.#weekStart(this.#startDay) : this.#startDay
-    const step = this.#interval * (weeks ? 7 : 1)
-    // A week that began in an earlier month may reach into this one.
-    const from = monthStart(month) - (weeks ? 6 : 0)
-    return Math.max(month, monthOf(start + ceilTo(from - start, step)))
+    return Math.max(month, monthOf(this.#stepFrom(monthStart(month))))
   }
 
   mask(month: number, length: number, firstWeekday: number, firstDay: number): number {
@@ -66,10 +61,9 @@ export class RruleDays implements MonthRule {
       const yearStart = monthStart(month - modulo(month, 12))
       mask &= placesMask(yearDays, yearLength(month), firstDay - yearStart, length)
     }
-    if (weekNumbers.length > 0) mask &= this.#where(length, firstDay, (day) => this.#inWeekNumbers(day))
-    if (this.#interval > 1 && (freq === 'WEEKLY' || freq === 'DAILY')) {
-      mask &= this.#where(length, firstDay, (day) => this.#isInStep(day))
-    }
+    if (weekNumbers.length > 0) mask &= this.#weekNumberMask(length, firstDay)
+    if (this.#interval > 1 && (freq === 'WEEKLY' || freq === 'DAILY'))
+      mask &= this.#stepMask(length, firstDay)
     return mask
   }
 
@@ -91,15 +85,32 @@ export class RruleDays implements MonthRule {
     return mask
   }
 
-  #isInStep(day: number): boolean {
-    const { freq } = this.#parts
-    const distance =
-      freq === 'WEEKLY' ? (this.#weekStart(day) - this.#weekStart(this.#startDay)) / 7 : day - this.#startDay
-    return modulo(distance, this.#interval) === 0
+  /** The first day or week in step that reaches `day` or begins after it, by the day it begins. */
+  #stepFrom(day: number): number {
+    const isWeek = this.#parts.freq === 'WEEKLY'
+    const start = isWeek ? this.#weekStart(this.#startDay) : this.#startDay
+    return start + ceilTo(day - (isWeek ? 6 : 0) - start, this.#interval * (isWeek ? 7 : 1))
+  }
+
+  #stepMask(length: number, firstDay: number): number {
+    const isWeek = this.#parts.freq === 'WEEKLY'
+    const bits = isWeek ? 0b111_1111 : 1
+    const step = this.#interval * (isWeek ? 7 : 1)
+    let mask = 0
+    for (let day = this.#stepFrom(firstDay); day < firstDay + length; day += step) {
+      mask |= day < firstDay ? bits >> (firstDay - day) : bits << (day - firstDay)
+    }
+    return mask
   }
 
   #weekStart(day: number): number {
     return day - modulo(weekdayOf(day) - this.#parts.weekStart, 7)
+  }
+
+  #weekNumberMask(length: number, firstDay: number): number {
+    let mask = 0
+    for (let place = 0; place < length; place++) if (this.#inWeekNumbers(firstDay + place)) mask |= 1 << place
+    return mask
   }
 
   /** Week 1 is the first with at least four days in the year. */
@@ -112,12 +123,6 @@ export class RruleDays implements MonthRule {
     const number = (week - firstWeek) / 7 + 1
     const { weekNumbers } = this.#parts
     return weekNumbers.includes(number) || weekNumbers.includes(number - weeks - 1)
-  }
-
-  #where(length: number, firstDay: number, test: (day: number) => boolean): number {
-    let mask = 0
-    for (let place = 0; place < length; place++) if (test(firstDay + place)) mask |= 1 << place
-    return mask
   }
 }
 

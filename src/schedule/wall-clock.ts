@@ -43,7 +43,9 @@ export class WallClock {
       const local = this.pattern.firstFrom(Math.max(this.#startIn(segment, afterSecond), nothingBefore))
       let found = local < this.#endIn(segment) ? local - segment.offset : NEVER
       const missing = segment.offset - segment.offsetBefore
-      if (missing > 0 && afterSecond < segment.start + missing) {
+      const gapCounts =
+        afterSecond < segment.start + missing && nothingBefore < segment.start + segment.offset
+      if (missing > 0 && gapCounts) {
         found = Math.min(found, this.#fromGap(segment, afterSecond))
       }
       if (found !== NEVER) return found <= LAST_SECOND ? found * 1000 : NEVER

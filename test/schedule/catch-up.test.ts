@@ -1,7 +1,8 @@
 import { catchUp, cron, daily, every, type Schedule } from 'carillon/schedule'
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { anySchedule } from './any-schedule.js'
+import { cpuMs } from './cpu-time.js'
 
 const HOUR = 3_600_000
 const NOON = Date.UTC(2027, 0, 1, 12)
@@ -84,11 +85,10 @@ describe('catchUp', () => {
 
   it('wakes a schedule of seconds after thirty years without counting them', () => {
     for (const schedule of [every('1s', { missed: 'all' }), cron('* * * * * *', { missed: 'all' })]) {
-      const before = performance.now()
       const { fire, dropped } = catchUp(schedule, { lastOccurrence: 0, now: NOON })
       expect(fire).toEqual(Array.from({ length: 100 }, (_, i) => NOON - (99 - i) * 1000))
       expect(dropped).toEqual({ firstAt: 1000, lastAt: NOON - 100_000 })
-      expect(performance.now() - before).toBeLessThan(100)
+      expect(cpuMs(() => catchUp(schedule, { lastOccurrence: 0, now: NOON }))).toBeLessThan(100)
     }
   })
 

@@ -128,7 +128,7 @@ describe('preview', () => {
   })
 })
 
-describe('describe', () => {
+describe('in words', () => {
   it.each([
     [cron('0 9 * * MON-FRI', { zone }), 'at 09:00, on Monday to Friday in America/New_York'],
     [cron('*/15 9-17 * * *'), 'every 15 minutes, in hours 9 to 17 in UTC'],

@@ -1,5 +1,5 @@
 import { parseSchedule } from 'carillon/schedule'
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { anyInstant, anySchedule } from './any-schedule.js'
 
@@ -61,11 +61,12 @@ describe('promise 13: a schedule’s next is after its previous', () => {
   it('local text and offset of a preview name the instant', () => {
     fc.assert(
       fc.property(anySchedule, anyInstant, (schedule, from) => {
-        for (const { at, local, offset } of schedule.preview(3, { from })) {
-          const second = Math.floor(at / 1000) * 1000
-          // Offsets of the nineteenth century have seconds, which Date does not read.
-          if (offset.length === 6) expect(Date.parse(local + offset)).toBe(second)
-        }
+        const preview = schedule.preview(3, { from })
+        // Offsets of the nineteenth century have seconds, which Date does not read.
+        const readable = preview.filter(({ offset }) => offset.length === 6)
+        expect(readable.map(({ local, offset }) => Date.parse(local + offset))).toEqual(
+          readable.map(({ at }) => Math.floor(at / 1000) * 1000),
+        )
       }),
       { numRuns: 500 },
     )
@@ -93,14 +94,18 @@ describe('promise 13: a schedule’s next is after its previous', () => {
         const unbounded = parseSchedule(rest)
         const expected: number[] = []
         let at = unbounded.next(from - 1)
-        while (at !== undefined && expected.length < (times ?? 50) && at < (until ?? Infinity)) {
+        while (
+          at !== undefined &&
+          expected.length < (times ?? (until === undefined ? 50 : 5000)) &&
+          at < (until ?? Infinity)
+        ) {
           expected.push(at)
           at = unbounded.next(at)
         }
-        const found = schedule.preview(Math.max(expected.length + 1, 1), { from: 0 }).map((found) => found.at)
-        expect(found.slice(0, expected.length)).toEqual(expected)
-        if (times !== undefined) expect(found.length).toBeLessThanOrEqual(times)
-        if (until !== undefined) expect(found.every((instant) => instant < until)).toBe(true)
+        const preview = schedule.preview(expected.length + 1, { from: 0 })
+        const ends = times !== undefined || until !== undefined
+        const found = preview.slice(0, ends ? undefined : expected.length)
+        expect(found.map((occurrence) => occurrence.at)).toEqual(expected)
       }),
       { numRuns: 1000 },
     )

@@ -1,9 +1,10 @@
 import { InvalidInputError, LimitError } from 'carillon'
 import { rrule } from 'carillon/schedule'
-import fc from 'fast-check'
-import library from 'rrule'
+import * as fc from 'fast-check'
+import { RRule } from 'rrule'
 import { Temporal } from 'temporal-polyfill'
 import { describe, expect, it } from 'vitest'
+import { cpuMs } from './cpu-time.js'
 
 const iso = (at: number) => new Date(at).toISOString().slice(0, 19)
 
@@ -176,10 +177,10 @@ describe('rrule', () => {
     'FREQ=WEEKLY;BYDAY=MO;BYSETPOS=200',
     'FREQ=SECONDLY;INTERVAL=86399;BYMONTH=2;BYMONTHDAY=29;BYHOUR=3;BYMINUTE=0;BYSECOND=0',
   ])('refuses %s, which never comes or hardly ever, at once', (text) => {
-    const before = performance.now()
     const attempt = () => rrule(text, { start: '2027-01-01T00:00' })
-    expect(attempt).toThrow(expect.objectContaining({ code: 'never-matches' }))
-    expect(performance.now() - before).toBeLessThan(200)
+    expect(
+      cpuMs(() => expect(attempt).toThrow(expect.objectContaining({ code: 'never-matches' }))),
+    ).toBeLessThan(100)
   })
 
   it('agrees with Temporal on week numbers', () => {
@@ -215,20 +216,26 @@ describe('rrule', () => {
     fc.assert(
       fc.property(anyRule, ({ text, start, days }) => {
         const until = new Date(start.getTime() + days * 86_400_000)
-        const peer = new library.RRule({ ...library.RRule.parseString(text), dtstart: start, until })
+        const peer = new RRule({ ...RRule.parseString(text), dtstart: start, until })
         const expected = peer.all((_, i) => i < 25).slice(0, 25)
-        let found: string[] = []
-        try {
-          found = first(25, text, iso(start.getTime())).filter((local) => local <= iso(until.getTime()))
-        } catch (error) {
-          expect(error).toMatchObject({ code: 'never-matches' })
-        }
+        const last = iso(until.getTime())
+        const found = orNever(() => first(25, text, iso(start.getTime()))).filter((local) => local <= last)
         expect({ text, found }).toEqual({ text, found: expected.map((date) => iso(date.getTime())) })
       }),
       { numRuns: 1500 },
     )
   })
 })
+
+/** A rule that never matches has no occurrences, in words. */
+function orNever(occurrences: () => string[]): string[] {
+  try {
+    return occurrences()
+  } catch (error) {
+    if (error instanceof InvalidInputError && error.code === 'never-matches') return []
+    throw error
+  }
+}
 
 const list = (min: number, max: number, length = 3) =>
   fc

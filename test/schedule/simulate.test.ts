@@ -1,6 +1,6 @@
 import { LimitError } from 'carillon'
 import { cron, daily, diff, every, simulate } from 'carillon/schedule'
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { anySchedule } from './any-schedule.js'
 

@@ -1,6 +1,6 @@
 import { LimitError } from 'carillon'
 import { cron, daily, every, type Schedule } from 'carillon/schedule'
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 
 const DAY = 86_400_000
