@@ -94,16 +94,12 @@ describe('promise 13: a schedule’s next is after its previous', () => {
         const unbounded = parseSchedule(rest)
         const expected: number[] = []
         let at = unbounded.next(from - 1)
-        while (
-          at !== undefined &&
-          expected.length < (times ?? (until === undefined ? 50 : 5000)) &&
-          at < (until ?? Infinity)
-        ) {
+        while (at !== undefined && expected.length < (times ?? 500) && at < (until ?? Infinity)) {
           expected.push(at)
           at = unbounded.next(at)
         }
         const preview = schedule.preview(expected.length + 1, { from: 0 })
-        const ends = times !== undefined || until !== undefined
+        const ends = times !== undefined || expected.length < 500
         const found = preview.slice(0, ends ? undefined : expected.length)
         expect(found.map((occurrence) => occurrence.at)).toEqual(expected)
       }),
