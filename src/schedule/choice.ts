@@ -21,3 +21,9 @@ export function checkCount(what: string, value: unknown, most: number): number {
   }
   return value
 }
+
+/** Refuses a text that is longer than anybody writes, before anything reads it. */
+export function checkLength(what: string, text: string, most: number): void {
+  if (text.length <= most) return
+  throw new LimitError('expression-too-long', `${what} has at most ${most} characters, got ${text.length}`)
+}

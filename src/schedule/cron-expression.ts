@@ -1,4 +1,5 @@
-import { InvalidInputError, LimitError, shown } from '../error/index.js'
+import { InvalidInputError, shown } from '../error/index.js'
+import { checkLength } from './choice.js'
 import type { CronDates } from './cron-days.js'
 import { fieldError, type FieldRead, type FieldSpec, readField, valueOf } from './cron-field.js'
 import { limits } from './defaults.js'
@@ -22,7 +23,7 @@ const second: FieldSpec = { name: 'second', min: 0, max: 59, example: '0, 0-30, 
 const minute: FieldSpec = { name: 'minute', min: 0, max: 59, example: '0, 0-30, */15' }
 const hour: FieldSpec = { name: 'hour', min: 0, max: 23, example: '9, 9-17, */2' }
 const dayOfMonth: FieldSpec = { name: 'day of month', min: 1, max: 31, example: '1, 1-15, L, L-2, 15W, LW' }
-export const monthNames = ['JAN', 'FEB', 'MAR', 'APR', 'MAY', 'JUN', 'JUL', 'AUG', 'SEP', 'OCT', 'NOV', 'DEC']
+const monthNames = ['JAN', 'FEB', 'MAR', 'APR', 'MAY', 'JUN', 'JUL', 'AUG', 'SEP', 'OCT', 'NOV', 'DEC']
 const month: FieldSpec = {
   name: 'month',
   min: 1,
@@ -54,12 +55,7 @@ export function readCron(expression: unknown): CronExpression {
   if (typeof expression !== 'string') {
     throw new InvalidInputError('invalid-cron', `a cron expression is a text, got ${shown(expression)}`)
   }
-  if (expression.length > limits.cronLength) {
-    throw new LimitError(
-      'expression-too-long',
-      `a cron expression has at most ${limits.cronLength} characters, got ${expression.length}`,
-    )
-  }
+  checkLength('a cron expression', expression, limits.cronLength)
   const text = expression.trim().replace(/\s+/g, ' ')
   const upper = text.toUpperCase()
   const fields = (nicknames[upper] ?? upper).split(' ')

@@ -68,7 +68,7 @@ export class MonthDays implements Days {
 }
 
 /** The mask of a month's days from `first` to `last`, counted from 1. */
-export function daysMask(first: number, last: number): number {
+function daysMask(first: number, last: number): number {
   let mask = 0
   for (let day = first; day <= last; day++) mask |= 1 << (day - 1)
   return mask

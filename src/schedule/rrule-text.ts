@@ -5,7 +5,7 @@ import { fieldsToLocal } from './wall-text.js'
 export type Frequency = 'YEARLY' | 'MONTHLY' | 'WEEKLY' | 'DAILY' | 'HOURLY' | 'MINUTELY' | 'SECONDLY'
 
 /** A weekday of a recurrence rule, Sunday as 0; `nth` is 0 when every such day is meant. */
-export interface NthWeekday {
+interface NthWeekday {
   readonly nth: number
   readonly weekday: number
 }
@@ -30,7 +30,7 @@ export interface RruleParts {
 }
 
 /** The last moment of a rule, inclusive: seconds of UTC, or on the wall. */
-export interface RruleUntil {
+interface RruleUntil {
   readonly second: number
   readonly isUtc: boolean
 }

@@ -1,4 +1,5 @@
-import { checkOptions, InvalidInputError, LimitError, shown } from '../error/index.js'
+import { checkOptions, InvalidInputError, shown } from '../error/index.js'
+import { checkLength } from './choice.js'
 import { limits } from './defaults.js'
 import { isRunning, rrulePattern } from './rrule-pattern.js'
 import { readBasicTime, readRrule, rruleError } from './rrule-text.js'
@@ -60,12 +61,7 @@ function readLines(text: unknown): RruleLines {
   if (typeof text !== 'string') {
     throw new InvalidInputError('invalid-rrule', `a recurrence rule is a text, got ${shown(text)}`)
   }
-  if (text.length > limits.rruleLength) {
-    throw new LimitError(
-      'expression-too-long',
-      `a recurrence rule has at most ${limits.rruleLength} characters, got ${text.length}`,
-    )
-  }
+  checkLength('a recurrence rule', text, limits.rruleLength)
   let rule: string | undefined
   let start: string | undefined
   let zone: string | undefined

@@ -11,7 +11,7 @@ export interface WallJson {
   readonly overlap: Overlap
 }
 
-export interface CronJson extends WallJson {
+interface CronJson extends WallJson {
   readonly type: 'cron'
   readonly expression: string
 }
@@ -22,25 +22,25 @@ export interface EveryJson {
   readonly anchor: number
 }
 
-export interface DailyJson extends WallJson {
+interface DailyJson extends WallJson {
   readonly type: 'daily'
   readonly at: readonly string[]
 }
 
-export interface WeeklyJson extends WallJson {
+interface WeeklyJson extends WallJson {
   readonly type: 'weekly'
   readonly on: readonly string[]
   readonly at: readonly string[]
 }
 
-export interface MonthlyJson extends WallJson {
+interface MonthlyJson extends WallJson {
   readonly type: 'monthly'
   readonly day: readonly (number | 'last')[]
   readonly at: readonly string[]
   readonly invalidDate: InvalidDate
 }
 
-export interface YearlyJson extends WallJson {
+interface YearlyJson extends WallJson {
   readonly type: 'yearly'
   readonly month: number
   readonly day: number | 'last'
@@ -48,7 +48,7 @@ export interface YearlyJson extends WallJson {
   readonly invalidDate: InvalidDate
 }
 
-export interface RruleJson extends WallJson {
+interface RruleJson extends WallJson {
   readonly type: 'rrule'
   readonly rule: string
   readonly start: string
