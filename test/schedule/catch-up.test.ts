@@ -107,6 +107,31 @@ describe('catchUp', () => {
     )
   })
 
+  it('agrees with counting where every millisecond matters', () => {
+    const dense = fc.record({
+      everyMs: fc.integer({ min: 1, max: 7 }),
+      limit: fc.integer({ min: 1, max: 9 }),
+    })
+    const bounds = fc.tuple(fc.integer({ min: -50, max: 50 }), fc.integer({ min: 0, max: 3000 }))
+    fc.assert(
+      fc.property(
+        dense,
+        bounds,
+        fc.integer({ min: 0, max: 40 }),
+        ({ everyMs, limit }, [start, ms], silence) => {
+          // It ended some time ago, so that the search has to close in on its last millisecond.
+          const until = start + ms + 1 - silence
+          const schedule = every(everyMs, { missed: 'all', missedLimit: limit, until })
+          const all = countedUpTo(schedule, start, start + ms, 5000)!
+          expect(catchUp(schedule, { lastOccurrence: start, now: start + ms }).fire).toEqual(
+            all.slice(-limit),
+          )
+        },
+      ),
+      { numRuns: 2000 },
+    )
+  })
+
   it.each([
     [{ lastOccurrence: 1, now: 0 }, /now must not be before/],
     [{ lastOccurrence: Number.NaN, now: 0 }, /epoch milliseconds/],
