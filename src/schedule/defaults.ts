@@ -15,7 +15,7 @@ export const limits = Object.freeze({
   cronLength: 256,
   rruleLength: 1024,
   timesPerDay: 96,
-  times: 10_000,
+  times: 5000,
   missed: 1000,
   preview: 10_000,
   simulate: 1_000_000,

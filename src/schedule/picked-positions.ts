@@ -12,6 +12,12 @@ const mostPeriods: Partial<Record<Frequency, number>> = {
   DAILY: 20_871,
 }
 
+function mostDays({ freq, weekdays }: RruleParts): number {
+  if (freq === 'YEARLY') return 366
+  if (freq === 'MONTHLY') return 31
+  return freq === 'WEEKLY' ? weekdays.length || 7 : 1
+}
+
 /** BYSETPOS: certain places, from either end, in the set of each year, month, week or day. */
 export class PickedPositions implements Pattern {
   readonly #days: Days
@@ -20,6 +26,7 @@ export class PickedPositions implements Pattern {
   readonly #start: number
   readonly #startDay: number
   readonly #leastPosition: number
+  readonly #largestSet: number
   #pickedPeriod = Number.NaN
   #picks: readonly number[] = []
 
@@ -29,10 +36,12 @@ export class PickedPositions implements Pattern {
     this.#parts = parts
     this.#start = start
     this.#startDay = Math.floor(start / DAY_S)
+    this.#largestSet = mostDays(parts) * times.count
     this.#leastPosition = Math.min(...parts.setPositions.map(Math.abs))
   }
 
   firstFrom(local: number): number {
+    if (this.#leastPosition > this.#largestSet) return Infinity
     const from = Math.max(local, this.#start)
     let period = this.#periodFrom(Math.floor(from / DAY_S))
     for (let looked = 0; looked < mostPeriods[this.#parts.freq]!; looked++) {

@@ -90,7 +90,12 @@ export class Schedule {
   /** The first occurrence strictly later than `afterEpochMs`, or undefined when the schedule has ended. */
   next(afterEpochMs: number, options?: SeedOptions): number | undefined {
     checkInstant(afterEpochMs)
-    const shift = options === undefined ? 0 : this.#shift(options)
+    if (options === undefined) {
+      const nominal = this.#next(Math.floor(afterEpochMs))
+      return nominal <= LAST_INSTANT ? nominal : undefined
+    }
+    checkOptions('next', options, ['seed'])
+    const shift = this.#shift(options.seed)
     const at = this.#next(Math.floor(afterEpochMs) - shift) + shift
     return at <= LAST_INSTANT ? at : undefined
   }
@@ -101,7 +106,7 @@ export class Schedule {
     checkOptions('preview', options, ['from', 'seed'])
     const { from = systemClock.now() } = options
     checkInstant(from)
-    const shift = this.#shift({ ...(options.seed !== undefined && { seed: options.seed }) })
+    const shift = this.#shift(options.seed)
     const occurrences: Occurrence[] = []
     let after = Math.ceil(from) - 1 - shift
     while (occurrences.length < count) {
@@ -128,8 +133,7 @@ export class Schedule {
     return this.#countdown === undefined || this.#countdown.includes(at) ? at : NEVER
   }
 
-  #shift(options: SeedOptions): number {
-    const { seed } = options
+  #shift(seed: string | undefined): number {
     if (seed === undefined || this.#terms.jitterMs === undefined) return 0
     if (typeof seed === 'string') return jitterOf(seed, this.#terms.jitterMs)
     throw new InvalidInputError('invalid-option', `seed must be a string, got ${shown(seed)}`)

@@ -12,8 +12,8 @@ export type Overlap = 'first' | 'second' | 'both'
 // Local time is never further from UTC; what ends this long before a local time cannot contain it.
 const MARGIN_S = 2 * 86_400
 
-// A pattern that met nothing but gaps this often in a row lies on the zone's own rule, such as 02:30 on the
-// second Sunday of March in New York: under `skip` it will not come again.
+// A pattern that met nothing but gaps 32 times in a row, with a segment on either side of each, lies on the
+// zone's own rule, such as 02:30 on the second Sunday of March in New York: under `skip` it comes no more.
 const MOST_FUTILE_SEGMENTS = 64
 
 /**

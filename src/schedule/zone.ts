@@ -12,6 +12,8 @@ const FIRST_BLOCK_S = dayNumber(1800, 1, 1) * DAY_S
 const YEARLY_FROM = 2200
 const YEARLY_FROM_S = dayNumber(YEARLY_FROM, 1, 1) * DAY_S
 
+const MOST_GLIMPSES = 16
+const GLIMPSE_S = 3 * DAY_S
 const MOST_ZONES = 512
 const MOST_PROBES = 32
 const LONGEST_NAME = 64
@@ -24,6 +26,7 @@ const LONGEST_NAME = 64
 export class Zone {
   readonly name: string
   readonly #blocks = new Map<number, readonly Segment[]>()
+  readonly #glimpses = new Map<number, number>()
   #recent: Segment
 
   constructor(name: string, fixedOffset?: number) {
@@ -56,15 +59,29 @@ export class Zone {
   #look(second: number): Segment {
     if (second < FIRST_BLOCK_S) return lone(probeOf(this.name)(FIRST_BLOCK_S), -Infinity, FIRST_BLOCK_S)
     if (second >= YEARLY_FROM_S) return this.#lookInLikeYear(second)
-    const block = Math.floor(second / BLOCK_S)
-    let segments = this.#blocks.get(block)
-    if (segments === undefined) {
-      segments = findSegments(probeOf(this.name), block * BLOCK_S, (block + 1) * BLOCK_S)
-      this.#blocks.set(block, segments)
-    }
+    const segments = this.#segmentsAround(second)
     let i = segments.length - 1
     while (segments[i]!.start > second) i--
     return segments[i]!
+  }
+
+  /**
+   * The block of an instant or, the first few times, only some days around it, which takes a fraction of the
+   * probes: who asks about an instant here and there never pays for whole blocks.
+   */
+  #segmentsAround(second: number): readonly Segment[] {
+    const block = Math.floor(second / BLOCK_S)
+    const known = this.#blocks.get(block)
+    if (known !== undefined) return known
+    const glimpses = (this.#glimpses.get(block) ?? 0) + 1
+    if (glimpses <= MOST_GLIMPSES) {
+      this.#glimpses.set(block, glimpses)
+      return findSegments(probeOf(this.name), second - GLIMPSE_S, second + GLIMPSE_S)
+    }
+    const found = findSegments(probeOf(this.name), block * BLOCK_S, (block + 1) * BLOCK_S)
+    this.#blocks.set(block, found)
+    this.#glimpses.delete(block)
+    return found
   }
 
   /** A yearly rule depends on the year's length and first weekday only, so one year of each kind is probed. */
