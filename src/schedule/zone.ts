@@ -78,7 +78,8 @@ export class Zone {
       this.#glimpses.set(block, glimpses)
       return findSegments(probeOf(this.name), second - GLIMPSE_S, second + GLIMPSE_S)
     }
-    const found = findSegments(probeOf(this.name), block * BLOCK_S, (block + 1) * BLOCK_S)
+    // A change shortly before the block matters in it: the times it repeats or shifts may come after it.
+    const found = findSegments(probeOf(this.name), block * BLOCK_S - GLIMPSE_S, (block + 1) * BLOCK_S)
     this.#blocks.set(block, found)
     this.#glimpses.delete(block)
     return found
