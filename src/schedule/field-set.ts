@@ -1,0 +1,44 @@
+/**
+ * A set of the whole numbers 0 to 59 in two words: what an hour, minute or second field allows. The next
+ * allowed value is found without a loop, because every `next` of every schedule asks for it.
+ */
+export class FieldSet {
+  readonly #low: number
+  readonly #high: number
+  readonly values: readonly number[]
+  readonly smallest: number
+
+  constructor(values: Iterable<number>) {
+    let low = 0
+    let high = 0
+    for (const value of values) {
+      if (value < 30) low |= 1 << value
+      else high |= 1 << (value - 30)
+    }
+    this.#low = low
+    this.#high = high
+    this.values = Array.from({ length: 60 }, (_, value) => value).filter((value) => this.has(value))
+    this.smallest = this.values[0] ?? -1
+  }
+
+  has(value: number): boolean {
+    return value < 30 ? (this.#low & (1 << value)) !== 0 : (this.#high & (1 << (value - 30))) !== 0
+  }
+
+  /** The smallest member that is at least `value` (0 to 60), or -1. */
+  firstFrom(value: number): number {
+    let from = value
+    if (from < 30) {
+      const bits = this.#low >>> from
+      if (bits !== 0) return from + lowestBit(bits)
+      from = 30
+    }
+    const bits = this.#high >>> (from - 30)
+    return bits === 0 ? -1 : from + lowestBit(bits)
+  }
+}
+
+/** The place of the lowest set bit of a word that is not 0. */
+export function lowestBit(bits: number): number {
+  return 31 - Math.clz32(bits & -bits)
+}

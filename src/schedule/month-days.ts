@@ -1,0 +1,102 @@
+import { DAY_S, modulo, monthLength, monthOf, monthStart, weekdayOf } from './calendar.js'
+import { lowestBit } from './field-set.js'
+import { LAST_SECOND } from './horizon.js'
+
+/** The days a schedule names, by day number. */
+export interface Days {
+  /** The first that is at least `day`, or Infinity. */
+  firstFrom(day: number): number
+}
+
+/** Which days of a month match, month by month. */
+export interface MonthRule {
+  /** How many months to look at before the rule counts as spent: once around its own cycle. */
+  readonly mostMonths: number
+  /** The first month at or after `month` that can hold a match. */
+  monthFrom(month: number): number
+  /** Bit 0 is the first day. `firstDay` is its day number and `firstWeekday` its weekday, Sunday as 0. */
+  mask(month: number, length: number, firstWeekday: number, firstDay: number): number
+}
+
+export const everyDay: Days = { firstFrom: (day) => day }
+
+// Local time may run a day ahead of the last instant.
+const LAST_DAY = Math.floor(LAST_SECOND / DAY_S) + 1
+
+/**
+ * The days of a month rule. The month looked at last is kept, because schedules are mostly asked for instants
+ * that follow each other; a rule that has come once around its cycle without a match has no more days.
+ */
+export class MonthDays implements Days {
+  readonly #rule: MonthRule
+  #start = 0
+  #length = 0
+  #mask = 0
+
+  constructor(rule: MonthRule) {
+    this.#rule = rule
+  }
+
+  firstFrom(day: number): number {
+    let place = day - this.#start
+    if (place < 0 || place >= this.#length) {
+      this.#look(monthOf(day))
+      place = day - this.#start
+    }
+    const bits = this.#mask >>> place
+    return bits === 0 ? this.#firstInLaterMonths(day) : day + lowestBit(bits)
+  }
+
+  #firstInLaterMonths(day: number): number {
+    let month = monthOf(day)
+    for (let looked = 0; looked < this.#rule.mostMonths; looked++) {
+      month = this.#rule.monthFrom(month + 1)
+      if (!this.#look(month)) break
+      if (this.#mask !== 0) return this.#start + lowestBit(this.#mask)
+    }
+    return Infinity
+  }
+
+  #look(month: number): boolean {
+    const start = monthStart(month)
+    if (!(start <= LAST_DAY)) return false
+    this.#start = start
+    this.#length = monthLength(month)
+    this.#mask = this.#rule.mask(month, this.#length, weekdayOf(start), start)
+    return true
+  }
+}
+
+/** The mask of a month's days from `first` to `last`, counted from 1. */
+function daysMask(first: number, last: number): number {
+  let mask = 0
+  for (let day = first; day <= last; day++) mask |= 1 << (day - 1)
+  return mask
+}
+
+const allOfLength = Array.from({ length: 32 }, (_, length) => daysMask(1, length))
+
+export function allDays(length: number): number {
+  return allOfLength[length]!
+}
+
+/** Masks of the days with a weekday in `weekdays` (bit 0 is Sunday), by the weekday of the first day. */
+export function weekdayMasks(weekdays: number): readonly number[] {
+  return Array.from({ length: 7 }, (_, first) => {
+    let mask = 0
+    for (let place = 0; place < 31; place++) {
+      if ((weekdays & (1 << modulo(first + place, 7))) !== 0) mask |= 1 << place
+    }
+    return mask
+  })
+}
+
+/** How many months to wait, from each month of the year on, for one of those named (1 to 12, at least one). */
+export function monthWaits(named: Iterable<number>): readonly number[] {
+  const names = new Set(named)
+  return Array.from({ length: 12 }, (_, month) => {
+    let wait = 0
+    while (!names.has(((month + wait) % 12) + 1)) wait++
+    return wait
+  })
+}

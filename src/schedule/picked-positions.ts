@@ -1,0 +1,101 @@
+import { DAY_S, monthIndex, monthOf, monthStart } from './calendar.js'
+import type { Days } from './month-days.js'
+import type { Pattern } from './pattern.js'
+import type { Frequency, RruleParts } from './rrule-text.js'
+import type { TimesOfDay } from './time-of-day.js'
+
+// Once around the calendar, in periods of each length.
+const mostPeriods: Partial<Record<Frequency, number>> = {
+  YEARLY: 400,
+  MONTHLY: 4800,
+  WEEKLY: 20_871,
+  DAILY: 20_871,
+}
+
+function mostDays({ freq, weekdays }: RruleParts): number {
+  if (freq === 'YEARLY') return 366
+  if (freq === 'MONTHLY') return 31
+  return freq === 'WEEKLY' ? weekdays.length || 7 : 1
+}
+
+/** BYSETPOS: certain places, from either end, in the set of each year, month, week or day. */
+export class PickedPositions implements Pattern {
+  readonly #days: Days
+  readonly #times: TimesOfDay
+  readonly #parts: RruleParts
+  readonly #start: number
+  readonly #startDay: number
+  readonly #leastPosition: number
+  readonly #largestSet: number
+  #pickedPeriod = Number.NaN
+  #picks: readonly number[] = []
+
+  constructor(days: Days, times: TimesOfDay, parts: RruleParts, start: number) {
+    this.#days = days
+    this.#times = times
+    this.#parts = parts
+    this.#start = start
+    this.#startDay = Math.floor(start / DAY_S)
+    this.#largestSet = mostDays(parts) * times.count
+    this.#leastPosition = Math.min(...parts.setPositions.map(Math.abs))
+  }
+
+  firstFrom(local: number): number {
+    if (this.#leastPosition > this.#largestSet) return Infinity
+    const from = Math.max(local, this.#start)
+    let period = this.#periodFrom(Math.floor(from / DAY_S))
+    for (let looked = 0; looked < mostPeriods[this.#parts.freq]!; looked++) {
+      const found = this.#picksOf(period).find((candidate) => candidate >= from)
+      if (found !== undefined) return found
+      const day = this.#days.firstFrom(this.#startOf(period + 1))
+      if (day === Infinity) break
+      period = this.#periodFrom(day)
+    }
+    return Infinity
+  }
+
+  /** The picks of a period in order. The last ones are kept: the next question is mostly about them. */
+  #picksOf(period: number): readonly number[] {
+    if (period === this.#pickedPeriod) return this.#picks
+    const untilExclusive = this.#startOf(period + 1)
+    const days: number[] = []
+    let day = this.#days.firstFrom(this.#startOf(period))
+    for (; day < untilExclusive; day = this.#days.firstFrom(day + 1)) days.push(day)
+    const { count } = this.#times
+    this.#pickedPeriod = period
+    this.#picks =
+      days.length * count < this.#leastPosition
+        ? []
+        : pickPlaces(this.#parts.setPositions, days.length * count).map(
+            (place) => days[Math.floor(place / count)]! * DAY_S + this.#times.at(place % count),
+          )
+    return this.#picks
+  }
+
+  /** The first period in step that contains or follows a day. */
+  #periodFrom(day: number): number {
+    const period = this.#periodOf(day)
+    const first = this.#periodOf(this.#startDay)
+    return first + Math.ceil((period - first) / this.#parts.interval) * this.#parts.interval
+  }
+
+  #periodOf(day: number): number {
+    const { freq, weekStart } = this.#parts
+    if (freq === 'YEARLY') return Math.floor(monthOf(day) / 12)
+    if (freq === 'MONTHLY') return monthOf(day)
+    return freq === 'WEEKLY' ? Math.floor((day + 4 - weekStart) / 7) : day
+  }
+
+  #startOf(period: number): number {
+    const { freq, weekStart } = this.#parts
+    if (freq === 'YEARLY') return monthStart(monthIndex(period, 1))
+    if (freq === 'MONTHLY') return monthStart(period)
+    return freq === 'WEEKLY' ? period * 7 - 4 + weekStart : period
+  }
+}
+
+/** The places, from 0 and ascending, that positions such as 1 or -1 mean in a set of `count`. */
+export function pickPlaces(positions: readonly number[], count: number): number[] {
+  const places = positions.map((position) => (position > 0 ? position - 1 : count + position))
+  return [...new Set(places)].filter((place) => place >= 0 && place < count).sort((a, b) => a - b)
+}

@@ -1,0 +1,145 @@
+import {
+  CYCLE_DAYS,
+  CYCLE_MONTHS,
+  isLeapYear,
+  modulo,
+  monthIndex,
+  monthOf,
+  monthStart,
+  weekdayOf,
+} from './calendar.js'
+import { allDays, type MonthRule, monthWaits, weekdayMasks } from './month-days.js'
+import type { RruleParts } from './rrule-text.js'
+
+/**
+ * The days a recurrence rule names, a month at a time: those that pass every BY part, in the periods the
+ * interval picks out, counted from the day the rule starts on.
+ */
+export class RruleDays implements MonthRule {
+  readonly mostMonths: number
+  readonly #parts: RruleParts
+  readonly #startDay: number
+  readonly #startMonth: number
+  readonly #interval: number
+  readonly #weekdays: readonly number[]
+  readonly #waits: readonly number[] | undefined
+
+  /** `interval` is 1 when the interval counts something shorter than days, or is looked after elsewhere. */
+  constructor(parts: RruleParts, startDay: number, interval: number) {
+    this.#parts = parts
+    this.#startDay = startDay
+    this.#startMonth = monthOf(startDay)
+    this.#interval = interval
+    const every = parts.weekdays.filter(({ nth }) => nth === 0)
+    this.#weekdays = weekdayMasks(every.reduce((bits, { weekday }) => bits | (1 << weekday), 0))
+    this.#waits = parts.months.length > 0 ? monthWaits(parts.months) : undefined
+    // Days or weeks at a distance meet the calendar's cycle anew until both have come around.
+    this.mostMonths = interval === 1 ? CYCLE_MONTHS : CYCLE_DAYS
+  }
+
+  monthFrom(month: number): number {
+    const { freq } = this.#parts
+    if (this.#interval === 1) return month + (this.#waits?.[modulo(month, 12)] ?? 0)
+    if (freq === 'MONTHLY') return this.#startMonth + ceilTo(month - this.#startMonth, this.#interval)
+    if (freq === 'YEARLY') {
+      const startYear = Math.floor(this.#startMonth / 12)
+      const year = Math.floor(month / 12)
+      const found = startYear + ceilTo(year - startYear, this.#interval)
+      return found === year ? month : monthIndex(found, 1)
+    }
+    return Math.max(month, monthOf(this.#stepFrom(monthStart(month))))
+  }
+
+  mask(month: number, length: number, firstWeekday: number, firstDay: number): number {
+    const { months, monthDays, weekdays, yearDays, weekNumbers, freq } = this.#parts
+    if (months.length > 0 && !months.includes(modulo(month, 12) + 1)) return 0
+    if (this.monthFrom(month) !== month) return 0
+    let mask = allDays(length)
+    if (monthDays.length > 0) mask &= placesMask(monthDays, length, 0, length)
+    if (weekdays.length > 0) mask &= this.#weekdayMask(month, length, firstWeekday, firstDay)
+    if (yearDays.length > 0) {
+      const yearStart = monthStart(month - modulo(month, 12))
+      mask &= placesMask(yearDays, yearLength(month), firstDay - yearStart, length)
+    }
+    if (weekNumbers.length > 0) mask &= this.#weekNumberMask(length, firstDay)
+    if (this.#interval > 1 && (freq === 'WEEKLY' || freq === 'DAILY'))
+      mask &= this.#stepMask(length, firstDay)
+    return mask
+  }
+
+  #weekdayMask(month: number, length: number, firstWeekday: number, firstDay: number): number {
+    const { weekdays, freq, months } = this.#parts
+    let mask = this.#weekdays[firstWeekday]!
+    const inYear = freq === 'YEARLY' && months.length === 0
+    const start = inYear ? monthStart(month - modulo(month, 12)) : firstDay
+    const end = inYear ? start + yearLength(month) : start + length
+    for (const { nth, weekday } of weekdays) {
+      if (nth === 0) continue
+      const first = start + modulo(weekday - weekdayOf(start), 7)
+      const last = end - 1 - modulo(weekdayOf(end - 1) - weekday, 7)
+      const day = nth > 0 ? first + (nth - 1) * 7 : last + (nth + 1) * 7
+      if (day >= Math.max(start, firstDay) && day < Math.min(end, firstDay + length)) {
+        mask |= 1 << (day - firstDay)
+      }
+    }
+    return mask
+  }
+
+  /** The first day or week in step that reaches `day` or begins after it, by the day it begins. */
+  #stepFrom(day: number): number {
+    const isWeek = this.#parts.freq === 'WEEKLY'
+    const start = isWeek ? this.#weekStart(this.#startDay) : this.#startDay
+    return start + ceilTo(day - (isWeek ? 6 : 0) - start, this.#interval * (isWeek ? 7 : 1))
+  }
+
+  #stepMask(length: number, firstDay: number): number {
+    const isWeek = this.#parts.freq === 'WEEKLY'
+    const bits = isWeek ? 0b111_1111 : 1
+    const step = this.#interval * (isWeek ? 7 : 1)
+    let mask = 0
+    for (let day = this.#stepFrom(firstDay); day < firstDay + length; day += step) {
+      mask |= day < firstDay ? bits >> (firstDay - day) : bits << (day - firstDay)
+    }
+    return mask
+  }
+
+  #weekStart(day: number): number {
+    return day - modulo(weekdayOf(day) - this.#parts.weekStart, 7)
+  }
+
+  #weekNumberMask(length: number, firstDay: number): number {
+    let mask = 0
+    for (let place = 0; place < length; place++) if (this.#inWeekNumbers(firstDay + place)) mask |= 1 << place
+    return mask
+  }
+
+  /** Week 1 is the first with at least four days in the year. */
+  #inWeekNumbers(day: number): boolean {
+    const week = this.#weekStart(day)
+    // The fourth day of a week lies in the year the week belongs to.
+    const year = Math.floor(monthOf(week + 3) / 12)
+    const firstWeek = this.#weekStart(monthStart(monthIndex(year, 1)) + 3)
+    const weeks = (this.#weekStart(monthStart(monthIndex(year + 1, 1)) + 3) - firstWeek) / 7
+    const number = (week - firstWeek) / 7 + 1
+    const { weekNumbers } = this.#parts
+    return weekNumbers.includes(number) || weekNumbers.includes(number - weeks - 1)
+  }
+}
+
+/** The places 1 to `count`, or -1 back from the end, that lie in a month beginning `offset` days into them. */
+function placesMask(places: readonly number[], count: number, offset: number, length: number): number {
+  let mask = 0
+  for (const place of places) {
+    const day = (place > 0 ? place - 1 : count + place) - offset
+    if (day >= 0 && day < length) mask |= 1 << day
+  }
+  return mask
+}
+
+function yearLength(month: number): number {
+  return isLeapYear(Math.floor(month / 12)) ? 366 : 365
+}
+
+function ceilTo(value: number, step: number): number {
+  return Math.ceil(value / step) * step
+}

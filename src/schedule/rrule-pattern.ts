@@ -1,0 +1,105 @@
+import { DAY_S, modulo, monthOf, monthStart, weekdayOf } from './calendar.js'
+import { FieldSet } from './field-set.js'
+import { MonthDays } from './month-days.js'
+import { DayTimes, type Pattern } from './pattern.js'
+import { PickedPositions, pickPlaces } from './picked-positions.js'
+import { RruleDays } from './rrule-days.js'
+import type { Frequency, RruleParts } from './rrule-text.js'
+import { ShortPeriods } from './short-periods.js'
+import { FieldTimes } from './time-of-day.js'
+
+/**
+ * Whether a rule counts hours, minutes or seconds and names no hour: such a rule follows time as it passes, and
+ * clocks that go back bring it local times before its start, which count.
+ */
+export function isRunning(parts: RruleParts): boolean {
+  return unitSeconds[parts.freq] !== undefined && parts.hours.length === 0
+}
+
+/** The local times of a recurrence rule that starts at a local time; none before it unless it is running. */
+export function rrulePattern(parts: RruleParts, start: number): Pattern {
+  const startDay = Math.floor(start / DAY_S)
+  const full = withStart(parts, start, startDay)
+  const times = new FieldTimes(
+    new FieldSet(orAll(full.hours, 24)),
+    new FieldSet(orAll(full.minutes, 60)),
+    new FieldSet(orAll(full.seconds, 60)),
+  )
+  const unit = unitSeconds[parts.freq]
+  if (unit !== undefined) return shortPeriods(full, unit, start, times)
+  if (parts.setPositions.length > 0) {
+    return new PickedPositions(new MonthDays(new RruleDays(full, startDay, 1)), times, full, start)
+  }
+  return new Since(new DayTimes(new MonthDays(new RruleDays(full, startDay, parts.interval)), times), start)
+}
+
+function shortPeriods(parts: RruleParts, unit: number, start: number, times: FieldTimes): Pattern {
+  const { hours, minutes, seconds } = times
+  const zero = new FieldSet([0])
+  const days = new MonthDays(new RruleDays(parts, Math.floor(start / DAY_S), 1))
+  const beginnings = new FieldTimes(hours, unit === 3600 ? zero : minutes, unit === 1 ? seconds : zero)
+  const within = new FieldTimes(zero, unit === 3600 ? minutes : zero, unit === 1 ? zero : seconds)
+  const places =
+    parts.setPositions.length > 0
+      ? pickPlaces(parts.setPositions, within.count)
+      : Array.from({ length: within.count }, (_, place) => place)
+  return new ShortPeriods({
+    filter: new DayTimes(days, beginnings),
+    offsets: places.map((place) => within.at(place)),
+    base: start - modulo(start, unit),
+    step: unit * parts.interval,
+    start: isRunning(parts) ? -Infinity : start,
+  })
+}
+
+const unitSeconds: Partial<Record<Frequency, number>> = { HOURLY: 3600, MINUTELY: 60, SECONDLY: 1 }
+
+/** Fills in from the start what the rule leaves open, as RFC 5545 asks. */
+function withStart(parts: RruleParts, start: number, startDay: number): RruleParts {
+  const { freq } = parts
+  const second = start - startDay * DAY_S
+  const isOpen =
+    parts.weekdays.length + parts.monthDays.length + parts.yearDays.length + parts.weekNumbers.length === 0
+  const takesDate = isOpen && (freq === 'YEARLY' || freq === 'MONTHLY')
+  const takesWeekday =
+    (isOpen && freq === 'WEEKLY') || (parts.weekNumbers.length > 0 && parts.weekdays.length === 0)
+  const startMonth = monthOf(startDay)
+  const isShort = (frequencies: readonly Frequency[]) => frequencies.includes(freq)
+  return {
+    ...parts,
+    months:
+      takesDate && freq === 'YEARLY' && parts.months.length === 0
+        ? [modulo(startMonth, 12) + 1]
+        : parts.months,
+    monthDays: takesDate ? [startDay - monthStart(startMonth) + 1] : parts.monthDays,
+    weekdays: takesWeekday ? [{ nth: 0, weekday: weekdayOf(startDay) }] : parts.weekdays,
+    hours:
+      parts.hours.length > 0 || isShort(['HOURLY', 'MINUTELY', 'SECONDLY'])
+        ? parts.hours
+        : [Math.floor(second / 3600)],
+    minutes:
+      parts.minutes.length > 0 || isShort(['MINUTELY', 'SECONDLY'])
+        ? parts.minutes
+        : [Math.floor(second / 60) % 60],
+    seconds: parts.seconds.length > 0 || freq === 'SECONDLY' ? parts.seconds : [second % 60],
+  }
+}
+
+function orAll(values: readonly number[], count: number): Iterable<number> {
+  return values.length > 0 ? values : Array.from({ length: count }, (_, value) => value)
+}
+
+/** A pattern from a local time on. */
+class Since implements Pattern {
+  readonly #pattern: Pattern
+  readonly #start: number
+
+  constructor(pattern: Pattern, start: number) {
+    this.#pattern = pattern
+    this.#start = start
+  }
+
+  firstFrom(local: number): number {
+    return this.#pattern.firstFrom(local < this.#start ? this.#start : local)
+  }
+}

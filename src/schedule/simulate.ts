@@ -1,0 +1,59 @@
+import { checkOptions, InvalidInputError, LimitError, shown } from '../error/index.js'
+import { checkInstant } from '../time/instant.js'
+import { checkCount } from './choice.js'
+import { defaults, limits } from './defaults.js'
+import { Schedule } from './schedule.js'
+
+export interface SimulateOptions {
+  /** Epoch milliseconds, inclusive. */
+  readonly from: number
+  /** Epoch milliseconds, exclusive. */
+  readonly to: number
+  /** The most firings there may be before the simulation is refused. Default 100,000. */
+  readonly limit?: number
+}
+
+/** One firing that a simulation found. */
+export interface SimulatedFiring {
+  readonly name: string
+  /** Epoch milliseconds. */
+  readonly at: number
+}
+
+/**
+ * All firings of a set of named schedules from one instant up to another, in order of time and then name. The
+ * names stand in for the timers' identities, so jitter is spread as it will be.
+ */
+export function simulate(
+  definitions: Readonly<Record<string, Schedule>>,
+  options: SimulateOptions,
+): SimulatedFiring[] {
+  checkOptions('simulate', options, ['from', 'to', 'limit'])
+  const { from, to, limit = defaults.simulateLimit } = options
+  checkInstant(from)
+  checkInstant(to)
+  if (to < from)
+    throw new InvalidInputError('invalid-option', `to must not be before from: from=${from} to=${to}`)
+  checkCount('limit', limit, limits.simulate)
+  const firings: SimulatedFiring[] = []
+  for (const [name, schedule] of Object.entries(definitions)) {
+    if (!(schedule instanceof Schedule)) {
+      throw new InvalidInputError(
+        'invalid-option',
+        `${shown(name)} must be a schedule, got ${shown(schedule)}`,
+      )
+    }
+    const seed = { seed: name }
+    let at = schedule.next(Math.ceil(from) - 1, seed)
+    for (; at !== undefined && at < to; at = schedule.next(at, seed)) {
+      if (firings.length === limit) {
+        throw new LimitError(
+          'too-many-occurrences',
+          `more than ${limit} firings from ${from} to ${to}: simulate a shorter time or fewer schedules`,
+        )
+      }
+      firings.push({ name, at })
+    }
+  }
+  return firings.sort((a, b) => a.at - b.at || (a.name < b.name ? -1 : 1))
+}

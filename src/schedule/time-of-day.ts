@@ -1,0 +1,88 @@
+import type { FieldSet } from './field-set.js'
+
+/** The times of day a schedule names, in seconds after local midnight, ascending. Never empty. */
+export interface TimesOfDay {
+  readonly earliest: number
+  readonly count: number
+  /** The first that is at least `second`, or -1 when the day has no more. */
+  firstFrom(second: number): number
+  /** The time at a place in the order, from 0. */
+  at(place: number): number
+}
+
+/** Every combination of allowed hours, minutes and seconds, as cron and recurrence rules give them. */
+export class FieldTimes implements TimesOfDay {
+  readonly hours: FieldSet
+  readonly minutes: FieldSet
+  readonly seconds: FieldSet
+  readonly earliest: number
+  readonly count: number
+
+  constructor(hours: FieldSet, minutes: FieldSet, seconds: FieldSet) {
+    this.hours = hours
+    this.minutes = minutes
+    this.seconds = seconds
+    this.earliest = secondOfDay(hours.smallest, minutes.smallest, seconds.smallest)
+    this.count = hours.values.length * minutes.values.length * seconds.values.length
+  }
+
+  firstFrom(second: number): number {
+    const hour = Math.trunc(second / 3600)
+    const atHour = this.hours.firstFrom(hour)
+    if (atHour === hour) {
+      const minute = Math.trunc((second - hour * 3600) / 60)
+      const atMinute = this.minutes.firstFrom(minute)
+      if (atMinute === minute) {
+        const atSecond = this.seconds.firstFrom(second % 60)
+        if (atSecond >= 0) return secondOfDay(hour, minute, atSecond)
+        const later = this.minutes.firstFrom(minute + 1)
+        if (later >= 0) return secondOfDay(hour, later, this.seconds.smallest)
+      } else if (atMinute >= 0) {
+        return secondOfDay(hour, atMinute, this.seconds.smallest)
+      }
+      return this.#startOf(this.hours.firstFrom(hour + 1))
+    }
+    return this.#startOf(atHour)
+  }
+
+  at(place: number): number {
+    const { hours, minutes, seconds } = this
+    const minutePlace = Math.floor(place / seconds.values.length)
+    const hourPlace = Math.floor(minutePlace / minutes.values.length)
+    return secondOfDay(
+      hours.values[hourPlace]!,
+      minutes.values[minutePlace - hourPlace * minutes.values.length]!,
+      seconds.values[place - minutePlace * seconds.values.length]!,
+    )
+  }
+
+  #startOf(hour: number): number {
+    return hour < 0 ? -1 : secondOfDay(hour, this.minutes.smallest, this.seconds.smallest)
+  }
+}
+
+/** Times that were listed one by one. */
+export class ListedTimes implements TimesOfDay {
+  readonly #seconds: readonly number[]
+  readonly earliest: number
+  readonly count: number
+
+  constructor(seconds: readonly number[]) {
+    this.#seconds = [...new Set(seconds)].sort((a, b) => a - b)
+    this.earliest = this.#seconds[0]!
+    this.count = this.#seconds.length
+  }
+
+  firstFrom(second: number): number {
+    for (const candidate of this.#seconds) if (candidate >= second) return candidate
+    return -1
+  }
+
+  at(place: number): number {
+    return this.#seconds[place]!
+  }
+}
+
+function secondOfDay(hour: number, minute: number, second: number): number {
+  return hour * 3600 + minute * 60 + second
+}

@@ -1,0 +1,88 @@
+import { FIRST_SECOND, LAST_INSTANT, LAST_SECOND, NEVER } from './horizon.js'
+import type { Pattern } from './pattern.js'
+import type { Segment } from './segment.js'
+import type { Zone } from './zone.js'
+
+/** What becomes of a local time that does not exist. */
+export type Gap = 'next' | 'shift' | 'skip'
+
+/** Which instants a local time that comes twice stands for. */
+export type Overlap = 'first' | 'second' | 'both'
+
+// Local time is never further from UTC; what ends this long before a local time cannot contain it.
+const MARGIN_S = 2 * 86_400
+
+// A pattern that met nothing but gaps 32 times in a row, with a segment on either side of each, lies on the
+// zone's own rule, such as 02:30 on the second Sunday of March in New York: under `skip` it comes no more.
+const MOST_FUTILE_SEGMENTS = 64
+
+/**
+ * A pattern of local times on the clocks of a zone: the instants it stands for, each once, in order. A local
+ * time that is missing or comes twice follows the gap and overlap rule it was given.
+ */
+export class WallClock {
+  readonly pattern: Pattern
+  readonly zone: Zone
+  readonly gap: Gap
+  readonly overlap: Overlap
+
+  constructor(pattern: Pattern, zone: Zone, gap: Gap, overlap: Overlap) {
+    this.pattern = pattern
+    this.zone = zone
+    this.gap = gap
+    this.overlap = overlap
+  }
+
+  /** The first instant strictly later than `after`, in epoch milliseconds, or `NEVER`. */
+  next(after: number): number {
+    if (after >= LAST_INSTANT) return NEVER
+    const afterSecond = Math.max(Math.floor(after / 1000), FIRST_SECOND - 1)
+    let segment = this.zone.segmentAt(afterSecond)
+    let nothingBefore = -Infinity
+    for (let futile = 0; futile < MOST_FUTILE_SEGMENTS; futile++) {
+      const local = this.pattern.firstFrom(Math.max(this.#startIn(segment, afterSecond), nothingBefore))
+      let found = local < this.#endIn(segment) ? local - segment.offset : NEVER
+      const missing = segment.offset - segment.offsetBefore
+      const gapCounts =
+        afterSecond < segment.start + missing && nothingBefore < segment.start + segment.offset
+      if (missing > 0 && gapCounts) {
+        found = Math.min(found, this.#fromGap(segment, afterSecond))
+      }
+      if (found !== NEVER) return found <= LAST_SECOND ? found * 1000 : NEVER
+      const goesBack = segment.offsetAfter < segment.offset
+      if ((local === Infinity && !goesBack) || segment.endExclusive > LAST_SECOND) return NEVER
+      // Clocks that go back bring local times again that were already passed; else the segments that end
+      // before `local` do not matter.
+      nothingBefore = goesBack ? -Infinity : local
+      const jump = goesBack ? segment.endExclusive : Math.max(segment.endExclusive, local - MARGIN_S)
+      segment = this.zone.segmentAt(Math.min(jump, LAST_SECOND))
+    }
+    return NEVER
+  }
+
+  /** The local time from which a segment's own instants count. */
+  #startIn(segment: Segment, afterSecond: number): number {
+    const start = Math.max(afterSecond + 1, segment.start) + segment.offset
+    const repeatsUntil = segment.start + segment.offsetBefore
+    return this.overlap === 'first' && repeatsUntil > start ? repeatsUntil : start
+  }
+
+  /** The local time, exclusive, up to which a segment's own instants count. */
+  #endIn(segment: Segment): number {
+    const offset = this.overlap === 'second' ? Math.min(segment.offset, segment.offsetAfter) : segment.offset
+    return segment.endExclusive + offset
+  }
+
+  /** What the gap before a segment contributes after `afterSecond`. */
+  #fromGap(segment: Segment, afterSecond: number): number {
+    if (this.gap === 'skip') return NEVER
+    const gapEnd = segment.start + segment.offset
+    if (this.gap === 'next') {
+      if (afterSecond >= segment.start) return NEVER
+      return this.pattern.firstFrom(segment.start + segment.offsetBefore) < gapEnd ? segment.start : NEVER
+    }
+    const from = Math.max(segment.start, afterSecond + 1) + segment.offsetBefore
+    const local = this.pattern.firstFrom(from)
+    return local < gapEnd ? local - segment.offsetBefore : NEVER
+  }
+}

@@ -1,0 +1,117 @@
+import { InvalidInputError, shown } from '../error/index.js'
+import { civilDate, DAY_S, dayNumber, monthIndex, monthLength } from './calendar.js'
+import { FIRST_INSTANT, LAST_INSTANT } from './horizon.js'
+import type { Zone } from './zone.js'
+
+/**
+ * Local times, dates and offsets as text, strictly ISO 8601: what is written is read back the same, and a date
+ * such as February 30 is refused instead of rolling over.
+ */
+
+/** `'09:00'`, or `'09:00:30'` when there are seconds. */
+export function formatTime(secondOfDay: number): string {
+  const text = `${two(Math.floor(secondOfDay / 3600))}:${two(Math.floor(secondOfDay / 60) % 60)}`
+  const second = secondOfDay % 60
+  return second === 0 ? text : `${text}:${two(second)}`
+}
+
+export function formatDate(year: number, month: number, day: number): string {
+  return `${String(year).padStart(4, '0')}-${two(month)}-${two(day)}`
+}
+
+export function formatDay(day: number): string {
+  const date = civilDate(day)
+  return formatDate(date.year, date.month, date.day)
+}
+
+/** `'2027-03-14T03:00:00'`. */
+export function formatLocal(local: number): string {
+  const day = Math.floor(local / DAY_S)
+  const second = local - day * DAY_S
+  return `${formatDay(day)}T${formatTime(second - (second % 60))}:${two(second % 60)}`
+}
+
+/** `'-04:00'`; offsets of the nineteenth century have seconds too. */
+export function formatOffset(offset: number): string {
+  return `${offset < 0 ? '-' : '+'}${formatTime(Math.abs(offset))}`
+}
+
+const TIME = /^(\d\d):(\d\d)(?::(\d\d))?$/
+
+/** Seconds after midnight of `'09:00'` or `'09:00:30'`. */
+export function parseTime(text: unknown): number {
+  const match = typeof text === 'string' && text.length <= 8 ? TIME.exec(text) : null
+  const [hour, minute, second] = [Number(match?.[1]), Number(match?.[2]), Number(match?.[3] ?? 0)]
+  if (match === null || hour > 23 || minute > 59 || second > 59) {
+    throw new InvalidInputError(
+      'invalid-time',
+      `cannot read ${shown(text)} as a time of day: write '09:00' or '09:00:30', from '00:00' to '23:59:59'`,
+    )
+  }
+  return hour * 3600 + minute * 60 + second
+}
+
+const LOCAL = /^(\d{4})-(\d\d)-(\d\d)(?:T(\d\d):(\d\d)(?::(\d\d)(\.\d{1,3})?)?)?(Z|[+-]\d\d:\d\d)?$/
+
+/** Local seconds of `'2027-01-04'` or `'2027-01-04T09:00'`, or undefined for any other text. */
+export function parseLocal(text: string): number | undefined {
+  const match = LOCAL.exec(text)
+  if (match === null || match[7] !== undefined || match[8] !== undefined) return undefined
+  return fieldsToLocal(match.slice(1, 7))
+}
+
+/** Local seconds of year, month, day and perhaps hour, minute, second; undefined when there is no such date. */
+export function fieldsToLocal(fields: readonly (string | undefined)[]): number | undefined {
+  const [year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0] = fields.map((field) =>
+    field === undefined ? 0 : Number(field),
+  )
+  if (month < 1 || month > 12 || day < 1 || day > monthLength(monthIndex(year, month))) return undefined
+  if (hour > 23 || minute > 59 || second > 59) return undefined
+  return dayNumber(year, month, day) * DAY_S + hour * 3600 + minute * 60 + second
+}
+
+/**
+ * Epoch milliseconds of an instant given as such, as text with an offset, or as local text, which is read on
+ * the zone's clocks: the earlier instant when it comes twice, the same distance after a gap.
+ */
+export function parseInstant(what: string, value: unknown, zone: Zone): number {
+  const instant =
+    typeof value === 'number' && Number.isInteger(value)
+      ? value
+      : typeof value === 'string' && value.length <= 40
+        ? textInstant(value, zone)
+        : Number.NaN
+  if (instant >= FIRST_INSTANT && instant <= LAST_INSTANT) return instant
+  throw new InvalidInputError(
+    'invalid-instant',
+    `cannot read ${what} ${shown(value)} as an instant of the years 1 to 9999: give whole epoch milliseconds, '2027-01-04T09:00' on the ` +
+      `clocks of ${zone.name}, or '2027-01-04T09:00Z'`,
+  )
+}
+
+function textInstant(text: string, zone: Zone): number {
+  const match = LOCAL.exec(text)
+  if (match === null) return Number.NaN
+  const local = fieldsToLocal(match.slice(1, 7))
+  if (local === undefined) return Number.NaN
+  const milliseconds = Math.round(Number(match[7] ?? 0) * 1000)
+  const offset = match[8]
+  if (offset === undefined) return instantOf(local, zone) * 1000 + milliseconds
+  return (local - (offset === 'Z' ? 0 : offsetSeconds(offset))) * 1000 + milliseconds
+}
+
+function offsetSeconds(offset: string): number {
+  const [hours, minutes] = offset.slice(1).split(':').map(Number)
+  if (hours! > 23 || minutes! > 59) return Number.NaN
+  return (offset.startsWith('-') ? -1 : 1) * (hours! * 3600 + minutes! * 60)
+}
+
+/** The epoch second of a local time: the first of two, and as far after a gap as the text lies inside it. */
+export function instantOf(local: number, zone: Zone): number {
+  const { instants, gapBefore } = zone.locate(local)
+  return instants[0] ?? local - gapBefore!.offsetBefore
+}
+
+function two(value: number): string {
+  return String(value).padStart(2, '0')
+}

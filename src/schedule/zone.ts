@@ -1,0 +1,183 @@
+import process from 'node:process'
+import { InvalidInputError, shown } from '../error/index.js'
+import { DAY_S, dayNumber, isLeapYear, monthOf, weekdayOf } from './calendar.js'
+import { findSegments, intlProbe, type OffsetProbe, type Segment } from './segment.js'
+
+// 2^26 s, about two years: half a millisecond of probing when a zone is first asked about such a stretch.
+const BLOCK_S = 67_108_864
+
+// Before standard time every zone kept the sun's; long after the last year that governments have announced
+// (Morocco, 2087) zones follow a yearly rule.
+const FIRST_BLOCK_S = dayNumber(1800, 1, 1) * DAY_S
+const YEARLY_FROM = 2200
+const YEARLY_FROM_S = dayNumber(YEARLY_FROM, 1, 1) * DAY_S
+
+const MOST_GLIMPSES = 16
+const GLIMPSE_S = 3 * DAY_S
+const MOST_ZONES = 512
+const MOST_PROBES = 32
+const LONGEST_NAME = 64
+
+/**
+ * A time zone as a table of segments. Intl answers in microseconds and only forwards, so every stretch is
+ * probed once, when it is first needed, and kept; after that a look-up costs nanoseconds. A table is bounded:
+ * the years before 1800 and from 2200 on are not kept.
+ */
+export class Zone {
+  readonly name: string
+  readonly #blocks = new Map<number, readonly Segment[]>()
+  readonly #glimpses = new Map<number, number>()
+  #recent: Segment
+
+  constructor(name: string, fixedOffset?: number) {
+    this.name = name
+    this.#recent = fixedOffset === undefined ? lone(0, 0, 0) : lone(fixedOffset, -Infinity, Infinity)
+  }
+
+  /** The segment an epoch second lies in. */
+  segmentAt(second: number): Segment {
+    const recent = this.#recent
+    if (second >= recent.start && second < recent.endExclusive) return recent
+    return (this.#recent = this.#look(second))
+  }
+
+  /** Where a local time lies: at one or more instants, or in the gap before a segment. */
+  locate(local: number): { readonly instants: readonly number[]; readonly gapBefore: Segment | undefined } {
+    const instants: number[] = []
+    let gapBefore: Segment | undefined
+    // No offset reaches a day and a half, and no gap or overlap is longer than one.
+    let segment = this.segmentAt(local - 1.5 * DAY_S)
+    for (;;) {
+      const instant = local - segment.offset
+      if (instant >= segment.start && instant < segment.endExclusive) instants.push(instant)
+      if (instant < segment.start && local - segment.offsetBefore >= segment.start) gapBefore = segment
+      if (segment.endExclusive > local + 1.5 * DAY_S) return { instants, gapBefore }
+      segment = this.segmentAt(segment.endExclusive)
+    }
+  }
+
+  #look(second: number): Segment {
+    if (second < FIRST_BLOCK_S) return lone(probeOf(this.name)(FIRST_BLOCK_S), -Infinity, FIRST_BLOCK_S)
+    if (second >= YEARLY_FROM_S) return this.#lookInLikeYear(second)
+    const segments = this.#segmentsAround(second)
+    let i = segments.length - 1
+    while (segments[i]!.start > second) i--
+    return segments[i]!
+  }
+
+  /**
+   * The block of an instant or, the first few times, only some days around it, which takes a fraction of the
+   * probes: who asks about an instant here and there never pays for whole blocks.
+   */
+  #segmentsAround(second: number): readonly Segment[] {
+    const block = Math.floor(second / BLOCK_S)
+    const known = this.#blocks.get(block)
+    if (known !== undefined) return known
+    const glimpses = (this.#glimpses.get(block) ?? 0) + 1
+    if (glimpses <= MOST_GLIMPSES) {
+      this.#glimpses.set(block, glimpses)
+      return findSegments(probeOf(this.name), second - GLIMPSE_S, second + GLIMPSE_S)
+    }
+    // A change shortly before the block matters in it: the times it repeats or shifts may come after it.
+    const found = findSegments(probeOf(this.name), block * BLOCK_S - GLIMPSE_S, (block + 1) * BLOCK_S)
+    this.#blocks.set(block, found)
+    this.#glimpses.delete(block)
+    return found
+  }
+
+  /** A yearly rule depends on the year's length and first weekday only, so one year of each kind is probed. */
+  #lookInLikeYear(second: number): Segment {
+    const year = Math.floor(monthOf(Math.floor(second / DAY_S)) / 12)
+    const start = yearStart(year)
+    const end = yearStart(year + 1)
+    const shift = start - yearStart(likeYear(year))
+    const like = this.segmentAt(second - shift)
+    const cutAtStart = like.start + shift <= start
+    const cutAtEnd = like.endExclusive + shift >= end
+    return {
+      start: cutAtStart ? start : like.start + shift,
+      endExclusive: cutAtEnd ? end : like.endExclusive + shift,
+      offset: like.offset,
+      offsetBefore: cutAtStart ? like.offset : like.offsetBefore,
+      offsetAfter: cutAtEnd ? like.offset : like.offsetAfter,
+    }
+  }
+}
+
+/** A segment without a gap or overlap at either end. */
+function lone(offset: number, start: number, endExclusive: number): Segment {
+  return { start, endExclusive, offset, offsetBefore: offset, offsetAfter: offset }
+}
+
+function yearStart(year: number): number {
+  return dayNumber(year, 1, 1) * DAY_S
+}
+
+/** The first year of the same length and first weekday in the 28 years before `YEARLY_FROM`. */
+function likeYear(year: number): number {
+  const weekday = weekdayOf(dayNumber(year, 1, 1))
+  let like = YEARLY_FROM - 28
+  while (weekdayOf(dayNumber(like, 1, 1)) !== weekday || isLeapYear(like) !== isLeapYear(year)) like++
+  return like
+}
+
+const zones = new Map<string, Zone>()
+const probes = new Map<string, OffsetProbe>()
+
+/** The zone of an IANA name (`'Europe/Paris'`, aliases included), `'UTC'`, or a fixed `'+05:30'`. */
+export function zoneOf(name: unknown): Zone {
+  if (typeof name !== 'string' || name.length > LONGEST_NAME) throw refused(name)
+  const known = zones.get(name)
+  if (known !== undefined) return known
+  const zone = fixedZone(name) ?? new Zone(properName(name))
+  if (zones.size >= MOST_ZONES) zones.clear()
+  zones.set(name, zone)
+  return zone
+}
+
+/** The release of the tz database that Node carries, such as `'2025c'`. */
+export function tzdataVersion(): string {
+  return process.versions['tz'] ?? 'unknown'
+}
+
+// Read here and not by Intl, which accepts offsets only from Node 22 on: stored schedules must not depend on it.
+function fixedZone(name: string): Zone | undefined {
+  if (name.toUpperCase() === 'UTC') return new Zone('UTC', 0)
+  const match = /^([+-])(\d\d):(\d\d)$/.exec(name)
+  if (match === null) return undefined
+  const hours = Number(match[2])
+  const minutes = Number(match[3])
+  if (hours > 23 || minutes > 59) throw refused(name)
+  return new Zone(name, (match[1] === '-' ? -1 : 1) * (hours * 3600 + minutes * 60))
+}
+
+function properName(name: string): string {
+  if (/^[+-]/.test(name)) throw refused(name)
+  let resolved: string
+  try {
+    resolved = new Intl.DateTimeFormat('en-US', { timeZone: name }).resolvedOptions().timeZone
+  } catch (error) {
+    throw refused(name, error)
+  }
+  // Only the case is mended: what an alias stands for differs between releases of the tz database.
+  return resolved.toLowerCase() === name.toLowerCase() ? resolved : name
+}
+
+function probeOf(name: string): OffsetProbe {
+  let probe = probes.get(name)
+  if (probe === undefined) {
+    if (probes.size >= MOST_PROBES) probes.clear()
+    probe = intlProbe(name)
+    probes.set(name, probe)
+  }
+  return probe
+}
+
+function refused(name: unknown, cause?: unknown): InvalidInputError {
+  return new InvalidInputError(
+    'invalid-zone',
+    `cannot find the time zone ${shown(name)}: give an IANA name such as 'Europe/Paris', 'UTC', or an offset ` +
+      `such as '+05:30' (tz database ${tzdataVersion()})`,
+    { cause },
+  )
+}

@@ -1,0 +1,71 @@
+import { InvalidInputError } from 'carillon'
+import { daily, tzdataVersion } from 'carillon/schedule'
+import * as fc from 'fast-check'
+import { Temporal } from 'temporal-polyfill'
+import { describe, expect, it } from 'vitest'
+
+describe('zones', () => {
+  it('shows which tz database it goes by', () => {
+    expect(tzdataVersion()).toMatch(/^20\d\d[a-z]$/)
+    expect(() => daily({ zone: 'Mars/Base' })).toThrow(tzdataVersion())
+  })
+
+  it.each([
+    ['UTC', 'UTC', 0],
+    ['utc', 'UTC', 0],
+    ['america/new_york', 'America/New_York', 300],
+    ['Asia/Calcutta', 'Asia/Calcutta', -330],
+    ['Asia/Kolkata', 'Asia/Kolkata', -330],
+    ['Etc/GMT+5', 'Etc/GMT+5', 300],
+    ['+05:30', '+05:30', -330],
+    ['-23:59', '-23:59', 1439],
+  ])('takes %s', (given, name, minutesBehind) => {
+    const schedule = daily({ zone: given })
+    expect(schedule.zone).toBe(name)
+    const behind = (schedule.next(Date.UTC(2027, 0, 1))! / 60_000) % 1440
+    expect(behind).toBe((minutesBehind + 1440) % 1440)
+  })
+
+  it.each(['', ' ', 'Mars/Base', 'GMT+5', '+5', '+0530', '+24:00', '+05:60', 'x'.repeat(100), 7, null, {}])(
+    'refuses %j',
+    (zone) => {
+      const attempt = () => daily({ zone: zone as string })
+      expect(attempt).toThrow(InvalidInputError)
+      expect(attempt).toThrow(expect.objectContaining({ code: 'invalid-zone' }))
+      expect(attempt).toThrow(/Europe\/Paris/)
+    },
+  )
+
+  it('follows the sun before standard time, to the second', () => {
+    // New York kept 4:56:02 behind Greenwich until noon of 1883-11-18.
+    const noon = daily({ at: '12:00', zone: 'America/New_York' })
+    expect(noon.next(Date.UTC(1850, 0, 1))).toBe(Date.parse('1850-01-01T16:56:02Z'))
+    expect(noon.preview(1, { from: Date.UTC(1850, 0, 1) })[0]!.offset).toBe('-04:56:02')
+    expect(noon.next(Date.parse('1883-11-18T00:00Z'))).toBe(Date.parse('1883-11-18T16:56:02Z'))
+  })
+
+  it('carries today’s rule into the far future, as Temporal does', () => {
+    const zones = [
+      'America/New_York',
+      'Europe/Dublin',
+      'Australia/Lord_Howe',
+      'America/Santiago',
+      'Asia/Tokyo',
+    ]
+    fc.assert(
+      fc.property(
+        fc.constantFrom(...zones),
+        fc.integer({ min: 2190, max: 9998 }),
+        fc.constantFrom(1, 3, 4, 9, 10, 11),
+        fc.integer({ min: 1, max: 28 }),
+        fc.constantFrom('00:00', '01:45', '02:15', '12:00'),
+        (zone, year, month, day, at) => {
+          const local = Temporal.PlainDate.from({ year, month, day }).toPlainDateTime(at)
+          const expected = local.toZonedDateTime(zone).epochMilliseconds
+          expect(daily({ zone, at, gap: 'shift' }).next(expected - 1)).toBe(expected)
+        },
+      ),
+      { numRuns: 2000 },
+    )
+  })
+})
