@@ -13,6 +13,7 @@ const examples = readdirSync(fileURLToPath(new URL('../../examples', import.meta
 const lastLines: Readonly<Record<string, RegExp>> = {
   cache: /^40 requests, 4 fetches, hit rate 90 %$/,
   demonstration: /^Stopped after [\d,]+ fired, none early\./,
+  schedule: /^ {2}4 unchanged, 0 added, 0 moved$/,
   'timing-wheel': /^order:8 was removed, nothing more to ring$/,
   wheel: /^tick 70: "far" fires, nothing is left$/,
 }
