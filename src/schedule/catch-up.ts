@@ -1,6 +1,5 @@
-import { checkOptions, InvalidInputError } from '../error/index.js'
+import { checkInstant, checkOptions, InvalidInputError } from '../error/index.js'
 import { type Duration, parseDuration } from '../time/index.js'
-import { checkInstant } from '../time/instant.js'
 import { defaults } from './defaults.js'
 import type { Schedule, SeedOptions } from './schedule.js'
 

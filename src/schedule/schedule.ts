@@ -1,6 +1,5 @@
-import { checkOptions, InvalidInputError, shown } from '../error/index.js'
+import { checkInstant, checkOptions, InvalidInputError, shown } from '../error/index.js'
 import { formatDuration, systemClock } from '../time/index.js'
-import { checkInstant } from '../time/instant.js'
 import { checkCount } from './choice.js'
 import { Countdown } from './countdown.js'
 import { limits } from './defaults.js'

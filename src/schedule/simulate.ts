@@ -1,5 +1,4 @@
-import { checkOptions, InvalidInputError, LimitError, shown } from '../error/index.js'
-import { checkInstant } from '../time/instant.js'
+import { checkInstant, checkOptions, InvalidInputError, LimitError, shown } from '../error/index.js'
 import { checkCount } from './choice.js'
 import { defaults, limits } from './defaults.js'
 import { Schedule } from './schedule.js'

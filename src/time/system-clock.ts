@@ -1,5 +1,5 @@
+import { checkInstant } from '../error/index.js'
 import { parseDuration } from './duration.js'
-import { checkInstant } from './instant.js'
 import type { Clock, Wake, WakeOptions } from './clock.js'
 
 /**

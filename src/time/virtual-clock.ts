@@ -1,7 +1,6 @@
-import { checkOptions, InvalidInputError, shown } from '../error/index.js'
+import { checkInstant, checkOptions, InvalidInputError, shown } from '../error/index.js'
 import type { Clock, Wake, WakeOptions } from './clock.js'
 import { type Duration, parseDuration } from './duration.js'
-import { checkInstant } from './instant.js'
 import { type Entry, Timeline } from './timeline.js'
 
 const DEFAULT_START = Date.UTC(2026, 0, 1)

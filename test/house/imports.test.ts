@@ -80,7 +80,7 @@ function violations(root: string): string[] {
 }
 
 function specifiers(text: string): string[] {
-  return [...text.matchAll(/(?:\bfrom|\bimport)\s*\(?\s*'([^']+)'/g)].map((match) => match[1]!)
+  return [...text.matchAll(/(?:\bfrom\s+|\bimport\s+|\bimport\()'([^']+)'/g)].map((match) => match[1]!)
 }
 
 function files(root: string): string[] {

@@ -1,4 +1,5 @@
-import { InvalidInputError, shown } from '../error/index.js'
+import { InvalidInputError } from './carillon-error.js'
+import { shown } from './shown.js'
 
 /** Refuses what cannot be a moment on the clock. */
 export function checkInstant(value: unknown): asserts value is number {
