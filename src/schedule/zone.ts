@@ -1,4 +1,3 @@
-import process from 'node:process'
 import { InvalidInputError, shown } from '../error/index.js'
 import { DAY_S, dayNumber, isLeapYear, monthOf, weekdayOf } from './calendar.js'
 import { findSegments, intlProbe, type OffsetProbe, type Segment } from './segment.js'

@@ -80,7 +80,8 @@ function violations(root: string): string[] {
 }
 
 function specifiers(text: string): string[] {
-  return [...text.matchAll(/(?:\bfrom\s+|\bimport\s+|\bimport\()'([^']+)'/g)].map((match) => match[1]!)
+  const statements = /^(?:import|export|\}).*\bfrom '([^']+)'$|^import '([^']+)'$|\bimport\('([^']+)'\)/gm
+  return [...text.matchAll(statements)].map((match) => match[1] ?? match[2] ?? match[3]!)
 }
 
 function files(root: string): string[] {
