@@ -20,7 +20,6 @@ export const slotLayout = Object.freeze({
 const CHUNK_WORDS = 32
 const { SLOTS, ENTRIES, CHUNK_ENTRIES } = slotLayout
 const FIRST_CHUNKS = 64
-const RECLAIM_EVERY = 64
 const MAX_BYTES = 65_535 * 65_536
 
 /**
@@ -34,22 +33,20 @@ export class SlotTable {
   readonly tails = new Int32Array(SLOTS)
   /** How many chunks the chain of a slot has. */
   readonly chunks = new Int32Array(SLOTS)
+  /** Counts the chunks that are taken into use; whoever looks after stale entries sets it back. */
+  taken = 0
 
   readonly #heads = new Int32Array(SLOTS)
   // A bit for each slot with a chain.
   readonly #used = new Int32Array((SLOTS + 31) >>> 5)
   readonly #memory = new GrowingMemory(MAX_BYTES)
-  readonly #reclaim: () => void
   #slotsInUse = 0
   #chunksInUse = 0
   // Chunk 0 is never used: 0 means none.
   #top = CHUNK_WORDS
   #freeChunk = 0
-  #taken = 0
 
-  /** `reclaim` is called now and then as chunks are taken, and may free some. */
-  constructor(reclaim: () => void) {
-    this.#reclaim = reclaim
+  constructor() {
     this.reserve(0)
   }
 
@@ -142,18 +139,13 @@ export class SlotTable {
 
   #pushOnNewChunk(slot: number, index: number, due: number): void {
     const chunk = this.#take()
-    // Taking a chunk may have reclaimed others, of this very slot too.
     const tail = this.tails[slot]!
     if (tail === 0) {
       this.#heads[slot] = chunk
       this.#used[slot >>> 5]! |= 1 << (slot & 31)
       this.#slotsInUse++
-    } else if ((tail & (CHUNK_WORDS - 1)) === 0) {
-      this.pool[tail - CHUNK_WORDS] = chunk
     } else {
-      this.release(chunk)
-      this.push(slot, index, due)
-      return
+      this.pool[tail - CHUNK_WORDS] = chunk
     }
     this.#chunksInUse++
     this.chunks[slot]!++
@@ -163,10 +155,7 @@ export class SlotTable {
   }
 
   #take(): number {
-    if (++this.#taken === RECLAIM_EVERY) {
-      this.#taken = 0
-      this.#reclaim()
-    }
+    this.taken++
     const chunk = this.#freeChunk
     if (chunk !== 0) {
       this.#freeChunk = this.pool[chunk]!

@@ -37,8 +37,8 @@ const FAR_LEISURE = 2 ** 30
 const FAR_LIMIT = 2 ** 29
 const ALL = 0x7fff_ffff
 const MOVES_JUDGED = 256
-// Chunks that one scrub rewrites.
-const SCRUB_CHUNKS = 256
+// A scrub rewrites twice this many chunks; without an advance there is one for this many taken into use.
+const SCRUB_CHUNKS = 128
 // Stale entries nobody minds, beside half as many as there are timers.
 const LITTER_ALLOWED = 1024
 // Stale entries that are let be until the next advance, beside three times as many as there are timers.
@@ -56,7 +56,7 @@ export class Wheel {
   // Every field begins with a value of its final kind (Infinity for what may outgrow an integer): V8 then knows
   // the kind and leaves out its checks.
   readonly #records = new RecordTable()
-  readonly #slots = new SlotTable(() => this.#reclaim())
+  readonly #slots = new SlotTable()
   readonly #overdue = new OverdueList(this.#records)
   readonly #batch = new Int32Array(BATCH_WORDS + CHUNK_ENTRIES * BATCH_FIELDS)
   #now = 0
@@ -75,8 +75,6 @@ export class Wheel {
   #farKept = Infinity
   #scrubSlot = 0
   #scrubLeft = 0
-  // Set while entries are being rewritten: no second rewrite may begin within the first.
-  #reclaiming = false
 
   constructor(options: WheelOptions = {}) {
     checkOptions('Wheel', options, ['startTick', 'reserve'])
@@ -173,6 +171,8 @@ export class Wheel {
       this.#place(index, dueTick)
       return true
     }
+    // Before the record is touched: a scrub must see it whole.
+    if (++this.#moved === MOVES_JUDGED) this.#judgeMoves()
     const { words } = this.#records
     const at = index << 1
     const due = (this.#low + ahead) | 0
@@ -180,7 +180,6 @@ export class Wheel {
     const wasDue = words[at]!
     words[at] = due
     this.#movedLater += (wasDue - due) >>> 31
-    if (++this.#moved === MOVES_JUDGED) this.#judgeMoves()
     if (this.#expectsLater && (state & (WIDE | OVERDUE)) === 0 && ((wasDue - due) | 0) <= 0) {
       // Its entry comes up before it is due and finds it: no need to queue another.
       if (due !== wasDue) words[at | STATE] = state | LAZY
@@ -293,6 +292,7 @@ export class Wheel {
     this.#expectsLater = this.#movedLater > MOVES_JUDGED * 0.75
     this.#moved = 0
     this.#movedLater = 0
+    this.#reclaim()
   }
 
   /** Queues an entry `ahead` ticks from here, 0 to 2^31 - 1, in the finest level that reaches so far. */
@@ -317,6 +317,7 @@ export class Wheel {
         `a token is a whole number from 0 to 2^53 - 1, got ${shown(token)}`,
       )
     }
+    this.#reclaim()
     const records = this.#records
     const index = records.armUncommon(token)
     this.#place(index, dueTick)
@@ -528,7 +529,7 @@ export class Wheel {
     const untilFar = this.#earliestFar - this.#now
     if (untilFar < FAR_LEISURE)
       this.#visitFar(1 + Math.trunc(chunks[FAR_SLOT]! / Math.max(untilFar - FAR_LIMIT, 1)))
-    if (this.#isLittered()) this.#scrub(SCRUB_CHUNKS)
+    if (this.#isLittered()) this.#scrub(2 * SCRUB_CHUNKS)
   }
 
   /** Visits far timers, up to `budget` chunks of them: those that are near by now go into the levels. */
@@ -539,7 +540,6 @@ export class Wheel {
       this.#farLeft = slots.chunks[FAR_SLOT]!
       this.#farKept = Infinity
     }
-    this.#reclaiming = true
     for (let left = budget; left > 0 && this.#farLeft > 0; left--) {
       this.#farLeft--
       const end = slots.frontEnd(FAR_SLOT)
@@ -554,7 +554,6 @@ export class Wheel {
       }
       slots.release(chunk)
     }
-    this.#reclaiming = false
     if (this.#farLeft === 0) this.#earliestFar = this.#farKept
   }
 
@@ -571,9 +570,12 @@ export class Wheel {
     return this.#slots.entriesAtLeast > this.#records.size * 1.5 + LITTER_ALLOWED
   }
 
+  /** Keeps stale entries in bounds while nobody advances the wheel. */
   #reclaim(): void {
-    const isFlooded = this.#slots.entriesAtLeast > this.#records.size * 4 + FLOOD_ALLOWED
-    if (isFlooded && !this.#reclaiming) this.#scrub(SCRUB_CHUNKS)
+    const slots = this.#slots
+    if (slots.taken < SCRUB_CHUNKS) return
+    slots.taken = 0
+    if (slots.entriesAtLeast > this.#records.size * 4 + FLOOD_ALLOWED) this.#scrub(2 * SCRUB_CHUNKS)
   }
 
   /** Rewrites up to `budget` chunks without their stale entries, going round the slots. */
@@ -596,7 +598,6 @@ export class Wheel {
   #scrubChunk(slot: number): void {
     const { words } = this.#records
     const slots = this.#slots
-    this.#reclaiming = true
     const end = slots.frontEnd(slot)
     const chunk = slots.shift(slot)
     for (let at = chunk + ENTRIES; at < end; at += 2) {
@@ -609,7 +610,6 @@ export class Wheel {
       else if (flags === ARMED && words[record] === due) slots.push(slot, index, due)
     }
     slots.release(chunk)
-    this.#reclaiming = false
   }
 }
 

@@ -297,6 +297,22 @@ describe('Wheel', () => {
     expect(fired(wheel, 2_000_000)).toHaveLength(1000)
   })
 
+  it('loses nothing that is moved while stale entries are taken out, without an advance', () => {
+    const random = new Random(8)
+    const wheel = new Wheel()
+    const dues = Array.from({ length: 1000 }, () => 1 + random.below(100_000))
+    const handles = dues.map((due, token) => wheel.set(due, token))
+    for (let i = 0; i < 1_000_000; i++) {
+      wheel.cancel(wheel.set(1 + random.below(100_000), 0))
+      const token = random.below(1000)
+      dues[token]! += random.below(10)
+      wheel.move(handles[token]!, dues[token]!)
+    }
+    const list = fired(wheel, 1_000_000)
+    expect(list.map(([token]) => token).toSorted((a, b) => a - b)).toEqual(dues.map((_, token) => token))
+    for (const [token, due] of list) expect(due).toBe(dues[token])
+  })
+
   it('keeps far and overdue churn in proportion too', () => {
     const wheel = new Wheel({ startTick: 100 })
     for (let i = 0; i < 200_000; i++) {
