@@ -13,16 +13,16 @@ const MAX_TABLE_BYTES = 2 ** 31
 const KEPT_WORDS = 1 + PackedKey.MOST_WORDS
 const MAX_KEPT_BYTES = 65_535 * 65_536
 
-// A page of items: (key, value) for 4096 indices.
+// A page of values, for 4096 indices.
 const PAGE_BITS = 12
-const PAGE_ITEMS = 1 << PAGE_BITS
+const PAGE_VALUES = 1 << PAGE_BITS
 
 /**
  * Finds a small integer, and keeps a value, by key. Strings and numbers are found through an extendible hash
  * table in typed arrays: it grows one segment at a time, so no operation ever waits for a rehash of the
- * whole. Usual keys are compared word by word in a typed array as well; long ones where they are kept. Other
- * kinds of keys, and strings beyond all reason that share one hash, go into a Map. Keys are compared as `Map`
- * compares them.
+ * whole. Usual keys are kept and compared as words in a typed array too, and made again when asked for, so
+ * that the garbage collector never hears of them; long ones are kept as they are. Other kinds of keys, and
+ * strings beyond all reason that share one hash, go into a Map. Keys are compared as `Map` compares them.
  */
 export class KeyTable<K, V> {
   size = 0
@@ -43,12 +43,18 @@ export class KeyTable<K, V> {
 
   readonly #keptMemory = new GrowingMemory(MAX_KEPT_BYTES)
   #kept: Int32Array = new Int32Array(0)
-  readonly #pages: unknown[][] = []
+  #keptBytes: Buffer<ArrayBufferLike> = Buffer.alloc(0)
+  // Keys that are not packed, by index.
+  readonly #wholeKeys = new Map<number, K>()
   readonly #others = new Map<K, number>()
+
+  readonly #pages: unknown[][] = []
+  // Whether any value ever was an object: if not, there is nothing to let go of.
+  #keepsObjects = false
 
   get bytes(): number {
     const typed = [this.#table, this.#directory, this.#scratch, this.#kept]
-    return typed.reduce((sum, array) => sum + array.byteLength, this.#pages.length * PAGE_ITEMS * 16)
+    return typed.reduce((sum, array) => sum + array.byteLength, this.#pages.length * PAGE_VALUES * 8)
   }
 
   /** The index of a key, or -1. */
@@ -75,40 +81,44 @@ export class KeyTable<K, V> {
   /** Adds a key that is not there, with its value, under an index that is not in use. */
   add(key: K, index: number, value: V): void {
     this.size++
-    const page = this.#pageFor(index)
-    const item = (index & (PAGE_ITEMS - 1)) << 1
-    page[item] = key
-    page[item | 1] = value
+    this.#makeRoomFor(index)
+    this.setValue(index, value)
     if (!this.#addHashed(key, index)) {
       this.#others.set(key, index)
+      this.#wholeKeys.set(index, key)
       this.#kept[index * KEPT_WORDS + 1] = PackedKey.OTHER
     }
     this.#sought = undefined
   }
 
   keyOf(index: number): K {
-    return this.#pages[index >>> PAGE_BITS]![(index & (PAGE_ITEMS - 1)) << 1] as K
+    const kept = this.#kept
+    const first = index * KEPT_WORDS + 1
+    const length = kept[first]!
+    if (length >= 0) return this.#keptBytes.toString('latin1', (first + 1) * 4, (first + 1) * 4 + length) as K
+    if (length === PackedKey.NUMBER) return PackedKey.numberOf(kept[first + 1]!, kept[first + 2]!) as K
+    return this.#wholeKeys.get(index) as K
   }
 
   valueOf(index: number): V {
-    return this.#pages[index >>> PAGE_BITS]![((index & (PAGE_ITEMS - 1)) << 1) | 1] as V
+    return this.#pages[index >>> PAGE_BITS]![index & (PAGE_VALUES - 1)] as V
   }
 
   setValue(index: number, value: V): void {
-    this.#pages[index >>> PAGE_BITS]![((index & (PAGE_ITEMS - 1)) << 1) | 1] = value
+    if (typeof value === 'object' || typeof value === 'function') this.#keepsObjects = true
+    this.#pages[index >>> PAGE_BITS]![index & (PAGE_VALUES - 1)] = value
   }
 
   /** Takes out the key of an index, and lets go of key and value. */
   remove(index: number): void {
     this.size--
-    const page = this.#pages[index >>> PAGE_BITS]!
-    const item = (index & (PAGE_ITEMS - 1)) << 1
-    if (this.#table[this.#foundAt | 1] === index + 1) this.#erase(this.#foundAt)
-    else if (this.#kept[index * KEPT_WORDS + 1] === PackedKey.OTHER) this.#others.delete(page[item] as K)
+    const first = this.#kept[index * KEPT_WORDS + 1]!
+    if (first === PackedKey.OTHER) this.#others.delete(this.#wholeKeys.get(index) as K)
+    else if (this.#table[this.#foundAt | 1] === index + 1) this.#erase(this.#foundAt)
     else this.#erase(this.#placeOf(this.#kept[index * KEPT_WORDS]!, index + 1))
     this.#foundAt = -1
-    page[item] = undefined
-    page[item | 1] = undefined
+    if (first <= PackedKey.UNPACKED) this.#wholeKeys.delete(index)
+    if (this.#keepsObjects) this.#pages[index >>> PAGE_BITS]![index & (PAGE_VALUES - 1)] = undefined
   }
 
   #addHashed(key: K, index: number): boolean {
@@ -124,6 +134,7 @@ export class KeyTable<K, V> {
     const start = index * KEPT_WORDS
     kept[start] = hash
     for (let k = 0; k < length; k++) kept[start + 1 + k] = words[k]!
+    if (words[0] === PackedKey.UNPACKED) this.#wholeKeys.set(index, key)
     return true
   }
 
@@ -135,7 +146,7 @@ export class KeyTable<K, V> {
     for (let k = 0; k < length; k++) {
       if (kept[start + k] !== words[k]) return false
     }
-    return words[0] !== PackedKey.UNPACKED || this.keyOf(index) === key
+    return words[0] !== PackedKey.UNPACKED || this.#wholeKeys.get(index) === key
   }
 
   #segmentOf(hash: number): number {
@@ -230,13 +241,13 @@ export class KeyTable<K, V> {
     this.#depth++
   }
 
-  #pageFor(index: number): unknown[] {
-    const number = index >>> PAGE_BITS
-    while (this.#pages.length <= number) {
-      this.#pages.push(new Array<unknown>(PAGE_ITEMS * 2).fill(undefined))
-      this.#kept = new Int32Array(this.#keptMemory.grow(this.#pages.length * PAGE_ITEMS * KEPT_WORDS * 4))
-    }
-    return this.#pages[number]!
+  #makeRoomFor(index: number): void {
+    const page = index >>> PAGE_BITS
+    if (page < this.#pages.length) return
+    while (this.#pages.length <= page) this.#pages.push(new Array<unknown>(PAGE_VALUES).fill(undefined))
+    const buffer = this.#keptMemory.grow(this.#pages.length * PAGE_VALUES * KEPT_WORDS * 4)
+    this.#kept = new Int32Array(buffer)
+    this.#keptBytes = Buffer.from(buffer)
   }
 }
 

@@ -4,6 +4,9 @@ const NUMBER = -1
 const UNPACKED = -2
 const OTHER = -3
 
+// The words of a string are also its bytes, in the order of the machine: where that is not ours, none is packed.
+const isLittleEndian = new Uint8Array(new Int32Array([1]).buffer)[0] === 1
+
 const number = new Float64Array(1)
 const numberWords = new Int32Array(number.buffer)
 
@@ -14,7 +17,9 @@ const numberWords = new Int32Array(number.buffer)
  * and not slow, when many keys share one.
  */
 export class PackedKey {
-  /** The first word of a key that is not packed. */
+  /** The first word of a string is its length; this is that of a number. */
+  static readonly NUMBER = NUMBER
+  /** The first word of a string that is not packed. */
   static readonly UNPACKED = UNPACKED
   /** A first word that no key has. */
   static readonly OTHER = OTHER
@@ -26,9 +31,17 @@ export class PackedKey {
   length = 1
   hash = 0
 
+  /** The number that was packed into these two words. */
+  static numberOf(first: number, second: number): number {
+    numberWords[0] = first
+    numberWords[1] = second
+    return number[0]!
+  }
+
   set(key: string | number): void {
     if (typeof key === 'number') this.#setNumber(key)
-    else if (key.length > MOST_CHARACTERS || !this.#setCharacters(key)) this.#setUnpacked(key)
+    else if (key.length > MOST_CHARACTERS || !isLittleEndian || !this.#setCharacters(key))
+      this.#setUnpacked(key)
   }
 
   #setNumber(key: number): void {
