@@ -43,7 +43,7 @@ export class KeyTable<K, V> {
 
   readonly #keptMemory = new GrowingMemory(MAX_KEPT_BYTES)
   #kept: Int32Array = new Int32Array(0)
-  #keptBytes: Buffer<ArrayBufferLike> = Buffer.alloc(0)
+  #keptBytes: Buffer = Buffer.alloc(0)
   // Keys that are not packed, by index.
   readonly #wholeKeys = new Map<number, K>()
   readonly #others = new Map<K, number>()
