@@ -28,7 +28,8 @@ export class KeyTable<K, V> {
   size = 0
 
   readonly #packed = new PackedKey()
-  // The key whose words are in #packed, and where find ended: add and remove, which follow, begin there.
+  // The key whose words are in #packed, and where find ended: add and remove, which follow, begin there. A
+  // place that is out of date does no harm, because each index is marked in the table but once.
   #sought: unknown = undefined
   #foundAt = -1
 
@@ -116,7 +117,6 @@ export class KeyTable<K, V> {
     if (first === PackedKey.OTHER) this.#others.delete(this.#wholeKeys.get(index) as K)
     else if (this.#table[this.#foundAt | 1] === index + 1) this.#erase(this.#foundAt)
     else this.#erase(this.#placeOf(this.#kept[index * KEPT_WORDS]!, index + 1))
-    this.#foundAt = -1
     if (first <= PackedKey.UNPACKED) this.#wholeKeys.delete(index)
     if (this.#keepsObjects) this.#pages[index >>> PAGE_BITS]![index & (PAGE_VALUES - 1)] = undefined
   }

@@ -16,11 +16,9 @@ export function ticksToNextStop(slots: SlotTable, low: number): number {
     const end = (here & 256) + 256
     const found = slots.firstUsed(base + here + 1, base + end)
     if (found >= 0) return ticksTo(found - base - here, shift, low)
+    // The other half is the next block of the parent level: it is entered at its start.
     const next = base + (end & 511)
-    const parentBlock = (block >>> 8) + 1
-    const parent = base + LEVEL_SLOTS + (level === 2 ? parentBlock & 255 : parentBlock & 511)
-    const isNextInUse = slots.tails[parent] !== 0 || slots.firstUsed(next, next + 256) >= 0
-    if (isNextInUse) return ticksTo(end - here, shift, low)
+    if (slots.firstUsed(next, next + 256) >= 0) return ticksTo(end - here, shift, low)
   }
   // The coarsest level is a ring of 256 slots, of which less than half can be in use.
   const here = low >>> 24

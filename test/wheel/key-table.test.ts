@@ -68,6 +68,23 @@ describe('KeyTable', () => {
     expect(performance.now() - started).toBeLessThan(10_000)
   })
 
+  it('tells packed keys of one hash apart', () => {
+    // Eight characters of 8 bits: two words, the second chosen so that the hash comes out alike.
+    const target = stirred(stirred(8, 0x6161_6161), 0x6262_6262)
+    const keys = [0x6161_6161, 0x6363_6363, 0x6464_6464].map((first) => {
+      const second = wordBetween(stirred(8, first), target)
+      return Buffer.from(new Int32Array([first, second]).buffer).toString('latin1')
+    })
+    expect(new Set(keys.map(hashKey)).size).toBe(1)
+    const table = new KeyTable<string, number>()
+    table.add(keys[0]!, 0, 0)
+    table.add(keys[1]!, 1, 1)
+    expect(keys.map((key) => table.find(key))).toEqual([0, 1, -1])
+    table.remove(0)
+    expect(keys.map((key) => table.find(key))).toEqual([-1, 1, -1])
+    expect(table.keyOf(1)).toBe(keys[1])
+  })
+
   it('spreads like keys evenly', () => {
     const counts = new Array<number>(256).fill(0)
     for (let i = 0; i < 100_000; i++) counts[hashKey(`order:${i}`) >>> 24]!++
