@@ -3,7 +3,16 @@
 // nothing changed, and works under a lock, so that two commands started together do not step on each other.
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  linkSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import path from 'node:path'
 import process from 'node:process'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -19,6 +28,10 @@ export async function installed() {
   if (stampOf(installStamp) === wanted) return
   await locked(() => {
     if (stampOf(installStamp) === wanted) return
+    if (isInstalledByHand()) {
+      writeFileSync(installStamp, wanted)
+      return
+    }
     say('installing packages (npm ci)')
     run('npm', ['ci', '--no-audit', '--no-fund'], { shell: process.platform === 'win32' })
     writeFileSync(installStamp, wanted)
@@ -59,6 +72,7 @@ async function compiled(what, outDir, project, sources) {
     if (fresh()) return
     say(`building the ${what}`)
     // A module that was renamed must not live on in the output.
+    rmSync(stamp, { force: true })
     rmSync(out, { recursive: true, force: true })
     run(process.execPath, [tool('typescript', 'bin/tsc'), '-p', project])
     writeFileSync(stamp, wanted)
@@ -80,21 +94,42 @@ function digest(entries) {
   }
 }
 
+/** Whether somebody ran `npm ci` already: npm leaves a list of what it installed. */
+function isInstalledByHand() {
+  const list = stampOf(path.join(root, 'node_modules', '.package-lock.json'))
+  if (list === undefined) return false
+  const present = JSON.parse(list).packages
+  const wanted = JSON.parse(readFileSync(path.join(root, 'package-lock.json'), 'utf8')).packages
+  return Object.entries(wanted).every(
+    ([name, { version, optional }]) => name === '' || optional || present[name]?.version === version,
+  )
+}
+
 function stampOf(file) {
-  return existsSync(file) ? readFileSync(file, 'utf8') : undefined
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (error) {
+    if (error.code === 'ENOENT') return undefined
+    throw error
+  }
 }
 
 async function locked(work) {
   mkdirSync(state, { recursive: true })
   const lock = path.join(state, 'lock')
+  const claim = path.join(state, `lock.${process.pid}`)
   for (;;) {
     try {
-      writeFileSync(lock, String(process.pid), { flag: 'wx' })
+      // Linked when written, so that there is never a lock without its owner's number.
+      writeFileSync(claim, String(process.pid))
+      linkSync(claim, lock)
       break
     } catch (error) {
       if (error.code !== 'EEXIST') throw error
-      if (!isAlive(Number(stampOf(lock) || process.pid))) rmSync(lock, { force: true })
+      if (!isAlive(Number(stampOf(lock) ?? process.pid))) rmSync(lock, { force: true })
       else await sleep(200)
+    } finally {
+      rmSync(claim, { force: true })
     }
   }
   const release = () => rmSync(lock, { force: true })
@@ -109,6 +144,7 @@ async function locked(work) {
 }
 
 function isAlive(pid) {
+  if (!(pid > 0)) return false
   try {
     process.kill(pid, 0)
     return true

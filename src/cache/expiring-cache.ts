@@ -1,5 +1,5 @@
 import { checkFunction, checkOptions, InvalidInputError, shown, StateError } from '../error/index.js'
-import { type Clock, type Duration, parseDuration, systemClock } from '../time/index.js'
+import { type Clock, type Duration, MAX_DURATION_MS, parseDuration, systemClock } from '../time/index.js'
 import { TimingWheel } from '../wheel/index.js'
 import { type Link, LruList } from './lru-list.js'
 
@@ -47,7 +47,7 @@ export class ExpiringCache<K, V> {
   readonly #clock: Clock
   readonly #random: () => number
   readonly #wheel: TimingWheel<K, Item<K, V>>
-  readonly #recency = new LruList<Item<K, V>>()
+  #recency = new LruList<Item<K, V>>()
   readonly #fetches = new Map<K, Promise<V>>()
   readonly #counts = { hits: 0, misses: 0, fetches: 0, failedFetches: 0, expired: 0, evicted: 0 }
   #isStopped = false
@@ -148,8 +148,13 @@ export class ExpiringCache<K, V> {
     this.#counts.misses++
     const underWay = this.#fetches.get(key)
     if (underWay !== undefined) return await underWay
-    const fetched = this.#fetch(key, fetch)
+    // Known before it begins: `fetch` itself may take, set or delete this key.
+    let begin = (): void => {}
+    const fetched = new Promise<V>((resolve) => {
+      begin = () => resolve(this.#fetch(key, fetch))
+    })
     this.#fetches.set(key, fetched)
+    begin()
     try {
       const value = await fetched
       if (this.#fetches.get(key) === fetched && !this.#isStopped) this.#store(key, value, ttlMs)
@@ -168,6 +173,7 @@ export class ExpiringCache<K, V> {
   stop(): void {
     this.#isStopped = true
     this.#wheel.stop()
+    this.#recency = new LruList()
     this.#fetches.clear()
   }
 
@@ -196,13 +202,13 @@ export class ExpiringCache<K, V> {
 
   #store(key: K, value: V, ttlMs: number): void {
     this.#fetches.delete(key)
-    const lifeMs = ttlMs * (1 + this.#jitter * (2 * this.#random() - 1))
+    const lifeMs = Math.min(ttlMs * (1 + this.#jitter * (2 * this.#random() - 1)), MAX_DURATION_MS)
     const expiresAt = this.#clock.monotonic() + lifeMs
     const before = this.#wheel.get(key)
-    if (before !== undefined) this.#recency.remove(before)
     const item: Item<K, V> = { key, value, expiresAt, newer: undefined, older: undefined }
-    this.#recency.add(item)
     this.#wheel.set(key, item, lifeMs)
+    if (before !== undefined) this.#recency.remove(before)
+    this.#recency.add(item)
     if (this.#wheel.size <= this.#limit) return
     this.#counts.evicted++
     this.#remove(this.#recency.oldest!)

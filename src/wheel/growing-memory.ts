@@ -1,3 +1,5 @@
+import { LimitError } from '../error/index.js'
+
 /**
  * Zeroed memory that grows without a stall. Small, it is an ordinary buffer that doubles by copying; from a
  * megabyte on it moves once into a reserved range of addresses, which costs nothing until touched and grows
@@ -20,6 +22,12 @@ export class GrowingMemory {
   grow(bytes: number): ArrayBufferLike {
     const size = this.#buffer.byteLength
     if (bytes <= size) return this.#buffer
+    if (bytes > this.#maxBytes) {
+      throw new LimitError(
+        'wheel-full',
+        `this wheel is full: it may hold ${this.#maxBytes} bytes of a kind, not ${bytes}`,
+      )
+    }
     const wanted = Math.min(
       Math.max(bytes, bytes < RESERVE_FROM ? size * 2 : size + size / 16),
       this.#maxBytes,

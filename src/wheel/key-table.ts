@@ -50,8 +50,8 @@ export class KeyTable<K, V> {
   readonly #others = new Map<K, number>()
 
   readonly #pages: unknown[][] = []
-  // Whether any value ever was an object: if not, there is nothing to let go of.
-  #keepsObjects = false
+  // Whether any value ever was more than a number or a boolean: if not, there is nothing to let go of.
+  #keepsReferences = false
 
   get bytes(): number {
     const typed = [this.#table, this.#directory, this.#scratch, this.#kept]
@@ -106,7 +106,7 @@ export class KeyTable<K, V> {
   }
 
   setValue(index: number, value: V): void {
-    if (typeof value === 'object' || typeof value === 'function') this.#keepsObjects = true
+    if (typeof value !== 'number' && typeof value !== 'boolean') this.#keepsReferences = true
     this.#pages[index >>> PAGE_BITS]![index & (PAGE_VALUES - 1)] = value
   }
 
@@ -118,7 +118,7 @@ export class KeyTable<K, V> {
     else if (this.#table[this.#foundAt | 1] === index + 1) this.#erase(this.#foundAt)
     else this.#erase(this.#placeOf(this.#kept[index * KEPT_WORDS]!, index + 1))
     if (first <= PackedKey.UNPACKED) this.#wholeKeys.delete(index)
-    if (this.#keepsObjects) this.#pages[index >>> PAGE_BITS]![index & (PAGE_VALUES - 1)] = undefined
+    if (this.#keepsReferences) this.#pages[index >>> PAGE_BITS]![index & (PAGE_VALUES - 1)] = undefined
   }
 
   #addHashed(key: K, index: number): boolean {

@@ -29,5 +29,7 @@ export const recordLayout = Object.freeze({
   /** Moved later without a new entry: the old entry will find it. */
   LAZY,
   ARMED,
+  /** Set only while a chunk is rewritten, on those it has met. */
+  SEEN: 1 << 31,
   FLAGS: ARMED | LAZY | WIDE | OVERDUE,
 } as const)

@@ -23,6 +23,9 @@ export interface TimingWheelOptions<K, V> {
   readonly keepAlive?: boolean
 }
 
+// A tick before all others: no timer is due before it, so none arms a wake.
+const ADVANCING = -1
+
 /**
  * Timers by key, for people: set, move, remove, drain, stop. Each key has at most one timer; `execute` runs
  * once for each that falls due, never early, at most an interval late plus the delay of the clock's wake. An
@@ -93,6 +96,7 @@ export class TimingWheel<K, V> {
     if (delayMs < this.#intervalMs) {
       this.#wheel.cancelAt(index)
       this.#run(index)
+      this.#restIfEmpty()
       return true
     }
     const dueTick = this.#dueTick(delayMs)
@@ -108,6 +112,7 @@ export class TimingWheel<K, V> {
     if (index < 0) return false
     this.#wheel.cancelAt(index)
     this.#timers.remove(index)
+    this.#restIfEmpty()
     return true
   }
 
@@ -124,11 +129,14 @@ export class TimingWheel<K, V> {
     checkFunction('drain', fn)
     const timers = this.#timers
     this.#wheel.drain((index) => {
+      // `fn` may have stopped us.
+      if (this.#isStopped) return
       const key = timers.keyOf(index)
       const value = timers.valueOf(index)
       timers.remove(index)
       fn(key, value)
     })
+    this.#restIfEmpty()
   }
 
   /** Drops every timer and ends all activity. Every other call throws from now on. */
@@ -150,10 +158,18 @@ export class TimingWheel<K, V> {
     return Math.min(tick, Number.MAX_SAFE_INTEGER)
   }
 
+  /** With nothing pending there is nothing to wake for, nor to keep the process alive for. */
+  #restIfEmpty(): void {
+    if (this.#timers.size > 0 || this.#wakeTick === ADVANCING) return
+    this.#wake?.cancel()
+    this.#wake = undefined
+    this.#wakeTick = Infinity
+  }
+
   #sleepUntil(tick: number): void {
     this.#wake?.cancel()
     this.#wakeTick = tick
-    const delayMs = this.#startMs + tick * this.#intervalMs - this.#clock.monotonic()
+    const delayMs = tick * this.#intervalMs - (this.#clock.monotonic() - this.#startMs)
     this.#wake = this.#clock.wakeAfter(
       Math.min(Math.max(delayMs, 0), MAX_DURATION_MS),
       this.#advance,
@@ -164,13 +180,19 @@ export class TimingWheel<K, V> {
   readonly #advance = (): void => {
     const wheel = this.#wheel
     const elapsedMs = this.#clock.monotonic() - this.#startMs
-    // What is set from inside `execute` must not arm a wake of its own: that is done once, at the end.
-    this.#wakeTick = -1
-    wheel.advance(Math.floor(elapsedMs / this.#intervalMs), this.#fire)
+    let tick = Math.floor(elapsedMs / this.#intervalMs)
+    // Rounding must not leave a tick undone whose time, as #sleepUntil reckons it, has come.
+    while ((tick + 1) * this.#intervalMs <= elapsedMs) tick++
     this.#wake = undefined
-    this.#wakeTick = Infinity
-    const next = wheel.nextDue()
-    if (next !== undefined && !this.#isStopped) this.#sleepUntil(next)
+    // What is set from inside `execute` must not arm a wake of its own: that is done once, at the end.
+    this.#wakeTick = ADVANCING
+    try {
+      wheel.advance(Math.max(tick, wheel.tick), this.#fire)
+    } finally {
+      this.#wakeTick = Infinity
+      const next = wheel.nextDue()
+      if (next !== undefined && !this.#isStopped) this.#sleepUntil(next)
+    }
   }
 
   readonly #fire = (index: number): void => {

@@ -5,7 +5,7 @@ import { recordLayout } from './record-layout.js'
 import { type Handle, RecordTable } from './record-table.js'
 import { slotLayout, SlotTable } from './slot-table.js'
 
-const { MAX_TIMERS, STATE, OWN, OVERDUE, WIDE, LAZY, ARMED, FLAGS, WIDE_TOKEN } = recordLayout
+const { MAX_TIMERS, STATE, OWN, OVERDUE, WIDE, LAZY, ARMED, SEEN, FLAGS, WIDE_TOKEN } = recordLayout
 const { FAR_SLOT, SLOTS, ENTRIES, CHUNK_ENTRIES } = slotLayout
 
 /** Receives a timer that fires: the token it was set with and the tick it was due at. */
@@ -36,6 +36,7 @@ const BATCH_WORDS = 512 * BATCH_FIELDS
 const FAR_LEISURE = 2 ** 30
 const FAR_LIMIT = 2 ** 29
 const ALL = 0x7fff_ffff
+const LAST_TICK = Number.MAX_SAFE_INTEGER
 const MOVES_JUDGED = 256
 // A scrub rewrites twice this many chunks; without an advance there is one for this many taken into use.
 const SCRUB_CHUNKS = 128
@@ -73,6 +74,7 @@ export class Wheel {
   // A pass over the far timers under way: chunks it has still to visit, earliest of those it left there.
   #farLeft = 0
   #farKept = Infinity
+  #isVisitingFar = false
   #scrubSlot = 0
   #scrubLeft = 0
 
@@ -109,7 +111,14 @@ export class Wheel {
     const records = this.#records
     const distance = dueTick - this.#now
     const ahead = distance | 0
-    if (ahead !== distance || ahead <= 0 || (token | 0) !== token || token < 0 || records.freeBits === 0) {
+    if (
+      ahead !== distance ||
+      ahead <= 0 ||
+      dueTick > LAST_TICK ||
+      (token | 0) !== token ||
+      token < 0 ||
+      records.freeBits === 0
+    ) {
       return this.#setUncommon(dueTick, token)
     }
     const due = (this.#low + ahead) | 0
@@ -166,7 +175,7 @@ export class Wheel {
     }
     const distance = dueTick - this.#now
     const ahead = distance | 0
-    if (ahead !== distance || ahead <= 0) {
+    if (ahead !== distance || ahead <= 0 || dueTick > LAST_TICK) {
       checkTick('dueTick', dueTick)
       this.#place(index, dueTick)
       return true
@@ -178,11 +187,12 @@ export class Wheel {
     const due = (this.#low + ahead) | 0
     const state = words[at | STATE]!
     const wasDue = words[at]!
+    if (due === wasDue && (state & (WIDE | OVERDUE)) === 0) return true
     words[at] = due
     this.#movedLater += (wasDue - due) >>> 31
     if (this.#expectsLater && (state & (WIDE | OVERDUE)) === 0 && ((wasDue - due) | 0) <= 0) {
       // Its entry comes up before it is due and finds it: no need to queue another.
-      if (due !== wasDue) words[at | STATE] = state | LAZY
+      words[at | STATE] = state | LAZY
       return true
     }
     words[at | STATE] = state & ~(LAZY | WIDE | OVERDUE)
@@ -333,9 +343,12 @@ export class Wheel {
     }
     const records = this.#records
     const at = index << 1
+    const isFar = (distance | 0) !== distance
+    const isUnmoved = (records.words[at | STATE]! & WIDE) !== 0 && records.wideDues[index] === dueTick
+    if (isFar && isUnmoved && !this.#isVisitingFar) return
     const due = dueTick | 0
     records.words[at] = due
-    if ((distance | 0) === distance) {
+    if (!isFar) {
       records.words[at | STATE]! &= ~(LAZY | WIDE | OVERDUE)
       this.#enqueue(index, due, distance)
     } else {
@@ -540,6 +553,7 @@ export class Wheel {
       this.#farLeft = slots.chunks[FAR_SLOT]!
       this.#farKept = Infinity
     }
+    this.#isVisitingFar = true
     for (let left = budget; left > 0 && this.#farLeft > 0; left--) {
       this.#farLeft--
       const end = slots.frontEnd(FAR_SLOT)
@@ -554,6 +568,7 @@ export class Wheel {
       }
       slots.release(chunk)
     }
+    this.#isVisitingFar = false
     if (this.#farLeft === 0) this.#earliestFar = this.#farKept
   }
 
@@ -604,11 +619,17 @@ export class Wheel {
       const index = slots.pool[at]!
       const due = slots.pool[at | 1]!
       const record = index << 1
-      const flags = words[record | STATE]! & FLAGS
+      const state = words[record | STATE]!
       // One that was moved later is queued now: else each entry it left behind would have to be kept.
-      if (flags === (ARMED | LAZY)) this.#catchUp(index)
-      else if (flags === ARMED && words[record] === due) slots.push(slot, index, due)
+      if ((state & FLAGS) === (ARMED | LAZY)) {
+        this.#catchUp(index)
+      } else if ((state & FLAGS) === ARMED && words[record] === due && (state & SEEN) === 0) {
+        // One that was moved back and forth has an entry for every time: one of a chunk is enough.
+        words[record | STATE] = state | SEEN
+        slots.push(slot, index, due)
+      }
     }
+    for (let at = chunk + ENTRIES; at < end; at += 2) words[(slots.pool[at]! << 1) | STATE]! &= ~SEEN
     slots.release(chunk)
   }
 }
