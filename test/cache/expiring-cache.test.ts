@@ -137,6 +137,37 @@ describe('ExpiringCache', () => {
     expect(cache.has('b')).toBe(false)
   })
 
+  it('lets fetch itself set, delete and take its key', async () => {
+    const { cache } = make()
+    expect(
+      await cache.take('a', () => {
+        cache.set('a', 1)
+        return 2
+      }),
+    ).toBe(2)
+    expect(cache.get('a')).toBe(1)
+    let fetches = 0
+    const joined: Promise<number>[] = []
+    await cache.take('b', async (key) => {
+      fetches++
+      joined.push(
+        cache.take(key, () => {
+          fetches++
+          return 9
+        }),
+      )
+      return 7
+    })
+    expect(await joined[0]).toBe(7)
+    expect(fetches).toBe(1)
+  })
+
+  it('takes the longest lifetime whatever the jitter', () => {
+    const { cache } = make({ ttl: 8.64e15, jitter: 0.05, random: () => 0.99, limit: 2 })
+    for (let i = 0; i < 6; i++) cache.set(`k${i}`, i)
+    expect(cache.size).toBe(2)
+  })
+
   it('keeps values that are undefined', async () => {
     const clock = new VirtualClock({ start: 0 })
     const cache = new ExpiringCache<string, undefined>({ ttl: 1000, clock })

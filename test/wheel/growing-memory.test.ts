@@ -25,5 +25,6 @@ describe.each(['reserved', 'copied'])('GrowingMemory, %s', (way) => {
       if (bytes === max) break
     }
     expect(memory.grow(5)).toBe(memory.grow(max))
+    expect(() => memory.grow(max + 1)).toThrow(expect.objectContaining({ code: 'wheel-full' }))
   })
 })

@@ -1,6 +1,8 @@
 import { InvalidInputError, StateError } from 'carillon'
 import { VirtualClock } from 'carillon/time'
 import { TimingWheel } from 'carillon/wheel'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { describe, expect, it, vi } from 'vitest'
 import { Random } from './random.js'
 
@@ -175,6 +177,75 @@ describe('TimingWheel', () => {
     clock.advanceSync('100000d')
     expect(seen).toEqual(['near=3@5', 'far=1@8640000000000'])
     expect(wheel.size).toBe(1)
+  })
+
+  it.each([1.1, 0.1, 0.3, 7.7, 1 / 3])(
+    'is not stuck by the rounding of an interval of %d ms',
+    (intervalMs) => {
+      for (const rate of [1, 1.0001, 0.333]) {
+        const { clock, seen, wheel } = make(intervalMs)
+        clock.drift(rate)
+        clock.advanceSync(3)
+        for (let delay = 1; delay <= 200; delay++) wheel.set(`${delay}`, delay, delay)
+        clock.advanceSync(5000)
+        expect(seen).toHaveLength(200)
+      }
+    },
+  )
+
+  it('goes on after an advance that was refused', () => {
+    const { clock, seen, wheel } = make(1)
+    wheel.set('a', 1, 5)
+    wheel.set('b', 2, 5)
+    const refusals: unknown[] = []
+    wheel.drain(() => {
+      try {
+        clock.advanceSync(10)
+      } catch (error) {
+        refusals.push(error)
+      }
+    })
+    expect(refusals).not.toHaveLength(0)
+    wheel.set('c', 3, 5)
+    clock.advanceSync(1000)
+    expect(seen).toHaveLength(1)
+    expect(seen[0]).toMatch(/^c=3@/)
+  })
+
+  it('has nothing to wake for when nothing is pending', () => {
+    const { clock, wheel } = make()
+    wheel.set('a', 1, 1000)
+    wheel.remove('a')
+    expect(clock.pending).toBe(0)
+    wheel.set('a', 1, 1000)
+    wheel.move('a', 1)
+    expect(clock.pending).toBe(0)
+    wheel.set('a', 1, 1000)
+    wheel.drain(() => {})
+    expect(clock.pending).toBe(0)
+    wheel.set('a', 1, 1000)
+    expect(clock.pending).toBe(1)
+  })
+
+  it('lets go of values of every kind', async () => {
+    const { wheel } = make()
+    const values = new TimingWheel<string, unknown>({
+      intervalMs: 1,
+      execute: () => {},
+      clock: new VirtualClock(),
+    })
+    let value: { n: number } | undefined = { n: 1 }
+    const watched = new WeakRef(value)
+    values.set('a', 'a string', 5)
+    values.set('b', value, 5)
+    values.remove('b')
+    value = undefined
+    await new Promise((resolve) => setTimeout(resolve, 0))
+    setFlagsFromString('--expose-gc')
+    ;(runInNewContext('gc') as () => void)()
+    expect(watched.deref()).toBeUndefined()
+    expect(values.get('a')).toBe('a string')
+    wheel.stop()
   })
 
   it('is not misled by jumps of the wall clock', () => {

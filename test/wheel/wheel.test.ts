@@ -313,6 +313,26 @@ describe('Wheel', () => {
     for (const [token, due] of list) expect(due).toBe(dues[token])
   })
 
+  it('does not pile up entries of timers moved to where they are, or back and forth', () => {
+    const wheel = new Wheel()
+    const near = wheel.set(1000, 1)
+    const far = wheel.set(2 ** 40, 2)
+    const swung = wheel.set(90_000, 3)
+    for (let i = 0; i < 300_000; i++) {
+      wheel.move(near, 1000)
+      wheel.move(far, 2 ** 40)
+      wheel.move(swung, i % 2 === 0 ? 90_000 : 100_000)
+    }
+    expect(wheel.stats().entries).toBeLessThan(40_000)
+    for (let tick = 1; tick < 1000; tick++) wheel.advance(tick, nothing)
+    expect(wheel.stats().entries).toBeLessThan(5000)
+    expect(fired(wheel, 2 ** 40)).toEqual([
+      [1, 1000],
+      [3, 100_000],
+      [2, 2 ** 40],
+    ])
+  })
+
   it('keeps far and overdue churn in proportion too', () => {
     const wheel = new Wheel({ startTick: 100 })
     for (let i = 0; i < 200_000; i++) {
@@ -406,6 +426,14 @@ describe('Wheel, given bad input', () => {
       expect(wheel.size).toBe(1)
     },
   )
+
+  it('refuses a tick beyond the last one also when it stands close to it', () => {
+    const wheel = new Wheel({ startTick: Number.MAX_SAFE_INTEGER - 1 })
+    const handle = wheel.set(Number.MAX_SAFE_INTEGER, 1)
+    expect(() => wheel.set(2 ** 53, 1)).toThrow(expect.objectContaining({ code: 'invalid-tick' }))
+    expect(() => wheel.move(handle, 2 ** 53)).toThrow(expect.objectContaining({ code: 'invalid-tick' }))
+    expect(fired(wheel, Number.MAX_SAFE_INTEGER)).toEqual([[1, Number.MAX_SAFE_INTEGER]])
+  })
 
   it('takes any whole number for a handle that is gone', () => {
     const wheel = new Wheel()
