@@ -23,6 +23,19 @@ describe('ExpiringCache', () => {
     expect(cache.stats()).toMatchObject({ expired: 2, hits: 2, misses: 1 })
   })
 
+  it('returns no value after its time although the wheel has not come round to it', () => {
+    const { cache, clock } = make({ ttl: 10_500, intervalMs: 1000 })
+    cache.set('a', 1)
+    clock.advanceSync(10_499)
+    expect(cache.get('a')).toBe(1)
+    clock.advanceSync(1)
+    expect(cache.size).toBe(1)
+    expect(cache.has('a')).toBe(false)
+    expect(cache.get('a')).toBeUndefined()
+    expect(cache.size).toBe(0)
+    expect(cache.stats().expired).toBe(1)
+  })
+
   it('lets go of expired values that nobody asks for', () => {
     const { cache, clock } = make({ intervalMs: 500 })
     for (let i = 0; i < 1000; i++) cache.set(`k${i}`, i)
