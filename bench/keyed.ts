@@ -1,4 +1,4 @@
-import type { Metric, NodeCandidate } from './harness/bench.js'
+import { lower, type Metric, MOST_IN_A_MAP, type NodeCandidate } from './harness/bench.js'
 import { runBench } from './harness/run.js'
 import { measureKeyed } from './keyed/passes.js'
 
@@ -32,8 +32,6 @@ const metrics: readonly Metric[] = [
   lower('gc total', 'ms', 'all these pauses together'),
 ]
 
-const MOST_IN_A_MAP = 2 ** 24 - 1
-
 await runBench({
   name: 'keyed',
   about: 'keyed timers with strings of 20 characters, in simulated time',
@@ -58,10 +56,6 @@ await runBench({
     },
   ],
 })
-
-function lower(name: string, unit: string, means: string): Metric {
-  return { name, unit, means, better: 'lower' }
-}
 
 function plainWheel(name: string, slots: number, why: string, mostRounds = Infinity): NodeCandidate {
   return {

@@ -1,4 +1,4 @@
-import type { Metric, NodeCandidate } from './harness/bench.js'
+import { lower, type Metric, MOST_IN_A_MAP, type NodeCandidate } from './harness/bench.js'
 import { runBench } from './harness/run.js'
 import { measureSubject } from './wheel/passes.js'
 
@@ -36,8 +36,6 @@ const metrics: readonly Metric[] = [
   lower('gc worst', 'ms', 'longest pause for garbage collection inside anything timed'),
   lower('gc total', 'ms', 'all these pauses together'),
 ]
-
-const MOST_IN_A_MAP = 2 ** 24 - 1
 
 await runBench({
   name: 'wheel',
@@ -94,10 +92,6 @@ await runBench({
     },
   ],
 })
-
-function lower(name: string, unit: string, means: string): Metric {
-  return { name, unit, means, better: 'lower' }
-}
 
 function plainWheel(name: string, slots: number, why: string, mostRounds = Infinity): NodeCandidate {
   return {

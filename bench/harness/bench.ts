@@ -22,6 +22,14 @@ export interface Metric {
   readonly means: string
 }
 
+/** A figure of which less is better. */
+export function lower(name: string, unit: string, means: string): Metric {
+  return { name, unit, means, better: 'lower' }
+}
+
+/** A Map of V8 refuses more entries than this: candidates built on one are left out beyond it. */
+export const MOST_IN_A_MAP = 2 ** 24 - 1
+
 export type Candidate = NodeCandidate | ProgramCandidate
 
 interface CandidateBase {
