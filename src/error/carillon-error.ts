@@ -22,3 +22,6 @@ export class StateError extends CarillonError {}
 
 /** A stated limit was reached; nothing was changed. */
 export class LimitError extends CarillonError {}
+
+/** A store that did not, or may not have, done what it was asked; the code says which. */
+export class StoreError extends CarillonError {}

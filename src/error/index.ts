@@ -1,5 +1,5 @@
 /** What every room may throw. This room imports nothing; every other room may import it. */
-export { CarillonError, InvalidInputError, LimitError, StateError } from './carillon-error.js'
+export { CarillonError, InvalidInputError, LimitError, StateError, StoreError } from './carillon-error.js'
 export { errorCodes, type ErrorCode } from './code.js'
 export { checkInstant } from './instant.js'
 export { checkFunction, checkOptions } from './option.js'

@@ -1,0 +1,442 @@
+import type { Place, TimerContent, TimerName, TimerProgress, TimerRow } from '../timer/index.js'
+
+/**
+ * The contract of every store. A store keeps timers in (shard, position, revision) order, finds them by name,
+ * and enforces the rules of the shard protocol that concern it, each write being atomic: wholly there or wholly
+ * absent. `describeStoreContract` of `carillon/testing` proves it for a backend.
+ *
+ * Every write takes many and answers for each. What is acknowledged survives what the store's page in
+ * docs/stores.md says it survives. A call rejects with a `StoreError`: 'fenced' and 'store-unavailable' mean
+ * that nothing happened, 'unknown-outcome' that it may have happened or may still happen until the shard's
+ * fence changes. Any other rejection (an `InvalidInputError`, a `LimitError`) refuses the whole call.
+ */
+export interface Store extends StoreShards, StoreOwner, StoreInbox, StoreClaims, StoreReading, StoreCluster {
+  /** What it is called in messages: 'memory', 'file', … */
+  readonly name: string
+  readonly capabilities: StoreCapabilities
+  /** Fixed when the store was made. */
+  readonly shardCount: number
+  readonly strategy: Strategy
+  /** Heaviest payload it takes, in bytes. */
+  readonly maxPayloadBytes: number
+  /** Wall time by the store's clock, the one that leases, deadlines and levels are compared with. */
+  now(): Promise<number>
+  /** Finishes what was begun and lets go of everything. Calls after it reject with 'stopped'. Idempotent. */
+  stop(): Promise<void>
+}
+
+/** How timers find their way to memory; recorded when a store is made. `owned` covers preload and look-ahead. */
+export type Strategy = 'owned' | 'claim'
+
+/** What a store can do, for the engine to plan with; it never asks which store it has. */
+export interface StoreCapabilities {
+  /** Several processes may use it at once. */
+  readonly shared: boolean
+  /** Acknowledged writes outlive the process. */
+  readonly durable: boolean
+  /** It can be made with the strategy `claim`. */
+  readonly claim: boolean
+  /** Wake-ups reach other processes (else they reach this one only, and others find out by looking). */
+  readonly wakesOthers: boolean
+  /** The batch a writer should aim for. */
+  readonly writeBatch: number
+}
+
+// ---------------------------------------------------------------------------------------------- shards
+
+/** Ownership of a shard: each shard has one row. */
+export interface StoreShards {
+  shards(): Promise<readonly ShardRow[]>
+  /**
+   * Takes a shard whose lease is over by the store's clock, or that has no owner: raises the epoch, puts the
+   * nonce, and sets the read level back to the settled level, all in one step. Answers the row as it then
+   * stands; undefined when somebody else holds it or the epoch was not the expected one. Sent twice with one
+   * nonce it is one claim.
+   */
+  claim(claim: ShardClaim): Promise<ShardRow | undefined>
+  /** Prolongs the lease to the store's now + `leaseMs`. */
+  renew(fence: Fence, leaseMs: number): Promise<ShardRow>
+  /** Raises the epoch under a new nonce and keeps levels and lease, so that writes still under way are refused. */
+  refence(fence: Fence, nonce: number, leaseMs: number): Promise<ShardRow>
+  /** Lets go: the next owner finds `clean` and need not wait for the lease. */
+  release(fence: Fence): Promise<void>
+}
+
+export interface ShardRow {
+  readonly shard: number
+  /** Rises with every change of owner or nonce, never goes back. */
+  readonly epoch: number
+  /** Random, chosen by the owner: two claims of one epoch cannot be mistaken for each other. */
+  readonly nonce: number
+  /** Empty when nobody owns it. */
+  readonly owner: string
+  readonly leaseUntil: number
+  /** Whether the last owner let go by `release`: nothing was under way then. */
+  readonly clean: boolean
+  /** What lies before it is or was in its owner's memory. */
+  readonly readLevel: Place
+  /** What lies before it is settled: this level is the deletion. */
+  readonly settledLevel: Place
+}
+
+export interface ShardClaim {
+  readonly shard: number
+  readonly owner: string
+  readonly nonce: number
+  readonly leaseMs: number
+  /** The epoch the claimer saw. */
+  readonly expectedEpoch: number
+}
+
+/** What an owner shows with every write. A mismatch rejects with 'fenced' and nothing happens. */
+export interface Fence {
+  readonly shard: number
+  readonly epoch: number
+  readonly nonce: number
+  /** The highest settled level that was acknowledged to it: a store that stands below it went back in time. */
+  readonly settledLevel: Place
+}
+
+// ---------------------------------------------------------------------------------------------- the owner
+
+/** What only a shard's owner does, under its fence. */
+export interface StoreOwner {
+  /**
+   * Reads the rows from the read level on, in order, and raises the read level over them, in one step. It ends
+   * at `untilExclusive` or where a limit was reached, at least one row later when there is one.
+   */
+  load(fence: Fence, request: LoadRequest): Promise<Loaded>
+  /** Lowers the read level to `to`: the owner has dropped what lies at or after it. */
+  lower(fence: Fence, from: Place, to: Place): Promise<void>
+  /** Applies operations in order, each answering for itself, all in one step. */
+  write(fence: Fence | undefined, write: OwnerWrite): Promise<WriteAnswer>
+  /** Makes outcomes durable in one step. Refuses, whole, a level above the read level or the store's clock. */
+  settle(fence: Fence, settlement: Settlement): Promise<SettleAnswer>
+  /** Removes rows below the settled level from the disk. Answers whether there is more to remove. */
+  sweep(fence: Fence): Promise<{ readonly removed: number; readonly more: boolean }>
+}
+
+export interface LoadRequest {
+  /** The read level the owner believes in; a store that stands elsewhere rejects with 'fenced'. */
+  readonly from: Place
+  readonly untilExclusive: number
+  readonly limit: number
+  readonly limitBytes: number
+}
+
+export interface Loaded {
+  readonly page: Page
+  /** The read level as it stands now. */
+  readonly readLevel: Place
+  /** No row at or after the read level has an earlier position; undefined when there is none at all. */
+  readonly nextPosition: number | undefined
+}
+
+/** Rows in order. Columns are kept apart so that a row is only made when it is needed. */
+export interface Page {
+  readonly size: number
+  readonly bytes: number
+  readonly positions: Float64Array
+  readonly revisions: Float64Array
+  readonly dueAts: Float64Array
+  row(index: number): TimerRow
+}
+
+export interface OwnerWrite {
+  readonly operations: readonly Operation[]
+  readonly history?: readonly HistoryEntry[]
+}
+
+/**
+ * A change to one timer. One that answers a request from the inbox carries its id: it is applied only while
+ * the request is still there, and takes it away, leaving the answer for the asker until the request's deadline.
+ */
+export type Operation = SetOperation | MoveOperation | CancelOperation | AnswerOperation
+
+export interface SetOperation extends TimerContent, TimerProgress {
+  readonly type: 'set'
+  readonly position: number
+  /** Only if no timer has this name. */
+  readonly ifAbsent?: boolean
+  /** Only if the timer of this name stands at this revision. */
+  readonly ifRevision?: number
+  readonly request?: string
+}
+
+export interface MoveOperation extends TimerName {
+  readonly type: 'move'
+  readonly dueAt: number
+  readonly position: number
+  /** Only if the timer of this name is this one. */
+  readonly identity?: number
+  readonly ifRevision?: number
+  readonly request?: string
+}
+
+export interface CancelOperation extends TimerName {
+  readonly type: 'cancel'
+  readonly identity?: number
+  readonly ifRevision?: number
+  readonly request?: string
+}
+
+/** Takes a request away without a change, because its owner knows the answer already. */
+export interface AnswerOperation {
+  readonly type: 'answer'
+  readonly request: string
+  readonly outcome: 'firing' | 'unknown'
+}
+
+export interface WriteAnswer {
+  /** One for each operation, in their order. */
+  readonly answers: readonly OperationAnswer[]
+  /** The read level at commit: what was written before it is the owner's to keep in memory. */
+  readonly readLevel: Place
+}
+
+/** Which life of a name a row belongs to, and where the row stands. */
+export interface Standing extends Place {
+  readonly identity: number
+}
+
+export type OperationAnswer =
+  /** Stored. `replaced` is the row whose name it took over. */
+  | { readonly outcome: 'set'; readonly place: Place; readonly replaced: Standing | undefined }
+  /** The same `set` was stored before; this is where it stands. */
+  | { readonly outcome: 'same'; readonly standing: Standing }
+  /** The row as it stands now, and where it stood. */
+  | { readonly outcome: 'moved'; readonly row: TimerRow; readonly from: Place }
+  | { readonly outcome: 'cancelled'; readonly removed: Standing }
+  /** `ifAbsent` or `ifRevision` did not hold; nothing was changed. */
+  | { readonly outcome: 'conflict'; readonly standing: Standing | undefined }
+  /** No timer of this name and identity is there; nothing was changed. */
+  | { readonly outcome: 'unknown' }
+  | { readonly outcome: 'firing' }
+  /** Its position lies below the settled level; nothing was changed. */
+  | { readonly outcome: 'below-level'; readonly settledLevel: Place }
+  /** The request it answers is gone: it was answered before. */
+  | { readonly outcome: 'answered-before' }
+  /** A move or cancel whose deadline has passed; nothing was changed. */
+  | { readonly outcome: 'expired' }
+
+export interface Settlement {
+  /** Everything before it is settled. Never below the settled level. */
+  readonly level: Place
+  /** How many timers ended, done, between the settled level and `level`: not those named below. */
+  readonly settledCount: number
+  /** Rows that are done although they lie at or after `level`; each is removed if it still stands. */
+  readonly done: readonly TimerRow[]
+  /** Retries, next occurrences, carried rows: each rewrites its row if that still stands, else does nothing. */
+  readonly followUps: readonly FollowUp[]
+  /** Each takes its row away and keeps it as a dead letter, if the row still stands. */
+  readonly dead: readonly NewDeadLetter[]
+  readonly history: readonly HistoryEntry[]
+}
+
+export interface FollowUp extends TimerProgress {
+  readonly row: TimerRow
+  /** Not below `level`. */
+  readonly position: number
+}
+
+export interface SettleAnswer {
+  /** One for each follow-up: the row as it stands now, or undefined when the timer was set, moved or cancelled. */
+  readonly followUps: readonly (TimerRow | undefined)[]
+  /** One for each dead letter: whether it was kept. */
+  readonly dead: readonly boolean[]
+  readonly readLevel: Place
+}
+
+// ---------------------------------------------------------------------------------------------- the inbox
+
+/** Requests to a shard from those who do not own it. Nobody needs a lock to append. */
+export interface StoreInbox {
+  /** Answers for each: 'appended' once it is durable, also when it was appended before. */
+  append(requests: readonly Request[]): Promise<readonly ('appended' | 'answered-before' | 'expired')[]>
+  /** The oldest requests of the shard, in the order of their arrival. They stay until an operation answers them. */
+  requests(fence: Fence, limit: number): Promise<readonly Request[]>
+  /** What became of them: undefined while unanswered, and after the deadline. */
+  answers(shard: number, ids: readonly string[]): Promise<readonly (OperationAnswer['outcome'] | undefined)[]>
+}
+
+export interface Request {
+  /** Chosen by the asker, so that asking twice is asking once. */
+  readonly id: string
+  readonly shard: number
+  /** By the store's clock. A move or cancel is not applied after it; an answer is kept until then. */
+  readonly deadline: number
+  /** Without position: that is the owner's to say. */
+  readonly operation: RequestedOperation
+}
+
+export type RequestedOperation =
+  | Omit<SetOperation, 'position' | 'request'>
+  | Omit<MoveOperation, 'position' | 'request'>
+  | Omit<CancelOperation, 'request'>
+
+// ---------------------------------------------------------------------------------------------- claims
+
+/** For stores of the strategy `claim`: no owner, a lease for each due row. Others reject with 'wrong-strategy'. */
+export interface StoreClaims {
+  /** Leases due rows that nobody holds, earliest first. A row whose lease is over counts one attempt more. */
+  claimDue(claim: DueClaim): Promise<readonly ClaimedRow[]>
+  /** Prolongs leases; false for one that is over or whose row is gone. */
+  extend(receipts: readonly Receipt[], leaseMs: number): Promise<readonly boolean[]>
+  /** Ends leases with an outcome; false where the lease was lost, and nothing happened there. */
+  settleClaimed(
+    settlements: readonly ClaimSettlement[],
+    history: readonly HistoryEntry[],
+  ): Promise<readonly boolean[]>
+}
+
+export interface DueClaim {
+  readonly owner: string
+  readonly limit: number
+  readonly leaseMs: number
+  /** Only these; all when absent. */
+  readonly kinds?: readonly { readonly namespace: string; readonly kind: string }[]
+}
+
+export interface ClaimedRow {
+  readonly row: TimerRow
+  readonly receipt: Receipt
+}
+
+export interface Receipt extends TimerName {
+  readonly identity: number
+  readonly revision: number
+  readonly nonce: number
+}
+
+export type ClaimSettlement =
+  | { readonly receipt: Receipt; readonly outcome: 'done' }
+  /** Unstarted: it is as if it had never been leased. */
+  | { readonly receipt: Receipt; readonly outcome: 'released' }
+  | { readonly receipt: Receipt; readonly outcome: 'follow-up'; readonly progress: TimerProgress }
+  | { readonly receipt: Receipt; readonly outcome: 'dead'; readonly reason: string; readonly diedAt: number }
+
+// ---------------------------------------------------------------------------------------------- reading
+
+/** What anybody may read. Rows below the settled level are never seen. */
+export interface StoreReading {
+  /** The timers of these names, in their order. */
+  find(names: readonly TimerName[]): Promise<readonly (TimerRow | undefined)[]>
+  /** Rows in the order of shard and place. A page may be short, even empty, while its cursor goes on. */
+  list(query: ListQuery): Promise<Listed<TimerRow>>
+  /** How many rows are due in each slice of [fromInclusive, untilExclusive). */
+  histogram(query: HistogramQuery): Promise<readonly number[]>
+  /** Since the store was made: created = pending + settled + cancelled + replaced + dead. */
+  counts(): Promise<Counts>
+  /** Looks at every row: how many there are. */
+  countRows(): Promise<number>
+  deadLetters(query: DeadQuery): Promise<Listed<DeadLetter>>
+  /** Takes dead letters away; false for one that is not there. */
+  removeDead(ids: readonly string[]): Promise<readonly boolean[]>
+  history(query: HistoryQuery): Promise<Listed<HistoryEntry>>
+  /** Drops history before an instant. Answers how many entries went. */
+  pruneHistory(beforeExclusive: number): Promise<number>
+}
+
+export interface Listed<Item> {
+  readonly items: readonly Item[]
+  /** Give it to the next call; undefined at the end. */
+  readonly cursor: string | undefined
+}
+
+export interface PageQuery {
+  readonly limit: number
+  readonly cursor?: string | undefined
+  /** Stop looking after this long, with what was found. */
+  readonly budgetMs?: number
+}
+
+export interface TimerFilter {
+  readonly namespace: string
+  readonly kind?: string
+  readonly keyPrefix?: string
+  readonly tag?: string
+  readonly dueFromInclusive?: number
+  readonly dueUntilExclusive?: number
+}
+
+export interface ListQuery extends TimerFilter, PageQuery {}
+
+export interface HistogramQuery {
+  readonly namespace?: string
+  readonly kind?: string
+  readonly fromInclusive: number
+  readonly untilExclusive: number
+  readonly sliceMs: number
+}
+
+export interface Counts {
+  readonly created: number
+  readonly settled: number
+  readonly cancelled: number
+  readonly replaced: number
+  readonly dead: number
+}
+
+export interface NewDeadLetter {
+  readonly row: TimerRow
+  readonly diedAt: number
+  readonly reason: string
+}
+
+export interface DeadLetter extends NewDeadLetter {
+  readonly id: string
+}
+
+export interface DeadQuery extends PageQuery {
+  readonly namespace: string
+  readonly kind?: string
+  readonly key?: string
+}
+
+/** Something that happened to a timer. */
+export interface HistoryEntry extends TimerName {
+  readonly identity: number
+  readonly at: number
+  /** What happened: 'created', 'moved', 'fired', 'attempt', 'settled', … */
+  readonly event: string
+  /** As text, for whoever wrote it. */
+  readonly details: string
+}
+
+export interface HistoryQuery extends PageQuery {
+  readonly namespace: string
+  readonly kind?: string
+  readonly key?: string
+  readonly fromInclusive?: number
+  readonly untilExclusive?: number
+}
+
+// ---------------------------------------------------------------------------------------------- cluster
+
+export interface StoreCluster {
+  /** Registers or refreshes a member, and answers the store's time with all whose heartbeat is not over. */
+  heartbeat(
+    member: Member,
+    ttlMs: number,
+  ): Promise<{ readonly now: number; readonly members: readonly Member[] }>
+  leave(id: string): Promise<void>
+  settings(prefix: string): Promise<readonly Setting[]>
+  /** Puts a setting (undefined removes it) if it stands at `ifVersion` (0: absent). Answers its version, or undefined. */
+  putSetting(name: string, value: string | undefined, ifVersion?: number): Promise<number | undefined>
+  /** Tells those who listen that there is something new for the shard. May get lost; never rejects. */
+  wake(shard: number): void
+  /** Listens for wake-ups until the answer is called. */
+  onWake(listener: (shard: number) => void): () => void
+}
+
+export interface Member {
+  readonly id: string
+  /** As text, for whoever reads it: address, version. */
+  readonly details: string
+}
+
+export interface Setting {
+  readonly name: string
+  readonly value: string
+  readonly version: number
+}

@@ -1,0 +1,77 @@
+import { InvalidInputError, shown } from '../error/index.js'
+
+/** Longest names, in bytes of UTF-8, and the most a payload may weigh unless a store is told otherwise. */
+export const nameLimits = Object.freeze({
+  namespaceBytes: 128,
+  kindBytes: 128,
+  keyBytes: 512,
+  tagBytes: 128,
+  tags: 16,
+  detailsBytes: 16_384,
+  payloadBytes: 262_144,
+})
+
+const encoder = new TextEncoder()
+
+/** Refuses a namespace that is not a well-formed text of 1 to 128 bytes. */
+export function checkNamespace(namespace: unknown): asserts namespace is string {
+  checkText('namespace', namespace, 'invalid-namespace', nameLimits.namespaceBytes)
+}
+
+export function checkKind(kind: unknown): asserts kind is string {
+  checkText('kind', kind, 'invalid-kind', nameLimits.kindBytes)
+}
+
+export function checkKey(key: unknown): asserts key is string {
+  checkText('key', key, 'invalid-key', nameLimits.keyBytes)
+}
+
+export function checkTags(tags: unknown): asserts tags is readonly string[] {
+  if (!Array.isArray(tags) || tags.length > nameLimits.tags) {
+    throw new InvalidInputError(
+      'invalid-tag',
+      `tags must be a list of at most ${nameLimits.tags} texts, got ${shown(tags)}`,
+    )
+  }
+  for (const tag of tags) checkText('tag', tag, 'invalid-tag', nameLimits.tagBytes)
+}
+
+function checkText(
+  what: string,
+  text: unknown,
+  code: 'invalid-namespace' | 'invalid-kind' | 'invalid-key' | 'invalid-tag',
+  maxBytes: number,
+): void {
+  if (typeof text !== 'string' || text.length === 0) {
+    throw new InvalidInputError(
+      code,
+      `a ${what} must be a text of 1 to ${maxBytes} bytes, got ${shown(text)}`,
+    )
+  }
+  if (!isWellFormed(text)) {
+    throw new InvalidInputError(
+      code,
+      `a ${what} must be well-formed Unicode without the character U+0000, got ${shown(text)}`,
+    )
+  }
+  // A code unit takes at most three bytes: short texts need not be encoded to be measured.
+  if (text.length * 3 > maxBytes && encoder.encode(text).length > maxBytes) {
+    throw new InvalidInputError(
+      code,
+      `a ${what} may have ${maxBytes} bytes of UTF-8, this one has ${encoder.encode(text).length}: ${shown(text)}`,
+    )
+  }
+}
+
+/** Whether every store can keep `text`: no half of a surrogate pair alone, no U+0000, which PostgreSQL refuses. */
+function isWellFormed(text: string): boolean {
+  for (let index = 0; index < text.length; index++) {
+    const unit = text.charCodeAt(index)
+    if (unit === 0) return false
+    if (unit < 0xd800 || unit > 0xdfff) continue
+    const next = text.charCodeAt(index + 1)
+    if (unit > 0xdbff || !(next >= 0xdc00 && next <= 0xdfff)) return false
+    index++
+  }
+  return true
+}
