@@ -3,6 +3,7 @@ import {
   comparePlaces,
   firstPlace,
   isBefore,
+  laterOf,
   levelAfter,
   levelAt,
   type Place,
@@ -55,9 +56,10 @@ export class MemoryShard {
       nonce: 0,
       owner: '',
       leaseUntil: 0,
-      clean: true,
       readLevel: firstPlace,
       settledLevel: firstPlace,
+      lastSettlement: 0,
+      suspects: { before: firstPlace, untilRevision: 0, dueUntil: 0 },
     }
   }
 
@@ -77,8 +79,15 @@ export class MemoryShard {
       nonce: claim.nonce,
       owner: claim.owner,
       leaseUntil: now + claim.leaseMs,
-      clean: row.owner === '',
       readLevel: row.settledLevel,
+      suspects:
+        row.owner === ''
+          ? row.suspects
+          : {
+              before: laterOf(row.suspects.before, row.readLevel),
+              untilRevision: this.#lastRevision,
+              dueUntil: now,
+            },
     }
     return this.#row
   }
@@ -161,7 +170,7 @@ export class MemoryShard {
       return row && this.#put(rowOf(row, followUp, followUp.position, ++this.#lastRevision))
     })
     counts.settled += settlement.settledCount
-    this.#row = { ...this.#row, settledLevel: settlement.level }
+    this.#row = { ...this.#row, settledLevel: settlement.level, lastSettlement: settlement.id }
     return { followUps, dead, readLevel: this.#row.readLevel }
   }
 
