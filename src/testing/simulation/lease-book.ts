@@ -1,0 +1,90 @@
+import type { Clock } from '../../time/index.js'
+import { StoreError } from '../../error/index.js'
+import type { Commit } from './commit.js'
+
+/** Both readings of a clock at one moment. */
+export interface Reading {
+  readonly wall: number
+  readonly monotonic: number
+}
+
+export function readingOf(clock: Clock): Reading {
+  return { wall: clock.now(), monotonic: clock.monotonic() }
+}
+
+/**
+ * What a process may believe of its leases, from what it sent and what it heard: each runs from before the
+ * call that got it was sent, is over when either reading says so, and is gone once it heard 'fenced' or let go.
+ */
+export class LeaseBook {
+  readonly #clock: Clock
+  readonly #marginMs: number
+  readonly #leases = new Map<number, Lease>()
+
+  constructor(clock: Clock, marginMs: number) {
+    this.#clock = clock
+    this.#marginMs = marginMs
+  }
+
+  /** It is about to send this. */
+  sending(name: string, args: readonly unknown[]): void {
+    // The first argument of `release` is the fence.
+    if (name === 'release') this.#leases.delete((args[0] as { readonly shard: number }).shard)
+  }
+
+  heard(commit: Commit, sent: Reading): void {
+    if (commit.name === 'claim') {
+      const row = commit.answer
+      if (row !== undefined) this.#put(row.shard, row.epoch, commit.args[0].leaseMs, sent)
+    } else if (commit.name === 'renew') {
+      const [fence, leaseMs] = commit.args
+      const isOurs = this.#leases.get(fence.shard)?.epoch === fence.epoch
+      if (isOurs) this.#put(fence.shard, fence.epoch, leaseMs, sent)
+    } else if (commit.name === 'refence') {
+      const [fence, , leaseMs] = commit.args
+      const isOurs = this.#leases.get(fence.shard)?.epoch === fence.epoch
+      if (isOurs) this.#put(fence.shard, commit.answer.epoch, leaseMs, sent)
+    }
+  }
+
+  /** A call under a fence was refused; `fence` is what it was sent with. */
+  heardError(fence: unknown, error: unknown): void {
+    if (!(error instanceof StoreError && error.code === 'fenced')) return
+    const { shard, epoch } = fence as { readonly shard: number; readonly epoch: number }
+    if (this.#leases.get(shard)?.epoch === epoch) this.#leases.delete(shard)
+  }
+
+  /** Why nothing of this shard may fire here now; undefined when it may. */
+  objection(shard: number): string | undefined {
+    const lease = this.#leases.get(shard)
+    if (lease === undefined) return 'the process holds no lease of the shard'
+    const over = {
+      wall: lease.until.wall - this.#marginMs,
+      monotonic: lease.until.monotonic - this.#marginMs,
+    }
+    const now = readingOf(this.#clock)
+    if (now.monotonic > over.monotonic + 1) {
+      return `by its monotonic clock the lease was over ${Math.round(now.monotonic - over.monotonic)} ms ago`
+    }
+    if (now.wall > over.wall + 1) return `by its wall clock the lease was over ${now.wall - over.wall} ms ago`
+    return undefined
+  }
+
+  #put(shard: number, epoch: number, leaseMs: number, sent: Reading): void {
+    const last = this.#leases.get(shard)
+    if (last !== undefined && last.epoch > epoch) return
+    if (last !== undefined && last.until.monotonic > sent.monotonic + leaseMs) {
+      this.#leases.set(shard, { ...last, epoch })
+      return
+    }
+    this.#leases.set(shard, {
+      epoch,
+      until: { wall: sent.wall + leaseMs, monotonic: sent.monotonic + leaseMs },
+    })
+  }
+}
+
+interface Lease {
+  readonly epoch: number
+  readonly until: Reading
+}
