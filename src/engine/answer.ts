@@ -4,7 +4,11 @@ import type { Standing } from '../store/index.js'
 /** What became of an operation. */
 export type SubmitAnswer =
   /** Stored. The revision is not known when another instance stored it. */
-  | { readonly outcome: 'set'; readonly revision: number | undefined; readonly replaced: Standing | undefined }
+  | {
+      readonly outcome: 'set'
+      readonly revision: number | undefined
+      readonly replaced: Standing | undefined
+    }
   /** Acknowledged: it is in the inbox of its shard's owner. */
   | { readonly outcome: 'appended' }
   | { readonly outcome: 'moved'; readonly revision: number | undefined }

@@ -266,8 +266,14 @@ export class Attempts implements AttemptListener {
       if (attempt === undefined) break
       const { token, row } = attempt
       // Cancelled, replaced or carried to another place while it waited.
-      if (attempt.isSuperseded || this.#window.page(token)?.attempts[this.#window.index(token)] !== attempt) continue
+      if (attempt.isSuperseded || this.#window.page(token)?.attempts[this.#window.index(token)] !== attempt)
+        continue
       if (this.#window.state(token) !== READY) continue
+      if (this.#holds.isStale(row)) {
+        attempt.isSuperseded = true
+        this.#window.leave(token)
+        continue
+      }
       if (this.#holds.park(row.revision, token)) continue
       if (row.dueAt > now) {
         this.#early.push(token)

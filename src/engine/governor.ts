@@ -34,9 +34,7 @@ export class Governor {
   }
 
   isTight(window: Window): boolean {
-    return (
-      window.size >= this.#settings.maxTimers * TIGHT || window.bytes >= this.#settings.maxBytes * TIGHT
-    )
+    return window.size >= this.#settings.maxTimers * TIGHT || window.bytes >= this.#settings.maxBytes * TIGHT
   }
 
   isCrowded(window: Window): boolean {

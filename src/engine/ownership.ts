@@ -100,7 +100,7 @@ export class Ownership {
    * then) or `Untaken`; what else the store refuses comes through as it is.
    */
   async call<Answer>(name: string, send: (fence: Fence) => Promise<Answer>): Promise<Answer> {
-    while (this.#refencing !== undefined) await this.#refencing
+    await this.#refencingDone()
     if (this.#isOver) throw new LostShard()
     const fence = this.#fence
     try {
@@ -114,10 +114,9 @@ export class Ownership {
       if (error.code === 'invalid-level') throw error
       this.#onEvent({ type: 'store-trouble', shard: this.shard, call: name, error })
       if (error.code === 'fenced') {
-        if (fence.epoch !== this.#fence.epoch || this.#refencing !== undefined) {
-          await this.#refencing
-          throw new Outdated()
-        }
+        await this.#refencingDone()
+        if (this.#isOver) throw new LostShard()
+        if (fence.epoch !== this.#fence.epoch) throw new Outdated()
         this.lose(error.message)
         throw new LostShard()
       }
@@ -166,6 +165,10 @@ export class Ownership {
     this.#isOver = true
     this.#pause.end()
     this.#onLost(reason)
+  }
+
+  async #refencingDone(): Promise<void> {
+    while (this.#refencing !== undefined) await this.#refencing
   }
 
   #refence(): Promise<void> {

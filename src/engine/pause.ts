@@ -33,6 +33,6 @@ export class Pause {
 
   /** Ends the waits under way only. */
   interrupt(): void {
-    for (const finish of [...this.#waits]) finish()
+    for (const finish of this.#waits) finish()
   }
 }

@@ -12,6 +12,7 @@ import { Pause } from './pause.js'
 import type { Removals } from './removals.js'
 import type { EngineSettings } from './settings.js'
 import type { ShardStats } from './stats.js'
+import type { Turns } from './turns.js'
 import type { Window } from './window.js'
 import { entryState } from './window-page.js'
 import type { Writer } from './writer.js'
@@ -53,13 +54,13 @@ export class Settler {
   readonly #stats: ShardStats
   readonly #onEvent: OnEvent
   readonly #storeNow: () => number
+  readonly #rewriting: Turns
   readonly #pause: Pause
   #loader!: Loader
   #writer!: Writer
   #isAsked = false
   #isUnderPressure = false
   #isOver = false
-  #idle: Promise<void> = Promise.resolve()
   #doneAtLast = 0
   #sweptAt: number
   #isSwept = true
@@ -82,6 +83,7 @@ export class Settler {
     onEvent: OnEvent
     /** About what the store's clock shows. */
     storeNow: () => number
+    rewriting: Turns
   }) {
     this.#store = parts.store
     this.#clock = parts.clock
@@ -95,6 +97,7 @@ export class Settler {
     this.#stats = parts.stats
     this.#onEvent = parts.onEvent
     this.#storeNow = parts.storeNow
+    this.#rewriting = parts.rewriting
     this.#pause = new Pause(parts.clock)
     this.issued = parts.ownership.settledLevel
     this.#sweptAt = parts.clock.monotonic()
@@ -145,21 +148,13 @@ export class Settler {
     this.#pause.end()
   }
 
-  /** Resolves when no settlement is on its way. */
-  get idle(): Promise<void> {
-    return this.#idle
-  }
-
   /** Settles once. Answers whether there was anything to settle, and it was settled. */
   async settle(): Promise<boolean> {
-    const sent = this.#build()
-    if (sent === undefined) return false
-    let finish = (): void => undefined
-    this.#idle = new Promise((resolve) => {
-      finish = resolve
-    })
-    this.#removals.begin('settle')
+    const finish = await this.#rewriting.take()
     try {
+      const sent = this.#build()
+      if (sent === undefined) return false
+      this.#removals.begin('settle')
       return await this.#send(sent)
     } finally {
       this.#removals.end('settle')
@@ -376,7 +371,8 @@ export class Settler {
         const dead = settlement.dead.map(() => true)
         return { followUps, dead, readLevel: this.#ownership.row.readLevel }
       } catch (error) {
-        if (!(error instanceof Outdated || error instanceof Untaken || error instanceof Unresolved)) throw error
+        if (!(error instanceof Outdated || error instanceof Untaken || error instanceof Unresolved))
+          throw error
         await this.#pause.wait(this.#settings.retryMs)
       }
     }
@@ -384,9 +380,7 @@ export class Settler {
 
   #isSweepDue(): boolean {
     if (this.#isSwept || this.#isOver) return false
-    return (
-      this.#isUnderPressure || this.#clock.monotonic() - this.#sweptAt >= this.#settings.sweepMs
-    )
+    return this.#isUnderPressure || this.#clock.monotonic() - this.#sweptAt >= this.#settings.sweepMs
   }
 
   async #sweep(): Promise<void> {
@@ -443,4 +437,3 @@ function stateOf({ outcome }: Attempt, wasStarted: boolean): number {
   if (outcome === undefined) return STARTED
   return outcome.type === 'done' ? DONE : REPORTED
 }
-

@@ -71,7 +71,9 @@ export class WindowPage {
 
   isBefore(index: number, level: Place): boolean {
     const position = this.positions[index]!
-    return position < level.position || (position === level.position && this.revisions[index]! < level.revision)
+    return (
+      position < level.position || (position === level.position && this.revisions[index]! < level.revision)
+    )
   }
 
   /** Something that was on its way out stays: what was known of the beginning no longer holds. */
@@ -90,7 +92,8 @@ export class WindowPage {
     if (this.#lowest >= 0 && holds(states[this.#lowest]!)) return this.#lowest
     let lowest = -1
     for (let index = 0; index < size; index++) {
-      if (holds(states[index]!) && (lowest < 0 || isBefore(this.place(index), this.place(lowest)))) lowest = index
+      if (holds(states[index]!) && (lowest < 0 || isBefore(this.place(index), this.place(lowest))))
+        lowest = index
     }
     this.#lowest = lowest
     return lowest
@@ -136,7 +139,9 @@ export class WindowPage {
   /** The index of the entry at this place; -1 when the page has none. Only for sorted pages. */
   indexOf(place: Place): number {
     const low = this.firstNotBefore(place)
-    return low < this.reach && this.revisions[low] === place.revision && this.positions[low] === place.position
+    return low < this.reach &&
+      this.revisions[low] === place.revision &&
+      this.positions[low] === place.position
       ? low
       : -1
   }

@@ -1,5 +1,5 @@
 import type { Page } from '../store/index.js'
-import { isBefore, type Place, type TimerRow } from '../timer/index.js'
+import { isBefore, type Place, type TimerName, type TimerRow } from '../timer/index.js'
 import { Wheel } from '../wheel/index.js'
 import { LoosePage } from './loose-page.js'
 import { entryState, WindowPage } from './window-page.js'
@@ -229,8 +229,23 @@ export class Window {
     this.#sorted = this.#sorted.filter((other) => other !== slot)
     this.#loose.add(slot)
     for (let index = 0; index < page.size; index++) {
-      if (page.states[index] !== GONE) this.#byRevision.set(page.revisions[index]!, (slot << INDEX_BITS) | index)
+      if (page.states[index] !== GONE)
+        this.#byRevision.set(page.revisions[index]!, (slot << INDEX_BITS) | index)
     }
+  }
+
+  /** Where rows of this name written before `revision` stand. Looks at every row: for rare occasions. */
+  versionsOf(name: TimerName, revision: number): Place[] {
+    const places: Place[] = []
+    for (const page of this.#pages()) {
+      for (let index = 0; index < page.size; index++) {
+        if (page.states[index] === GONE || page.revisions[index]! >= revision) continue
+        const row = page.row(index)
+        const isNamed = row.key === name.key && row.kind === name.kind && row.namespace === name.namespace
+        if (isNamed) places.push(page.place(index))
+      }
+    }
+    return places
   }
 
   /** Every row that is done, for those who remove rows one by one. */

@@ -12,10 +12,11 @@ import type { Removals } from './removals.js'
 import type { EngineSettings } from './settings.js'
 import type { Settler } from './settler.js'
 import type { ShardStats } from './stats.js'
+import type { Turns } from './turns.js'
 import type { Window } from './window.js'
 import { entryState } from './window-page.js'
 
-const { WAITING, STARTED, DONE, LEAVING } = entryState
+const { WAITING, STARTED, REPORTED, DONE } = entryState
 
 /** An operation that waits to be written. */
 interface Task {
@@ -50,6 +51,7 @@ export class Writer {
   readonly #settler: Settler
   readonly #loader: Loader
   readonly #stats: ShardStats
+  readonly #rewriting: Turns
   readonly #pause: Pause
   #queue: Task[] = []
   #isRunning = false
@@ -68,6 +70,7 @@ export class Writer {
     settler: Settler
     loader: Loader
     stats: ShardStats
+    rewriting: Turns
   }) {
     this.#store = parts.store
     this.#settings = parts.settings
@@ -79,6 +82,7 @@ export class Writer {
     this.#settler = parts.settler
     this.#loader = parts.loader
     this.#stats = parts.stats
+    this.#rewriting = parts.rewriting
     this.#pause = new Pause(parts.clock)
   }
 
@@ -89,6 +93,10 @@ export class Writer {
 
   get queued(): number {
     return this.#queue.length
+  }
+
+  get isIdle(): boolean {
+    return !this.#isRunning
   }
 
   submit(operation: RequestedOperation, request: string | undefined, answer: (answer: Answer) => void): void {
@@ -132,7 +140,9 @@ export class Writer {
 
   /** The next operations, up to a batch. A move or cancel does not share a batch with another of its name. */
   #take(): Task[] {
-    const limit = Math.min(this.#settings.writeBatch, this.#queue.length)
+    // Small enough to fit between a tight window and a full one.
+    const fitting = Math.max(1, Math.floor(this.#settings.maxTimers / 20))
+    const limit = Math.min(this.#settings.writeBatch, fitting, this.#queue.length)
     const names = this.#queue.some(needsLookUp) ? new Set<string>() : undefined
     let count = 0
     while (count < limit) {
@@ -151,46 +161,68 @@ export class Writer {
   async #makeRoom(batch: readonly Task[]): Promise<void> {
     const near = this.#loader.readLevel.position
     const count = batch.reduce((sum, { operation }) => sum + (isNear(operation, near) ? 1 : 0), 0)
-    while (count > 0 && !this.#isOver && !this.#loader.hasRoomFor(count)) {
+    if (count === 0) return
+    while (!this.#isOver && !this.#loader.hasRoomFor(count)) {
       this.#settler.relieve()
       await this.#pause.wait(Math.min(50, this.#settings.settleMs))
     }
   }
 
   async #write(batch: readonly Task[]): Promise<void> {
-    const rows = batch.some(needsLookUp) ? await this.#lookUp(batch) : []
+    if (!batch.some(needsLookUp)) return await this.#send(batch.map((task) => this.#setOf(task)))
     const sent: Sent[] = []
-    const floor = this.#settler.issued.position
-    for (const [index, task] of batch.entries()) {
-      const operation = this.#operationFor(task, rows[index], floor)
-      if (operation === undefined) continue
-      const held = task.operation.type === 'set' ? undefined : rows[index]
-      if (held !== undefined) this.#holds.hold(held.revision)
-      sent.push({ task, operation, held })
+    for (;;) {
+      // No settlement rewrites a row between the look at it and the hold on it.
+      const finish = await this.#rewriting.take()
+      try {
+        const rows = await this.#lookUp(batch)
+        if (!rows.some((row) => row !== undefined && this.#stateOf(row) === REPORTED)) {
+          for (const [index, task] of batch.entries()) this.#prepare(task, rows[index], sent)
+          break
+        }
+      } finally {
+        finish()
+      }
+      // What follows from its last attempt is written first, so that no attempt is forgotten.
+      await this.#settler.settle()
+      if (this.#isOver) throw new LostShard()
     }
     if (sent.length > 0) await this.#send(sent)
   }
 
-  /** The rows of moves and cancels, none of which is being rewritten by a settlement. */
+  /** The rows of moves and cancels. */
   async #lookUp(batch: readonly Task[]): Promise<readonly (TimerRow | undefined)[]> {
     const asked = batch.filter(needsLookUp)
-    for (;;) {
-      const found = await this.#find(asked.map(({ operation }) => operation))
-      const isLeaving = found.some((row) => row !== undefined && this.#stateOf(row) === LEAVING)
-      if (isLeaving) {
-        await this.#settler.idle
-        continue
-      }
-      let next = 0
-      return batch.map((task) => (needsLookUp(task) ? found[next++] : undefined))
+    const found = await this.#find(asked.map(({ operation }) => operation))
+    let next = 0
+    return batch.map((task) => (needsLookUp(task) ? found[next++] : undefined))
+  }
+
+  /** Makes a task ready to be sent, and keeps its row from starting; or answers it. */
+  #prepare(task: Task, row: TimerRow | undefined, sent: Sent[]): void {
+    if (!needsLookUp(task)) {
+      sent.push(this.#setOf(task))
+      return
     }
+    const operation = this.#operationFor(task, row)
+    if (operation === undefined) return
+    if (row !== undefined) this.#holds.hold(row.revision)
+    sent.push({ task, operation, held: row })
+  }
+
+  #setOf(task: Task): Sent {
+    const { operation, request } = task
+    if (operation.type !== 'set') throw new Error(`a ${operation.type} has to be looked up first`)
+    const position = Math.max(operation.dueAt, this.#settler.issued.position)
+    const named = request === undefined ? { ...operation, position } : { ...operation, position, request }
+    return { task, operation: named, held: undefined }
   }
 
   /** What to send for a task; undefined when it is answered without a change. */
-  #operationFor(task: Task, row: TimerRow | undefined, floor: number): Operation | undefined {
+  #operationFor(task: Task, row: TimerRow | undefined): Operation | undefined {
     const { operation, request } = task
+    if (operation.type === 'set') return this.#setOf(task).operation
     const named = request === undefined ? {} : { request }
-    if (operation.type === 'set') return { ...operation, ...named, position: Math.max(operation.dueAt, floor) }
     const tooLate = row === undefined || !isAsked(operation, row) ? undefined : this.#tooLate(row)
     if (tooLate !== undefined) {
       if (request !== undefined) return { type: 'answer', request, outcome: tooLate }
@@ -199,7 +231,7 @@ export class Writer {
     }
     return operation.type === 'cancel'
       ? { ...operation, ...named }
-      : { ...operation, ...named, position: Math.max(operation.dueAt, floor) }
+      : { ...operation, ...named, position: Math.max(operation.dueAt, this.#settler.issued.position) }
   }
 
   #tooLate(row: TimerRow): 'firing' | 'settled' | undefined {
@@ -266,7 +298,9 @@ export class Writer {
         continue
       }
       if (result.outcome === 'set') {
-        // Which row it replaced is not known: whatever older one turns up is stale.
+        // Which row it replaced is not known: whatever older one is here, or turns up, is stale.
+        const { operation } = sent.task
+        for (const place of this.#window.versionsOf(operation, result.place.revision)) this.#drop(place)
         this.#holds.replacedBefore(sent.task.operation, result.place.revision, readLevel.position)
       }
       this.#apply(sent, result, readLevel)
@@ -279,7 +313,8 @@ export class Writer {
       try {
         return await this.#ownership.call('find', () => this.#store.find(names))
       } catch (error) {
-        if (!(error instanceof Outdated || error instanceof Untaken || error instanceof Unresolved)) throw error
+        if (!(error instanceof Outdated || error instanceof Untaken || error instanceof Unresolved))
+          throw error
         await this.#pause.wait(this.#settings.retryMs)
       }
     }
@@ -377,15 +412,17 @@ function resultOf({ operation, held }: Sent, row: TimerRow | undefined): Operati
     case 'answer':
       return undefined
     case 'set':
-      return row?.identity === operation.identity ? { outcome: 'set', place: row, replaced: undefined } : undefined
+      return row?.identity === operation.identity
+        ? { outcome: 'set', place: row, replaced: undefined }
+        : undefined
     case 'cancel':
       if (held === undefined || row?.identity === held.identity) return undefined
       return { outcome: 'cancelled', removed: held satisfies Standing }
     case 'move': {
-      if (held === undefined || row?.identity !== held.identity || row.revision === held.revision) return undefined
+      if (held === undefined || row?.identity !== held.identity || row.revision === held.revision)
+        return undefined
       const isOurs = row.dueAt === operation.dueAt && row.position === operation.position
       return isOurs ? { outcome: 'moved', row, from: held } : undefined
     }
   }
 }
-
