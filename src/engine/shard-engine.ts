@@ -114,6 +114,7 @@ export class ShardEngine {
     readonly inFlight: number
     readonly queued: number
     readonly windowMs: number
+    readonly nextLoadAt: number
     readonly readPosition: number
     readonly settledPosition: number
     readonly isLeased: boolean
@@ -124,6 +125,7 @@ export class ShardEngine {
       inFlight: this.#attempts.running,
       queued: this.#writer.queued,
       windowMs: this.#loader.windowMs,
+      nextLoadAt: this.#loader.nextLoadAt,
       readPosition: this.#loader.readLevel.position,
       settledPosition: this.#ownership.settledLevel.position,
       isLeased: this.#ownership.isLeased,

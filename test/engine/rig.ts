@@ -2,6 +2,8 @@ import { type Carriage, MemoryStore, type RequestedOperation } from '../../src/s
 import { VirtualClock } from '../../src/time/index.js'
 import { Engine, type EngineEvent, type EngineOptions, type Firing, done } from '../../src/engine/index.js'
 
+type SetRequest = Extract<RequestedOperation, { type: 'set' }>
+
 export const START = Date.UTC(2026, 0, 1, 10)
 
 /** An engine over the memory store under a virtual clock, with what it did written down. */
@@ -9,7 +11,7 @@ export class Rig {
   readonly clock: VirtualClock
   readonly store: MemoryStore
   readonly fired: { key: string; at: number; attempt: number; id: string }[] = []
-  readonly events: EngineEvent[] = []
+  readonly events: (EngineEvent & { at: number })[] = []
   readonly engine: Engine
   #identity = 1
 
@@ -26,9 +28,16 @@ export class Rig {
       deliver: (firings) => {
         for (const firing of firings) this.#deliver(firing)
       },
-      onEvent: (event) => this.events.push(event),
+      onEvent: (event) => this.events.push({ ...event, at: this.clock.now() - START }),
       ...rest,
     })
+  }
+
+  /** The events of one type, as they came. */
+  eventsOf<Type extends EngineEvent['type']>(type: Type) {
+    return this.events.filter(
+      (event): event is Extract<EngineEvent, { type: Type }> & { at: number } => event.type === type,
+    )
   }
 
   /** What handlers do; done unless a test says otherwise. */
@@ -41,7 +50,7 @@ export class Rig {
   }
 
   /** A set of `key`, due `inMs` after the start of the test's time. */
-  set(key: string, inMs: number, rest: Partial<RequestedOperation> = {}): RequestedOperation {
+  set(key: string, inMs: number, rest: Partial<SetRequest> = {}): RequestedOperation {
     return {
       type: 'set',
       namespace: 'n',
@@ -56,7 +65,7 @@ export class Rig {
       attempt: 0,
       occurrence: 0,
       ...rest,
-    } as RequestedOperation
+    }
   }
 
   move(key: string, inMs: number): RequestedOperation {
@@ -74,13 +83,13 @@ export class Rig {
 
   /** Lets little time pass until a promise is settled. */
   async settled<T>(promise: Promise<T>): Promise<T> {
-    let isOver = false
+    const state = { isOver: false }
     const watched = promise.finally(() => {
-      isOver = true
+      state.isOver = true
     })
     watched.catch(() => undefined)
     await this.clock.advance(0)
-    for (let steps = 0; !isOver && steps < 100_000; steps++) await this.clock.advance(1)
+    for (let steps = 0; !state.isOver && steps < 100_000; steps++) await this.clock.advance(1)
     return await watched
   }
 }
