@@ -6,9 +6,7 @@ import path from 'node:path'
 const library = process.argv[2]
 const load = (file) => import(pathToFileURL(path.join(library, file)))
 const { simulate, violationText } = await load('testing/simulation/index.js')
-const { Engine } = await load('engine/index.js')
 
-const makeEngine = (options) => new Engine(options)
 let astray = []
 process.on('unhandledRejection', (error) => astray.push(`unhandled rejection: ${error?.stack ?? error}`))
 process.on('uncaughtException', (error) => astray.push(`uncaught exception: ${error?.stack ?? error}`))
@@ -19,7 +17,7 @@ process.on('message', async (seeds) => {
     let counts = {}
     let promise
     try {
-      const report = await simulate(seed, { makeEngine })
+      const report = await simulate(seed)
       counts = report.counts
       promise = report.violations[0]?.promise
       texts.push(...report.violations.map(violationText))

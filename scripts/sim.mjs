@@ -29,14 +29,11 @@ await built()
 const library = fileURLToPath(new URL('../dist', import.meta.url))
 const load = (file) => import(pathToFileURL(path.join(library, file)))
 const { shrink, simulate, violationText } = await load('testing/simulation/index.js')
-const { Engine } = await load('engine/index.js')
-const makeEngine = (options) => new Engine(options)
 
 process.exitCode = values.seed === undefined ? await runMany() : await runOne(Number(values.seed))
 
 async function runOne(seed) {
   const options = {
-    makeEngine,
     isTraced: values.trace,
     onlyFaults: numbersOf(values['only-faults']),
     onlyOperations: numbersOf(values['only-ops']),
@@ -88,7 +85,7 @@ async function runMany() {
   for (const { seed, violations } of failures) {
     await print(`seed ${seed}: ${violations[0]}\n  again: npm run sim -- --seed ${seed} --trace\n`)
   }
-  for (const { seed } of failures.slice(0, MOST_SHRUNK)) await printShrunk(seed, { makeEngine })
+  for (const { seed } of failures.slice(0, MOST_SHRUNK)) await printShrunk(seed, {})
   if (failures.length > 0) return 1
   await print(`${finished} seeds, all promises kept\n`)
   return 0

@@ -1,4 +1,4 @@
-import type { Answer } from '../../engine/index.js'
+import type { SubmitAnswer } from '../../engine/index.js'
 import type { RequestedOperation } from '../../store/index.js'
 import type { Journal } from './journal.js'
 import { type Change, type Ledger, nameText } from './ledger.js'
@@ -12,7 +12,7 @@ interface Submission {
   readonly operation: RequestedOperation
   readonly process: SimulatedProcess
   readonly at: number
-  answer: Answer | undefined
+  answer: SubmitAnswer | undefined
 }
 
 /** Codes of failures that leave open whether the operation was or will be carried out. */
@@ -27,7 +27,7 @@ export class Client {
   readonly #ledger: Ledger
   readonly #submissions: Submission[] = []
   /** The last timer of a name that anybody was told of. */
-  readonly #known = new Map<string, { readonly identity: number; readonly revision: number }>()
+  readonly #known = new Map<string, { readonly identity: number; readonly revision: number | undefined }>()
   readonly #claimed = new Set<Change>()
   /** Identities submitted twice on purpose. */
   readonly #twins = new Set<number>()
@@ -79,13 +79,19 @@ export class Client {
     })
     this.#submissions.push(...submissions)
     this.#journal.say(process.member, () => `submits ${operations.map(operationText).join(', ')}`)
+    const isStopping = process.isStopping
     process.engine.submit(operations).then(
       (answers) => submissions.forEach((submission, index) => this.#answered(submission, answers[index])),
-      (error: unknown) => this.#journal.broken('face', `submit rejected: ${String(error)}`),
+      (error: unknown) => {
+        // Whoever comes to one that is being stopped is told so.
+        if (!isStopping) this.#journal.broken('face', `submit rejected: ${String(error)}`)
+        for (const submission of submissions)
+          this.#submissions.splice(this.#submissions.indexOf(submission), 1)
+      },
     )
   }
 
-  #answered(submission: Submission, answer: Answer | undefined): void {
+  #answered(submission: Submission, answer: SubmitAnswer | undefined): void {
     const { operation } = submission
     if (answer === undefined) {
       this.#journal.broken('face', `no answer for ${operationText(operation)}`)
@@ -108,7 +114,7 @@ export class Client {
         }
         return
       case 'cancelled':
-        this.#checkChange(submission, 'cancelled')
+        this.#checkChange(submission, 'cancelled', undefined)
         return
       case 'moved':
         this.#checkChange(submission, 'moved', answer.revision)
@@ -116,21 +122,22 @@ export class Client {
       case 'firing':
       case 'conflict':
       case 'unknown':
+      case 'settled':
       case 'failed':
     }
   }
 
-  #checkSet(operation: RequestedOperation, revision: number): void {
+  #checkSet(operation: RequestedOperation, revision: number | undefined): void {
     const lives = operation.type === 'set' ? (this.#ledger.lives.get(operation.identity) ?? []) : []
-    if (lives.some((life) => life.revisions.has(revision))) return
+    if (lives.some((life) => revision === undefined || life.revisions.has(revision))) return
     this.#journal.broken(
       1,
-      `${operationText(operation)} was answered set at revision ${revision} and is not stored so`,
+      `${operationText(operation)} was answered set at revision ${String(revision)} and is not stored so`,
     )
   }
 
   /** A change was answered: it must have been committed since it was asked for, and for nobody else. */
-  #checkChange(submission: Submission, type: Change['type'], revision = 0): void {
+  #checkChange(submission: Submission, type: Change['type'], revision: number | undefined): void {
     const { operation } = submission
     const name = nameText(operation)
     const change = this.#ledger.changes.find(
@@ -138,7 +145,7 @@ export class Client {
         other.type === type &&
         other.name === name &&
         other.at >= submission.at &&
-        other.revision === revision &&
+        (revision === undefined || other.revision === revision) &&
         (operation.identity === undefined || operation.identity === other.life.identity) &&
         !this.#claimed.has(other),
     )
@@ -146,7 +153,7 @@ export class Client {
     else this.#journal.broken(4, `${operationText(operation)} was answered ${type}, which nobody did`)
   }
 
-  #checkAgain({ operation, at, process }: Submission, answer: Answer): void {
+  #checkAgain({ operation, at, process }: Submission, answer: SubmitAnswer): void {
     const { outcome } = answer
     if (outcome === 'firing') {
       const isFired = [...this.#ledger.lives.values()]
@@ -175,7 +182,7 @@ export class Client {
     }
   }
 
-  #learn(operation: RequestedOperation, answer: Answer): void {
+  #learn(operation: RequestedOperation, answer: SubmitAnswer): void {
     const name = nameText(operation)
     if (answer.outcome === 'set' && operation.type === 'set') {
       this.#known.set(name, { identity: operation.identity, revision: answer.revision })
@@ -202,7 +209,9 @@ export class Client {
       attempt: 0,
       occurrence: 0,
       ...(set.condition === 'if-absent' ? { ifAbsent: true } : {}),
-      ...(set.condition === 'if-revision' && known !== undefined ? { ifRevision: known.revision } : {}),
+      ...(set.condition === 'if-revision' && known?.revision !== undefined
+        ? { ifRevision: known.revision }
+        : {}),
     }
   }
 
@@ -212,7 +221,8 @@ export class Client {
   ): { identity?: number; ifRevision?: number } {
     const known = this.#known.get(nameText(name))
     if (known === undefined || aim === 'name') return {}
-    return aim === 'identity' ? { identity: known.identity } : { ifRevision: known.revision }
+    if (aim === 'identity' || known.revision === undefined) return { identity: known.identity }
+    return { ifRevision: known.revision }
   }
 }
 
@@ -225,7 +235,9 @@ function operationText(operation: RequestedOperation): string {
   return `${type}${which} ${nameText(operation)}${due}${only}${absent}`
 }
 
-function answerText(answer: Answer): string {
+function answerText(answer: SubmitAnswer): string {
   if (answer.outcome === 'failed') return `failed, ${answer.error.code}`
-  return 'revision' in answer ? `${answer.outcome} r${answer.revision}` : answer.outcome
+  return 'revision' in answer && answer.revision !== undefined
+    ? `${answer.outcome} r${answer.revision}`
+    : answer.outcome
 }

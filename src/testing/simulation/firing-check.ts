@@ -49,7 +49,7 @@ export class FiringCheck {
     if (now < row.dueAt || now < life.version.dueAt) {
       this.#journal.broken(2, `${lifeText(life)} was fired ${life.version.dueAt - now} ms early`)
     }
-    this.#checkStanding(life, firing)
+    this.#checkStanding(life, firing, firer)
     this.#checkOwner(life, firer)
     this.#checkNumber(life, firing, firer)
     const attempt: Attempt = {
@@ -63,7 +63,8 @@ export class FiringCheck {
     return attempt
   }
 
-  #checkStanding(life: Life, { row }: Firing): void {
+  #checkStanding(life: Life, { row }: Firing, { number }: Firer): void {
+    if (life.replacedBy === number) return
     if (life.state !== 'standing') {
       this.#journal.broken(endings[life.state], `${lifeText(life)} was fired at revision ${row.revision}`)
       return

@@ -22,6 +22,8 @@ export class Ledger {
   readonly changes: Change[] = []
   readonly takeovers: number[]
   readonly #standing: Map<string, Life>[]
+  /** Lives that were replaced by a write that its process has not heard of. */
+  #unheard: Life[] = []
   readonly #journal: Journal
   readonly #peephole: Peephole
   readonly #tally: Record<LifeState | 'created', number> = {
@@ -72,6 +74,15 @@ export class Ledger {
     }
   }
 
+  /** A process heard of a write of its own: it knows what that, and any before, replaced. */
+  heardWrite(process: number): void {
+    this.#unheard = this.#unheard.filter((life) => {
+      if (life.replacedBy !== process) return true
+      life.replacedBy = undefined
+      return false
+    })
+  }
+
   #noteClaim(commit: Commit & { name: 'claim' }): void {
     const { shard } = commit.args[0]
     if (commit.answer === undefined || commit.before[shard]!.epoch === commit.after[shard]!.epoch) return
@@ -97,7 +108,11 @@ export class Ledger {
     const life = standing.get(name)
     switch (outcome) {
       case 'set':
-        if (life !== undefined) this.#end(life, 'replaced')
+        if (life !== undefined) {
+          this.#end(life, 'replaced')
+          life.replacedBy = process
+          this.#unheard.push(life)
+        }
         if (operation.type === 'set') this.#begin(operation, { ...operation, ...answer.place })
         return
       case 'same':
@@ -133,6 +148,7 @@ export class Ledger {
       case 'conflict':
       case 'expired':
       case 'firing':
+      case 'settled':
       case 'unknown':
     }
   }
@@ -230,6 +246,7 @@ export class Ledger {
       version: versionOf(version),
       revisions: new Set([version.revision]),
       movedAtRevision: 0,
+      replacedBy: undefined,
       state: 'standing',
       attempts: [],
     }

@@ -18,6 +18,8 @@ export interface Life {
   readonly revisions: Set<number>
   /** Attempts at an earlier revision than this one do not settle it: it was moved since. */
   movedAtRevision: number
+  /** The process that replaced it and does not know yet: to that one it still stands. */
+  replacedBy: number | undefined
   state: LifeState
   readonly attempts: Attempt[]
 }

@@ -1,11 +1,12 @@
+import { Engine } from '../../engine/index.js'
 import type { MakeEngine } from './simulated-process.js'
 import { drawPlan, type Plan } from './plan.js'
 import { Simulation } from './simulation.js'
 import type { Violation } from './violation.js'
 
 export interface SimulateOptions {
-  /** Makes the engines. */
-  readonly makeEngine: MakeEngine
+  /** Makes the engines; Carillon's own unless given. */
+  readonly makeEngine?: MakeEngine
   /** Only these faults strike, by their numbers. */
   readonly onlyFaults?: readonly number[] | undefined
   /** Only these operations are submitted, by their numbers. */
@@ -24,6 +25,8 @@ export interface SimulationReport {
   readonly plan: Plan
 }
 
+const ownEngine: MakeEngine = (options) => new Engine(options)
+
 /** What every whole run must have done. */
 const leastActivity: Readonly<Record<string, number>> = {
   set: 8,
@@ -37,7 +40,7 @@ const leastActivity: Readonly<Record<string, number>> = {
  * Runs engines through the trouble that `seed` draws and checks the promises. The same seed with the same
  * options is the same run, event by event.
  */
-export async function simulate(seed: number, options: SimulateOptions): Promise<SimulationReport> {
+export async function simulate(seed: number, options: SimulateOptions = {}): Promise<SimulationReport> {
   const whole = drawPlan(seed)
   const { onlyFaults, onlyOperations } = options
   const plan: Plan = {
@@ -45,7 +48,7 @@ export async function simulate(seed: number, options: SimulateOptions): Promise<
     faults: whole.faults.filter(({ id }) => onlyFaults?.includes(id) ?? true),
     operations: whole.operations.filter(({ id }) => onlyOperations?.includes(id) ?? true),
   }
-  const simulation = new Simulation(plan, options.makeEngine, options.isTraced ?? false)
+  const simulation = new Simulation(plan, options.makeEngine ?? ownEngine, options.isTraced ?? false)
   await simulation.run()
   const { journal } = simulation
   if (journal.violations.length === 0 && onlyFaults === undefined && onlyOperations === undefined) {

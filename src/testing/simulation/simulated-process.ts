@@ -1,4 +1,4 @@
-import type { EngineFace, EngineOptions } from '../../engine/index.js'
+import type { Engine, EngineOptions } from '../../engine/index.js'
 import { shown } from '../../error/index.js'
 import type { MemoryStore, Store } from '../../store/index.js'
 import type { VirtualClock } from '../../time/index.js'
@@ -12,7 +12,10 @@ import { Random } from './random.js'
 import type { Handler } from './receiver.js'
 import type { World } from './world.js'
 
-export type MakeEngine = (options: EngineOptions) => EngineFace
+/** What a simulation needs of an engine. */
+export type SimulatedEngine = Pick<Engine, 'open' | 'start' | 'stop' | 'submit'>
+
+export type MakeEngine = (options: EngineOptions) => SimulatedEngine
 
 /**
  * One process with an engine in it: its own memory, its machine's clock, its own way to the store. A crash
@@ -25,7 +28,7 @@ export class SimulatedProcess implements Handler {
   readonly gate: Gate
   readonly clock: GatedClock
   readonly leases: LeaseBook
-  readonly engine: EngineFace
+  readonly engine: SimulatedEngine
   readonly #world: World
   readonly #carriage: FaultyCarriage
   readonly #client: MemoryStore
@@ -135,7 +138,10 @@ export class SimulatedProcess implements Handler {
         if (error !== undefined) {
           journal.say(this.member, () => `hears of ${name}: ${shownError(error)}`)
           this.leases.heardError(args[0], error)
-        } else if (seen !== undefined) this.leases.heard(seen, sent)
+        } else if (seen !== undefined) {
+          this.leases.heard(seen, sent)
+          if (seen.name === 'write') this.#world.ledger.heardWrite(this.number)
+        }
       },
     }
   }

@@ -1,21 +1,21 @@
 import {
-  type Answer,
-  type EngineFace,
   type EngineOptions,
   type EngineSettings,
   engineSettings,
   firingIdOf,
   type Outcome,
+  type SubmitAnswer,
 } from '../../../src/engine/index.js'
 import { StoreError } from '../../../src/error/index.js'
 import type { Fence, Operation, RequestedOperation, ShardRow, Settlement } from '../../../src/store/index.js'
+import type { SimulatedEngine } from '../../../src/testing/simulation/simulated-process.js'
 import { shardOf, type TimerRow } from '../../../src/timer/index.js'
 
 /**
  * The engine one would write in an afternoon: it works as long as nothing goes wrong. It forgets what it had
  * sent when an answer is lost, fires whatever it once read, and never asks whether it still owns the shard.
  */
-export class NaiveEngine implements EngineFace {
+export class NaiveEngine implements SimulatedEngine {
   readonly #options: EngineOptions
   readonly #settings: EngineSettings
   readonly #owned = new Map<number, ShardRow>()
@@ -42,11 +42,11 @@ export class NaiveEngine implements EngineFace {
     return Promise.resolve()
   }
 
-  async submit(operations: readonly RequestedOperation[]): Promise<readonly Answer[]> {
+  async submit(operations: readonly RequestedOperation[]): Promise<readonly SubmitAnswer[]> {
     return await Promise.all(operations.map((operation) => this.#submit(operation)))
   }
 
-  async #submit(operation: RequestedOperation): Promise<Answer> {
+  async #submit(operation: RequestedOperation): Promise<SubmitAnswer> {
     const { store, clock, memberId } = this.#options
     const shard = shardOf(operation, store.shardCount)
     try {
@@ -63,7 +63,11 @@ export class NaiveEngine implements EngineFace {
     }
   }
 
-  async #write(fence: Fence, requested: RequestedOperation, request?: string): Promise<Answer | undefined> {
+  async #write(
+    fence: Fence,
+    requested: RequestedOperation,
+    request?: string,
+  ): Promise<SubmitAnswer | undefined> {
     const extra = request === undefined ? {} : { request }
     const position = requested.type === 'cancel' ? 0 : requested.dueAt
     const operation: Operation =
@@ -86,6 +90,7 @@ export class NaiveEngine implements EngineFace {
         return { outcome: 'conflict', standing: answer.standing }
       case 'unknown':
       case 'firing':
+      case 'settled':
         return { outcome: answer.outcome }
       case 'below-level':
       case 'answered-before':
@@ -175,6 +180,6 @@ export class NaiveEngine implements EngineFace {
   }
 }
 
-function failed(): Answer {
+function failed(): SubmitAnswer {
   return { outcome: 'failed', error: new StoreError('unknown-outcome', 'nobody knows') }
 }
