@@ -72,5 +72,5 @@ function placeText(place: Place): string {
 }
 
 function short(position: number): string {
-  return String(position).slice(-7)
+  return String(position).slice(6)
 }

@@ -1,5 +1,8 @@
 import type { Clock } from '../../time/index.js'
 
+// A process that gets control this often without time passing spins.
+const MOST_AT_ONE_INSTANT = 20_000
+
 /**
  * The way into one process: everything that would give it control passes here. Held back, it comes later in
  * the order of its arrival, each with a turn of its own; once shut, nothing passes ever again. That is what a
@@ -9,6 +12,8 @@ export class Gate {
   readonly #clock: Clock
   readonly #onThrow: (error: unknown) => void
   readonly #waiting: (() => void)[] = []
+  #instant = -1
+  #countAtInstant = 0
   #state: 'open' | 'held' | 'draining' | 'shut' = 'open'
 
   /** `clock` gives the turns after a pause; it must not be the one that the process sees. */
@@ -55,6 +60,14 @@ export class Gate {
   }
 
   #run(run: () => void): void {
+    const now = this.#clock.monotonic()
+    this.#countAtInstant = now === this.#instant ? this.#countAtInstant + 1 : 0
+    this.#instant = now
+    if (this.#countAtInstant > MOST_AT_ONE_INSTANT) {
+      this.shut()
+      this.#onThrow(new Error('the process spins: it never lets time pass'))
+      return
+    }
     try {
       run()
     } catch (error) {

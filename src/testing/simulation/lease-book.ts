@@ -42,8 +42,8 @@ export class LeaseBook {
       if (isOurs) this.#put(fence.shard, fence.epoch, leaseMs, sent)
     } else if (commit.name === 'refence') {
       const [fence, , leaseMs] = commit.args
-      const isOurs = this.#leases.get(fence.shard)?.epoch === fence.epoch
-      if (isOurs) this.#put(fence.shard, commit.answer.epoch, leaseMs, sent)
+      // It may have heard 'fenced' of an earlier call meanwhile, because of this very one.
+      this.#put(fence.shard, commit.answer.epoch, leaseMs, sent)
     }
   }
 

@@ -33,6 +33,8 @@ export interface Version extends Place, TimerProgress {}
 export interface Attempt {
   /** Number of the process that made it. */
   readonly process: number
+  /** How often its shard had been claimed by then. */
+  readonly claim: number
   readonly revision: number
   readonly occurrence: number
   readonly number: number

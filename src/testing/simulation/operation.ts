@@ -53,16 +53,38 @@ export const kinds = ['bell', 'gong'] as const
 // The very same set comes again while the first still waits: nobody tells one apart that has come and gone.
 const TWIN_DUE_MS = 40_000
 
+// Some come when all is calm again: everything must work then, and no run does nothing.
+const FINALE = 10
+export const FINALE_MS = 4000
+
 export function drawOperations(random: Random, load: Workload): PlannedOperation[] {
   let lastIdentity = 0
   const times = Array.from({ length: load.operations }, () => Math.round(random.between(0, load.untilMs)))
   times.sort((a, b) => a - b)
-  return times.map((at, index) => ({
+  const operations = times.map((at, index): PlannedOperation => ({
     id: index + 1,
     at,
     instance: random.whole(0, load.instances - 1),
     action: drawAction(),
   }))
+  return [
+    ...operations,
+    ...Array.from({ length: FINALE }, (_, index) => drawLast(load.operations + index + 1)),
+  ]
+
+  function drawLast(id: number): PlannedOperation {
+    const set = drawSet(
+      { kind: random.pick(kinds), key: `last-${lastIdentity}` },
+      random.scaled(1, 2000),
+      'none',
+    )
+    return {
+      id,
+      at: load.untilMs + random.whole(FINALE_MS / 2, FINALE_MS),
+      instance: random.whole(0, load.instances - 1),
+      action: { type: 'set', sets: [set], again: undefined },
+    }
+  }
 
   function drawAction(): Action {
     const drawn = random.fraction()

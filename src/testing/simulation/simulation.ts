@@ -7,6 +7,7 @@ import { FiringCheck } from './firing-check.js'
 import { Journal } from './journal.js'
 import { Ledger } from './ledger.js'
 import { lifeText } from './life.js'
+import { FINALE_MS } from './operation.js'
 import { Machine } from './machine.js'
 import { Peephole } from './peephole.js'
 import type { Plan } from './plan.js'
@@ -73,6 +74,7 @@ export class Simulation {
       machine.isDown = false
       machine.boot()
     }
+    await this.#pass(FINALE_MS)
     for (let passed = 0; passed < LONGEST_CALM_MS && !this.#hasEnded(); passed += SLICE_MS)
       await this.#pass(SLICE_MS)
     await this.#pass(AFTERWARDS_MS)
@@ -149,6 +151,7 @@ export class Simulation {
     const { leaseMs, acquireMs, heartbeatMs } = this.#plan.settings
     const { peephole, journal } = this.#world
     await this.#pass(3 * (leaseMs + acquireMs + heartbeatMs))
+    if (journal.violations.length > 0) return
     const victim = this.#machines.find(
       ({ process }) =>
         process !== undefined && peephole.shards().some(({ owner }) => owner === process.member),
@@ -163,6 +166,7 @@ export class Simulation {
     victim.crash('commits', 0, false)
     journal.count('deaths')
     await this.#pass(leaseMs + acquireMs + this.#plan.travel.maxMs * 6 + 100)
+    if (journal.violations.length > 0) return
     for (const { shard, owner } of peephole.shards()) {
       if (owner === dead) journal.broken(15, `shard ${shard} still has the dead owner ${dead}`)
     }
@@ -198,6 +202,9 @@ export class Simulation {
       this.journal.broken(6, `request ${request.id} to shard ${request.shard} was never applied`)
     }
     shardCheck.checkRows()
+    ledger.checkCounts(
+      ['crashes', 'stops', 'lost'].reduce((sum, what) => sum + (this.journal.counts.get(what) ?? 0), 0),
+    )
     this.#client.checkEnd()
   }
 }
