@@ -102,6 +102,11 @@ export class Loader {
     this.plan()
   }
 
+  /** Rows were added: make room if it is short. */
+  noticed(): void {
+    if (this.#isTight()) this.plan()
+  }
+
   /** Whether there is room for `count` rows more. When there is not, room is made. */
   hasRoomFor(count: number): boolean {
     if (this.#governor.hasRoomFor(this.#window, count)) return true

@@ -29,7 +29,7 @@ export class Membership {
 
   /** About what the store's clock shows. */
   storeNow(): number {
-    return this.#clock.now() + this.#offsetMs
+    return Math.floor(this.#clock.now() + this.#offsetMs)
   }
 
   /** Whether this instance may claim shards: it has been heard lately, and its clock is right. */

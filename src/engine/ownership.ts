@@ -1,4 +1,4 @@
-import { CarillonError, StoreError } from '../error/index.js'
+import { CarillonError, InvalidInputError, LimitError, StoreError } from '../error/index.js'
 import type { Clock } from '../time/index.js'
 import type { Fence, ShardRow, Store } from '../store/index.js'
 import { laterOf, type Place } from '../timer/index.js'
@@ -97,7 +97,7 @@ export class Ownership {
 
   /**
    * Makes a call under the fence. Rejects with `LostShard`, `Outdated`, `Unresolved` (the epoch is raised by
-   * then) or `Untaken`; what else the store refuses comes through as it is.
+   * then) or `Untaken`; a refusal of what was asked (bad input, a bad level) comes through as it is.
    */
   async call<Answer>(name: string, send: (fence: Fence) => Promise<Answer>): Promise<Answer> {
     await this.#refencingDone()
@@ -107,6 +107,7 @@ export class Ownership {
       return await send(fence)
     } catch (error) {
       if (this.#isOver) throw new LostShard()
+      if (error instanceof InvalidInputError || error instanceof LimitError) throw error
       if (!(error instanceof StoreError)) {
         this.lose(`${name} failed: ${String(error)}`)
         throw new LostShard()

@@ -196,8 +196,10 @@ export class Settler {
     const before = this.#ownership.settledLevel
     const level = isLevelled ? this.#level(before) : before
     const done = isLevelled ? [] : this.#window.doneRows(limit)
-    const isEmpty = reports.length + carried.length + done.length + this.#overcounted === 0
-    if (isEmpty && !isBefore(before, level)) return undefined
+    const settledCount = isLevelled ? this.#window.countDone(level) : 0
+    // A level that nothing has ended below need not be raised.
+    if (reports.length + carried.length + done.length + settledCount + this.#overcounted === 0)
+      return undefined
     this.#doneAtLast = this.#stats.done
     const followUps: FollowUp[] = []
     const dead: NewDeadLetter[] = []
@@ -225,7 +227,7 @@ export class Settler {
     const settlement: Settlement = {
       id: newNonce(this.#random),
       level,
-      settledCount: (isLevelled ? this.#window.countDone(level) : 0) - this.#overcounted,
+      settledCount: settledCount - this.#overcounted,
       done,
       followUps,
       dead,

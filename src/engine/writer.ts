@@ -1,4 +1,4 @@
-import { StoreError } from '../error/index.js'
+import { type CarillonError, InvalidInputError, LimitError, StoreError } from '../error/index.js'
 import type { Clock } from '../time/index.js'
 import type { Operation, OperationAnswer, RequestedOperation, Standing, Store } from '../store/index.js'
 import { isBefore, type Place, type TimerRow } from '../timer/index.js'
@@ -57,6 +57,8 @@ export class Writer {
   #isRunning = false
   #isOver = false
   #lowest = Infinity
+  // How many of the next operations are sent one by one.
+  #alone = 0
 
   constructor(parts: {
     store: Store
@@ -128,6 +130,10 @@ export class Writer {
         await this.#makeRoom(batch)
         await this.#write(batch)
       } catch (error) {
+        if (error instanceof InvalidInputError || error instanceof LimitError) {
+          await this.#singleOut(batch, error)
+          continue
+        }
         // Those that were answered know already; the others may have been written or not.
         const isLost = error instanceof LostShard
         for (const task of batch) task.answer({ outcome: isLost ? 'unsure' : 'lost' })
@@ -138,11 +144,28 @@ export class Writer {
     if (this.#isOver) this.#abandon()
   }
 
+  /** The store refused a batch for something in it: what that is shows when they are sent one by one. */
+  async #singleOut(batch: readonly Task[], error: CarillonError): Promise<void> {
+    const [task] = batch
+    if (batch.length > 1 || task === undefined) {
+      this.#queue.unshift(...batch)
+      this.#alone = batch.length
+      return
+    }
+    task.answer({ outcome: 'failed', error })
+    if (task.request === undefined) return
+    // A request that nobody can carry out must not stand in the way of the others.
+    const operation = { type: 'answer', request: task.request, outcome: 'unknown' } as const
+    await this.#send([{ task, operation, held: undefined }])
+  }
+
   /** The next operations, up to a batch. A move or cancel does not share a batch with another of its name. */
   #take(): Task[] {
     // Small enough to fit between a tight window and a full one.
     const fitting = Math.max(1, Math.floor(this.#settings.maxTimers / 20))
-    const limit = Math.min(this.#settings.writeBatch, fitting, this.#queue.length)
+    const most = this.#alone > 0 ? 1 : this.#settings.writeBatch
+    if (this.#alone > 0) this.#alone--
+    const limit = Math.min(most, fitting, this.#queue.length)
     const names = this.#queue.some(needsLookUp) ? new Set<string>() : undefined
     let count = 0
     while (count < limit) {
@@ -260,6 +283,7 @@ export class Writer {
         if (held !== undefined) this.#attempts.unpark(this.#holds.release(held.revision))
       }
       this.#attempts.setAlarm()
+      this.#loader.noticed()
     }
   }
 
