@@ -7,11 +7,10 @@ import {
   type ShardRow,
   type Store,
 } from '../store/index.js'
-import { shardOf } from '../timer/index.js'
+import { type Deliver, shardOf } from '../timer/index.js'
 import type { Answer, SubmitAnswer } from './answer.js'
 import { Asker } from './asker.js'
 import type { OnEvent } from './event.js'
-import type { Deliver } from './firing.js'
 import { Membership } from './membership.js'
 import { newNonce, type Reading } from './ownership.js'
 import { Pause } from './pause.js'
@@ -264,6 +263,7 @@ export class Engine {
       concurrencyOf: this.#concurrencyOf,
       onEvent: this.#onEvent,
       storeNow: () => this.#membership.storeNow(),
+      isClockRight: () => this.#membership.isClockRight,
       row,
       sentAt,
       onEnd: () => {

@@ -3,7 +3,7 @@ import type { RequestedOperation, ShardRow, Store } from '../store/index.js'
 import type { Answer } from './answer.js'
 import { Attempts } from './attempts.js'
 import type { OnEvent } from './event.js'
-import type { Deliver } from './firing.js'
+import type { Deliver } from '../timer/index.js'
 import { Holds } from './holds.js'
 import { Inbox } from './inbox.js'
 import { Loader } from './loader.js'
@@ -25,8 +25,9 @@ export interface ShardEngineParts {
   readonly deliver: Deliver
   readonly concurrencyOf: (namespace: string, kind: string) => number
   readonly onEvent: OnEvent
-  /** About what the store's clock shows. */
+  /** About what the store's clock shows, and whether this machine's agrees with it. */
   readonly storeNow: () => number
+  readonly isClockRight: () => boolean
   /** The shard as it was claimed, and both clocks before the claim was sent. */
   readonly row: ShardRow
   readonly sentAt: Reading
@@ -59,16 +60,17 @@ export class ShardEngine {
     this.#parts = parts
     this.shard = row.shard
     this.#pause = new Pause(clock)
-    const onLost = (reason: string): void => this.#lost(reason)
     const ownership = new Ownership({
       store,
       clock,
       settings,
       random,
       onEvent,
-      onLost,
       row,
       sentAt: parts.sentAt,
+      onLost: (reason) => this.#lost(reason),
+      onLeased: () => this.#attempts.leased(),
+      isClockRight: parts.isClockRight,
     })
     const window = new Window(clock.now())
     const holds = new Holds()
@@ -89,7 +91,7 @@ export class ShardEngine {
     const settler = new Settler({ ...common, holds, random, onEvent, storeNow: parts.storeNow, rewriting })
     const loader = new Loader({ ...common, settler, onEvent })
     const writer = new Writer({ ...common, holds, settler, loader, rewriting })
-    settler.connect(loader, writer)
+    settler.connect(loader)
     this.#ownership = ownership
     this.#window = window
     this.#attempts = attempts
@@ -207,15 +209,9 @@ export class ShardEngine {
 
   async #keepLease(): Promise<void> {
     const { settings } = this.#parts
-    let wasLeased = true
     while (!this.#isOver) {
-      await this.#pause.wait(wasLeased ? settings.leaseMs / 4 : settings.retryMs)
-      if (this.#isOver) return
-      await this.#ownership.renew()
-      const isLeased = this.#ownership.isLeased
-      // What could not start while the lease was over may start now.
-      if (isLeased && !wasLeased) this.#attempts.refresh()
-      wasLeased = isLeased
+      await this.#pause.wait(this.#ownership.isLeased ? settings.leaseMs / 4 : settings.retryMs)
+      if (!this.#isOver) await this.#ownership.renew()
     }
   }
 

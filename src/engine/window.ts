@@ -248,12 +248,15 @@ export class Window {
     return places
   }
 
-  /** Every row that is done, for those who remove rows one by one. */
-  doneRows(limit: number): TimerRow[] {
+  /** Rows that are done; those at or after `level`, if that is given. For those who remove rows one by one. */
+  doneRows(limit: number, level?: Place): TimerRow[] {
     const rows: TimerRow[] = []
-    for (const page of this.#pages()) {
+    for (const [slot, page] of this.#slots.entries()) {
+      // What lies at or after the read level came singly, or its page was loosened.
+      if (page === undefined || (level !== undefined && !this.#loose.has(slot))) continue
       for (let index = 0; index < page.size && rows.length < limit; index++) {
-        if (page.states[index] === DONE) rows.push(page.row(index))
+        if (page.states[index] !== DONE || (level !== undefined && page.isBefore(index, level))) continue
+        rows.push(page.row(index))
       }
     }
     return rows

@@ -13,9 +13,11 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   wheel: ['error', 'time'],
   cache: ['error', 'time', 'wheel'],
   schedule: ['error', 'time'],
-  timer: ['error'],
+  timer: ['error', 'time'],
   store: ['error', 'time', 'timer'],
   engine: ['error', 'time', 'wheel', 'timer', 'store'],
+  delivery: ['error', 'time', 'schedule', 'timer'],
+  front: ['error', 'time', 'schedule', 'timer', 'store', 'engine', 'delivery'],
 }
 
 /** Packages a part of the house may import, Node's own included; the others need none. */
