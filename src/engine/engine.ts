@@ -226,13 +226,20 @@ export class Engine {
 
   async #look(row: ShardRow): Promise<void> {
     const { shard } = row
-    const isOurs = this.#holdsAll || ownerOf(shard, this.#membership.memberIds) === this.#membership.id
+    const isOurs = this.#holdsAll || ownerOf(shard, this.#candidates(row)) === this.#membership.id
     const engine = this.#shards.get(shard)
     if (engine !== undefined) {
       if (!isOurs) await engine.stop()
       return
     }
     if (isOurs && !this.#isStopping) await this.#claim(row)
+  }
+
+  /** An owner that let its lease run out does not count, though its heartbeat may still be remembered. */
+  #candidates({ owner, leaseUntil }: ShardRow): readonly string[] {
+    const { memberIds, id } = this.#membership
+    const isExpired = owner !== '' && owner !== id && leaseUntil <= this.#membership.storeNow()
+    return isExpired ? memberIds.filter((other) => other !== owner) : memberIds
   }
 
   #newClaim({ shard, epoch }: ShardRow): SentClaim {

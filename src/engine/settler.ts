@@ -56,6 +56,8 @@ export class Settler {
   #loader!: Loader
   #isAsked = false
   #isUnderPressure = false
+  // The shard is about to be let go: nothing is left for the next settlement.
+  #isLast = false
   #isOver = false
   #doneAtLast = 0
   #sweptAt: number
@@ -130,6 +132,14 @@ export class Settler {
     this.hurry()
   }
 
+  /** Settles everything there is to settle, as far as the store lets it, until the time is over. */
+  async settleAll(untilMonotonic: number): Promise<void> {
+    this.#isLast = true
+    while (!this.#isOver && this.#window.hasUnsettled() && this.#clock.monotonic() < untilMonotonic) {
+      if (!(await this.settle())) await this.#pause.wait(this.#settings.retryMs)
+    }
+  }
+
   end(): void {
     this.#isOver = true
     this.#pause.end()
@@ -182,8 +192,9 @@ export class Settler {
     for (const { attempt } of [...reports, ...carried]) this.#window.setState(attempt.token, LEAVING)
     const before = this.#ownership.settledLevel
     const level = isLevelled ? this.#level(before) : before
-    // What is done at or after the read level, the level cannot pass: it is named one by one.
-    const done = this.#window.doneRows(limit, isLevelled ? this.#loader.readLevel : undefined)
+    // What the level cannot pass, now or ever, is named one by one.
+    const named = isLevelled && !this.#isLast ? this.#loader.readLevel : level
+    const done = this.#window.doneRows(limit, named)
     const settledCount = isLevelled ? this.#window.countDone(level) : 0
     // A level that nothing has ended below need not be raised.
     if (reports.length + carried.length + done.length + settledCount === 0) return undefined

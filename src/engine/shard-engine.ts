@@ -180,22 +180,16 @@ export class ShardEngine {
       await this.#pause.wait(Math.min(20, settings.settleMs))
     }
     try {
-      while (
-        !this.#isOver &&
-        clock.monotonic() < until + settings.settleMs &&
-        (await this.#settler.settle())
-      );
+      await this.#settler.settleAll(Math.max(until, clock.monotonic() + settings.settleMs))
     } catch (error) {
       if (!(error instanceof LostShard)) throw error
     }
     if (this.#isOver) return
     const { epoch } = this
-    // An attempt that did not end in time may have been made: whoever comes next must suspect it.
-    if (this.#attempts.running > 0) this.#end()
-    else {
-      this.#end()
-      await this.#ownership.release()
-    }
+    // What was attempted without the store knowing, whoever comes next must suspect: then it is not let go.
+    const isClean = !this.#window.hasUnsettled()
+    this.#end()
+    if (isClean) await this.#ownership.release()
     this.#parts.onEvent({ type: 'released', shard: this.shard, epoch })
     this.#parts.onEnd()
   }
