@@ -112,6 +112,11 @@ export class Engine {
     for (const shard of this.#shards.values()) shard.refresh()
   }
 
+  /** Whether an attempt at this row is under way in this instance. */
+  isFiring(row: TimerRow): boolean {
+    return this.#shards.get(shardOf(row, this.#store.shardCount))?.isFiring(row) === true
+  }
+
   /** Carries out operations, here or by their shard's owner; one answer each. Refuses bad input, whole. */
   async submit(operations: readonly RequestedOperation[]): Promise<readonly SubmitAnswer[]> {
     if (this.#isStopping) throw new StateError('stopped', 'this instance was stopped: open another')

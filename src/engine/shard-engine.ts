@@ -3,7 +3,7 @@ import type { RequestedOperation, ShardRow, Store } from '../store/index.js'
 import type { Answer } from './answer.js'
 import { Attempts } from './attempts.js'
 import type { OnEvent } from './event.js'
-import type { Deliver } from '../timer/index.js'
+import type { Deliver, Place } from '../timer/index.js'
 import { Holds } from './holds.js'
 import { Inbox } from './inbox.js'
 import { Loader } from './loader.js'
@@ -15,6 +15,7 @@ import type { EngineSettings } from './settings.js'
 import { ShardStats } from './stats.js'
 import { Turns } from './turns.js'
 import { Window } from './window.js'
+import { entryState } from './window-page.js'
 import { Writer } from './writer.js'
 
 export interface ShardEngineParts {
@@ -156,6 +157,12 @@ export class ShardEngine {
 
   get queued(): number {
     return this.#writer.queued
+  }
+
+  /** Whether an attempt at this row is under way. */
+  isFiring(place: Place): boolean {
+    const token = this.#window.find(place)
+    return token >= 0 && this.#window.state(token) === entryState.STARTED
   }
 
   poke(): void {
