@@ -1,2 +1,3 @@
 /** The store contract, and the stores that come with Carillon. */
+export { type Carriage, MemoryStore, type MemoryStoreOptions, type StoreCall } from './memory/memory-store.js'
 export type * from './store.js'

@@ -58,7 +58,7 @@ export interface StoreShards {
   renew(fence: Fence, leaseMs: number): Promise<ShardRow>
   /** Raises the epoch under a new nonce and keeps levels and lease, so that writes still under way are refused. */
   refence(fence: Fence, nonce: number, leaseMs: number): Promise<ShardRow>
-  /** Lets go: the next owner finds `clean` and need not wait for the lease. */
+  /** Lets go: the next owner need not wait for the lease, and need not suspect anything. */
   release(fence: Fence): Promise<void>
 }
 
@@ -71,12 +71,25 @@ export interface ShardRow {
   /** Empty when nobody owns it. */
   readonly owner: string
   readonly leaseUntil: number
-  /** Whether the last owner let go by `release`: nothing was under way then. */
-  readonly clean: boolean
   /** What lies before it is or was in its owner's memory. */
   readonly readLevel: Place
   /** What lies before it is settled: this level is the deletion. */
   readonly settledLevel: Place
+  /** The `id` of the last settlement that was committed; 0 before the first. */
+  readonly lastSettlement: number
+  readonly suspects: Suspects
+}
+
+/**
+ * Rows that an owner which never let go may have attempted without anybody knowing: those before its read
+ * level, written by then, and due by the time it was replaced. A claim after a `release` leaves this as it is;
+ * any other sets `before` to the later of itself and the read level, `untilRevision` to the last revision given,
+ * and `dueUntil` to the store's now.
+ */
+export interface Suspects {
+  readonly before: Place
+  readonly untilRevision: number
+  readonly dueUntil: number
 }
 
 export interface ShardClaim {
@@ -220,6 +233,8 @@ export type OperationAnswer =
   | { readonly outcome: 'expired' }
 
 export interface Settlement {
+  /** Chosen by the owner, never 0 and never twice; the shard row keeps it, to tell after an unknown outcome. */
+  readonly id: number
   /** Everything before it is settled. Never below the settled level. */
   readonly level: Place
   /** How many timers ended, done, between the settled level and `level`: not those named below. */

@@ -1,0 +1,34 @@
+import type { TimerRow } from '../timer/index.js'
+
+/** One due occurrence of a timer, at one numbered attempt. */
+export interface Firing {
+  /** The same on every attempt at this occurrence, also after a crash or by another owner. */
+  readonly id: string
+  readonly row: TimerRow
+  /** From 1 on; attempts of unknown outcome count. */
+  readonly attempt: number
+  readonly firedAt: number
+  /** Says how the attempt ended. Only the first word counts. */
+  report(outcome: Outcome): void
+}
+
+/** How an attempt ended, and what follows from it. */
+export type Outcome =
+  /** The timer's life is over. */
+  | { readonly type: 'done' }
+  /** This occurrence is done, the next is due then. */
+  | { readonly type: 'next'; readonly dueAt: number }
+  /** Try this occurrence again then. */
+  | { readonly type: 'retry'; readonly dueAt: number }
+  /** Keep it as a dead letter. */
+  | { readonly type: 'dead'; readonly reason: string }
+
+/** Takes due timers to whoever handles them. Must not throw; each firing is reported on, now or later. */
+export type Deliver = (firings: readonly Firing[]) => void
+
+export const done: Outcome = Object.freeze({ type: 'done' })
+
+/** The firing id of an occurrence. */
+export function firingIdOf(row: TimerRow): string {
+  return `${row.identity.toString(36)}-${row.occurrence.toString(36)}`
+}

@@ -1,0 +1,251 @@
+import type { Clock } from '../../time/index.js'
+import { firstPlace, isBefore, type Place, shardOf, type TimerName } from '../../timer/index.js'
+import { cursorOf, parseCursor } from '../cursor.js'
+import { matches, matchesName } from '../filter.js'
+import type {
+  ClaimedRow,
+  ClaimSettlement,
+  DeadLetter,
+  DeadQuery,
+  DueClaim,
+  HistogramQuery,
+  HistoryEntry,
+  HistoryQuery,
+  Listed,
+  ListQuery,
+  Member,
+  NewDeadLetter,
+  Receipt,
+  Setting,
+  Strategy,
+} from '../store.js'
+import type { TimerRow } from '../../timer/index.js'
+import type { MemoryRow } from './memory-row.js'
+import { MemoryShard } from './memory-shard.js'
+
+/** What the clients of one memory store share: the shards, and all that is not a shard's. */
+export class MemoryData {
+  readonly clock: Clock
+  readonly strategy: Strategy
+  readonly shardCount: number
+  readonly maxPayloadBytes: number
+  readonly shards: readonly MemoryShard[]
+  readonly counts = { created: 0, settled: 0, cancelled: 0, replaced: 0, dead: 0 }
+  readonly settings = new Map<string, Setting>()
+  readonly wakeListeners = new Set<(shard: number) => void>()
+  readonly #members = new Map<string, { member: Member; until: number }>()
+  #dead: DeadLetter[] = []
+  #history: HistoryEntry[] = []
+  #lastDead = 0
+  #lastHistory = 0
+  #lastSettingVersion = 0
+  #lastLease = 0
+
+  constructor(clock: Clock, strategy: Strategy, shardCount: number, maxPayloadBytes: number) {
+    this.clock = clock
+    this.strategy = strategy
+    this.shardCount = shardCount
+    this.maxPayloadBytes = maxPayloadBytes
+    this.shards = Array.from({ length: shardCount }, (_, shard) => new MemoryShard(shard, this))
+  }
+
+  shardOfName(name: TimerName): MemoryShard {
+    return this.shards[shardOf(name, this.shardCount)]!
+  }
+
+  addDead(letter: NewDeadLetter): DeadLetter {
+    const dead = { ...letter, id: String(++this.#lastDead) }
+    this.#dead.push(dead)
+    return dead
+  }
+
+  addHistory(entries: readonly HistoryEntry[]): void {
+    this.#history.push(...entries)
+  }
+
+  // ---- claims
+
+  claimDue(claim: DueClaim, now: number): ClaimedRow[] {
+    const due: [MemoryShard, MemoryRow][] = []
+    for (const shard of this.shards) {
+      let taken = 0
+      for (const row of shard.rows.from(firstPlace)) {
+        if (row.position > now || taken === claim.limit) break
+        if (row.lease !== undefined && row.lease.until > now) continue
+        if (claim.kinds?.some((kind) => matchesName(row, kind)) === false) continue
+        due.push([shard, row])
+        taken++
+      }
+    }
+    due.sort(([, a], [, b]) => a.position - b.position)
+    return due.slice(0, claim.limit).map(([shard, found]) => {
+      const isLost = found.lease !== undefined
+      const row = isLost ? shard.rewrite(found, { attempt: found.attempt + 1 }) : found
+      row.lease = { owner: claim.owner, nonce: ++this.#lastLease, until: now + claim.leaseMs }
+      return {
+        row,
+        receipt: { ...nameOnly(row), identity: row.identity, revision: row.revision, nonce: row.lease.nonce },
+      }
+    })
+  }
+
+  extend(receipt: Receipt, leaseMs: number, now: number): boolean {
+    const row = this.#held(receipt, now)
+    if (row?.lease === undefined) return false
+    row.lease.until = now + leaseMs
+    return true
+  }
+
+  settleClaimed(settlement: ClaimSettlement, now: number): boolean {
+    const row = this.#held(settlement.receipt, now)
+    if (row === undefined) return false
+    const shard = this.shardOfName(row)
+    switch (settlement.outcome) {
+      case 'released':
+        row.lease = undefined
+        return true
+      case 'done':
+        shard.remove(row)
+        this.counts.settled++
+        return true
+      case 'dead':
+        shard.remove(row)
+        this.counts.dead++
+        this.addDead({ row, diedAt: settlement.diedAt, reason: settlement.reason })
+        return true
+      case 'follow-up':
+        shard.rewrite(row, { ...settlement.progress, position: settlement.progress.dueAt })
+        return true
+    }
+  }
+
+  /** The row a receipt still holds. */
+  #held(receipt: Receipt, now: number): MemoryRow | undefined {
+    const row = this.shardOfName(receipt).find(receipt)
+    const isHeld =
+      row?.revision === receipt.revision && row.lease?.nonce === receipt.nonce && row.lease.until > now
+    return isHeld ? row : undefined
+  }
+
+  // ---- reading
+
+  list(query: ListQuery): Listed<TimerRow> {
+    const started = this.clock.monotonic()
+    const items: TimerRow[] = []
+    const [first = 0, position = 0, revision = 0] =
+      query.cursor === undefined ? [] : parseCursor('list', query.cursor)
+    let level: Place = { position: Number(position), revision: Number(revision) }
+    let looked = 0
+    for (let shard = Number(first); shard < this.shards.length; shard++, level = firstPlace) {
+      for (const row of this.standing(shard, level)) {
+        const isOut = ++looked % 256 === 0 && this.clock.monotonic() - started >= (query.budgetMs ?? Infinity)
+        if (items.length === query.limit || isOut) {
+          return { items, cursor: cursorOf('list', [shard, row.position, row.revision]) }
+        }
+        if (matches(row, query)) items.push(row)
+      }
+    }
+    return { items, cursor: undefined }
+  }
+
+  histogram(query: HistogramQuery): number[] {
+    const counts = new Array<number>(
+      Math.ceil((query.untilExclusive - query.fromInclusive) / query.sliceMs),
+    ).fill(0)
+    for (let shard = 0; shard < this.shards.length; shard++) {
+      for (const row of this.standing(shard, firstPlace)) {
+        const isAsked =
+          row.dueAt >= query.fromInclusive &&
+          row.dueAt < query.untilExclusive &&
+          (query.namespace === undefined || row.namespace === query.namespace) &&
+          (query.kind === undefined || row.kind === query.kind)
+        if (isAsked) counts[Math.floor((row.dueAt - query.fromInclusive) / query.sliceMs)]!++
+      }
+    }
+    return counts
+  }
+
+  /** The unsettled rows of a shard from `level` on. */
+  standing(shard: number, level: Place): Generator<MemoryRow, void, undefined> {
+    const { rows, row } = this.shards[shard]!
+    return rows.from(isBefore(level, row.settledLevel) ? row.settledLevel : level)
+  }
+
+  countRows(): number {
+    let count = 0
+    for (let shard = 0; shard < this.shards.length; shard++) {
+      for (const _ of this.standing(shard, firstPlace)) count++
+    }
+    return count
+  }
+
+  deadLetters(query: DeadQuery): Listed<DeadLetter> {
+    const [after = 0] = query.cursor === undefined ? [] : parseCursor('dead', query.cursor)
+    const found = this.#dead.filter(
+      (letter) => Number(letter.id) > Number(after) && matchesName(letter.row, query),
+    )
+    const items = found.slice(0, query.limit)
+    return { items, cursor: found.length > items.length ? cursorOf('dead', [items.at(-1)!.id]) : undefined }
+  }
+
+  removeDead(id: string): boolean {
+    const before = this.#dead.length
+    this.#dead = this.#dead.filter((letter) => letter.id !== id)
+    return this.#dead.length < before
+  }
+
+  history(query: HistoryQuery): Listed<HistoryEntry> {
+    const { fromInclusive = 0, untilExclusive = Infinity } = query
+    const [skipped = 0] = query.cursor === undefined ? [] : parseCursor('history', query.cursor)
+    const from = Math.max(0, Number(skipped) - this.#lastHistory)
+    const items: HistoryEntry[] = []
+    for (let index = from; index < this.#history.length; index++) {
+      if (items.length === query.limit) {
+        return { items, cursor: cursorOf('history', [this.#lastHistory + index]) }
+      }
+      const entry = this.#history[index]!
+      if (entry.at >= fromInclusive && entry.at < untilExclusive && matchesName(entry, query))
+        items.push(entry)
+    }
+    return { items, cursor: undefined }
+  }
+
+  pruneHistory(beforeExclusive: number): number {
+    const before = this.#history.length
+    this.#history = this.#history.filter((entry) => entry.at >= beforeExclusive)
+    const pruned = before - this.#history.length
+    // Cursors count from the first entry there ever was.
+    this.#lastHistory += pruned
+    return pruned
+  }
+
+  // ---- cluster
+
+  heartbeat(member: Member, ttlMs: number, now: number): { now: number; members: Member[] } {
+    this.#members.set(member.id, { member, until: now + ttlMs })
+    const members: Member[] = []
+    for (const [id, { member: other, until }] of this.#members) {
+      if (until > now) members.push(other)
+      else this.#members.delete(id)
+    }
+    return { now, members }
+  }
+
+  leave(id: string): void {
+    this.#members.delete(id)
+  }
+
+  putSetting(name: string, value: string | undefined, ifVersion: number | undefined): number | undefined {
+    const version = this.settings.get(name)?.version ?? 0
+    if (ifVersion !== undefined && ifVersion !== version) return undefined
+    // Versions are the store's, not the setting's: one that went and came again is not mistaken for the old one.
+    const next = ++this.#lastSettingVersion
+    if (value === undefined) this.settings.delete(name)
+    else this.settings.set(name, { name, value, version: next })
+    return next
+  }
+}
+
+function nameOnly({ namespace, kind, key }: TimerName): TimerName {
+  return { namespace, kind, key }
+}

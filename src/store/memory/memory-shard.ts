@@ -1,0 +1,325 @@
+import { StoreError } from '../../error/index.js'
+import {
+  comparePlaces,
+  firstPlace,
+  isBefore,
+  laterOf,
+  levelAfter,
+  levelAt,
+  type Place,
+  type TimerName,
+} from '../../timer/index.js'
+import type {
+  Counts,
+  DeadLetter,
+  Fence,
+  Loaded,
+  LoadRequest,
+  NewDeadLetter,
+  Operation,
+  OperationAnswer,
+  OwnerWrite,
+  SettleAnswer,
+  Settlement,
+  ShardClaim,
+  ShardRow,
+  WriteAnswer,
+} from '../store.js'
+import { MemoryInbox } from './memory-inbox.js'
+import { pageOf } from './memory-page.js'
+import { bytesOf, type MemoryRow, rowOf, standingOf } from './memory-row.js'
+import { OrderedRows } from './ordered-rows.js'
+
+/** What every shard of a store writes to. */
+export interface ShardLedger {
+  readonly counts: { -readonly [Name in keyof Counts]: number }
+  addDead(letter: NewDeadLetter): DeadLetter
+}
+
+/**
+ * One shard with the rules of the protocol, all in plain synchronous steps: each method either throws before
+ * it has changed anything or carries out all of it. This is the reference the other stores are compared with.
+ */
+export class MemoryShard {
+  readonly rows = new OrderedRows<MemoryRow>()
+  readonly inbox = new MemoryInbox()
+  readonly #byName = new Map<string, MemoryRow>()
+  readonly #ledger: ShardLedger
+  #row: ShardRow
+  #lastRevision = 0
+
+  constructor(shard: number, ledger: ShardLedger) {
+    this.#ledger = ledger
+    this.#row = {
+      shard,
+      epoch: 0,
+      nonce: 0,
+      owner: '',
+      leaseUntil: 0,
+      readLevel: firstPlace,
+      settledLevel: firstPlace,
+      lastSettlement: 0,
+      suspects: { before: firstPlace, untilRevision: 0, dueUntil: 0 },
+    }
+  }
+
+  get row(): ShardRow {
+    return this.#row
+  }
+
+  claim(claim: ShardClaim, now: number): ShardRow | undefined {
+    const row = this.#row
+    if (row.owner === claim.owner && row.nonce === claim.nonce && row.epoch === claim.expectedEpoch + 1) {
+      return row
+    }
+    if (row.epoch !== claim.expectedEpoch || (row.owner !== '' && row.leaseUntil > now)) return undefined
+    this.#row = {
+      ...row,
+      epoch: row.epoch + 1,
+      nonce: claim.nonce,
+      owner: claim.owner,
+      leaseUntil: now + claim.leaseMs,
+      readLevel: row.settledLevel,
+      suspects:
+        row.owner === ''
+          ? row.suspects
+          : {
+              before: laterOf(row.suspects.before, row.readLevel),
+              untilRevision: this.#lastRevision,
+              dueUntil: now,
+            },
+    }
+    return this.#row
+  }
+
+  renew(fence: Fence, leaseMs: number, now: number): ShardRow {
+    this.checkFence(fence)
+    this.#row = { ...this.#row, leaseUntil: now + leaseMs }
+    return this.#row
+  }
+
+  refence(fence: Fence, nonce: number, leaseMs: number, now: number): ShardRow {
+    if (this.#row.nonce === nonce && this.#row.epoch === fence.epoch + 1) return this.#row
+    this.checkFence(fence)
+    this.#row = { ...this.#row, epoch: fence.epoch + 1, nonce, leaseUntil: now + leaseMs }
+    return this.#row
+  }
+
+  release(fence: Fence): void {
+    this.checkFence(fence)
+    this.#row = { ...this.#row, owner: '', nonce: 0, leaseUntil: 0 }
+  }
+
+  load(fence: Fence, request: LoadRequest): Loaded {
+    this.checkFence(fence)
+    this.#checkReadLevel(request.from)
+    const rows: MemoryRow[] = []
+    let bytes = 0
+    let readLevel = this.#row.readLevel
+    let nextPosition: number | undefined
+    for (const row of this.rows.from(readLevel)) {
+      const isFull = rows.length >= request.limit || (rows.length > 0 && bytes >= request.limitBytes)
+      if (isFull || row.position >= request.untilExclusive) {
+        nextPosition = row.position
+        break
+      }
+      rows.push(row)
+      bytes += bytesOf(row)
+      readLevel = levelAfter(row)
+    }
+    if (nextPosition === undefined || nextPosition >= request.untilExclusive) {
+      if (readLevel.position < request.untilExclusive) readLevel = levelAt(request.untilExclusive)
+    }
+    this.#row = { ...this.#row, readLevel }
+    return { page: pageOf(rows), readLevel, nextPosition }
+  }
+
+  lower(fence: Fence, from: Place, to: Place): void {
+    this.checkFence(fence)
+    this.#checkReadLevel(from)
+    if (isBefore(from, to) || isBefore(to, this.#row.settledLevel)) {
+      throw new StoreError(
+        'invalid-level',
+        `the read level goes down to the settled level at most, asked was ${shownPlace(from)} to ${shownPlace(to)}`,
+      )
+    }
+    this.#row = { ...this.#row, readLevel: to }
+  }
+
+  write(fence: Fence | undefined, write: OwnerWrite, now: number): WriteAnswer {
+    if (fence !== undefined) this.checkFence(fence)
+    const answers = write.operations.map((operation) => this.#apply(operation, now))
+    return { answers, readLevel: this.#row.readLevel }
+  }
+
+  settle(fence: Fence, settlement: Settlement, now: number): SettleAnswer {
+    this.checkFence(fence)
+    this.#checkLevel(settlement, now)
+    const { counts } = this.#ledger
+    for (const done of settlement.done) {
+      if (this.#take(done)) counts.settled++
+    }
+    const dead = settlement.dead.map((letter) => {
+      if (!this.#take(letter.row)) return false
+      this.#ledger.addDead(letter)
+      counts.dead++
+      return true
+    })
+    const followUps = settlement.followUps.map((followUp) => {
+      const row = this.#take(followUp.row)
+      return row && this.#put(rowOf(row, followUp, followUp.position, ++this.#lastRevision))
+    })
+    counts.settled += settlement.settledCount
+    this.#row = { ...this.#row, settledLevel: settlement.level, lastSettlement: settlement.id }
+    return { followUps, dead, readLevel: this.#row.readLevel }
+  }
+
+  sweep(fence: Fence): { removed: number; more: boolean } {
+    this.checkFence(fence)
+    const removed = this.rows.removeBefore(this.#row.settledLevel)
+    for (const row of removed) {
+      const name = nameOf(row)
+      if (this.#byName.get(name) === row) this.#byName.delete(name)
+    }
+    return { removed: removed.length, more: false }
+  }
+
+  /** The row of this name, unless it is settled. */
+  find(name: TimerName): MemoryRow | undefined {
+    const row = this.#byName.get(nameOf(name))
+    return row === undefined || isBefore(row, this.#row.settledLevel) ? undefined : row
+  }
+
+  /** Rewrites a standing row in place of itself, under a new revision. */
+  rewrite(
+    row: MemoryRow,
+    changes: Partial<Pick<MemoryRow, 'dueAt' | 'attempt' | 'occurrence' | 'position'>>,
+  ): MemoryRow {
+    this.remove(row)
+    const progress = { ...row, ...changes }
+    return this.#put(rowOf(row, progress, progress.position, ++this.#lastRevision))
+  }
+
+  remove(row: MemoryRow): void {
+    this.rows.remove(row)
+    this.#byName.delete(nameOf(row))
+  }
+
+  checkFence(fence: Fence): void {
+    const row = this.#row
+    if (fence.epoch !== row.epoch || fence.nonce !== row.nonce) {
+      throw new StoreError(
+        'fenced',
+        `shard ${row.shard} is at epoch ${row.epoch} of ${row.owner || 'nobody'}, the call came with epoch ${fence.epoch}`,
+      )
+    }
+    if (isBefore(row.settledLevel, fence.settledLevel)) {
+      throw new StoreError(
+        'fenced',
+        `shard ${row.shard} went back in time: it is settled to ${shownPlace(row.settledLevel)}, its owner was told ${shownPlace(fence.settledLevel)}`,
+      )
+    }
+  }
+
+  #checkReadLevel(from: Place): void {
+    if (comparePlaces(this.#row.readLevel, from) === 0) return
+    throw new StoreError(
+      'fenced',
+      `shard ${this.#row.shard} is read to ${shownPlace(this.#row.readLevel)}, its owner believes ${shownPlace(from)}`,
+    )
+  }
+
+  #checkLevel(settlement: Settlement, now: number): void {
+    const { level } = settlement
+    const { settledLevel, readLevel } = this.#row
+    const isRefused =
+      isBefore(level, settledLevel) ||
+      isBefore(readLevel, level) ||
+      level.position > now ||
+      level.revision > this.#lastRevision + 1 ||
+      settlement.followUps.some((followUp) => followUp.position < level.position)
+    if (!isRefused) return
+    throw new StoreError(
+      'invalid-level',
+      `shard ${this.#row.shard} cannot settle to ${shownPlace(level)}: settled ${shownPlace(settledLevel)}, read ${shownPlace(readLevel)}, now ${now}`,
+    )
+  }
+
+  #apply(operation: Operation, now: number): OperationAnswer {
+    if (operation.request === undefined) return this.#change(operation, now)
+    const request = this.inbox.get(operation.request)
+    if (request === undefined) return { outcome: 'answered-before' }
+    const isLate = operation.type !== 'set' && request.deadline <= now
+    const answer: OperationAnswer = isLate ? { outcome: 'expired' } : this.#change(operation, now)
+    // One that found its position taken over by the level is to be tried again with a later one.
+    if (answer.outcome !== 'below-level') this.inbox.answer(request, answer.outcome)
+    return answer
+  }
+
+  #change(operation: Operation, now: number): OperationAnswer {
+    const { counts } = this.#ledger
+    if (operation.type === 'answer') return { outcome: operation.outcome }
+    const row = this.find(operation)
+    if (operation.type === 'set') {
+      if (row?.identity === operation.identity) return { outcome: 'same', standing: standingOf(row) }
+      const isConflict =
+        (operation.ifAbsent === true && row !== undefined) ||
+        (operation.ifRevision !== undefined && operation.ifRevision !== row?.revision)
+      if (isConflict) return { outcome: 'conflict', standing: row && standingOf(row) }
+      if (this.#isBelow(operation.position)) return this.#belowLevel()
+      if (row !== undefined) {
+        this.remove(row)
+        counts.replaced++
+      }
+      counts.created++
+      const place = this.#put(rowOf(operation, operation, operation.position, ++this.#lastRevision))
+      return { outcome: 'set', place: standingOf(place), replaced: row && standingOf(row) }
+    }
+    if (row === undefined || (operation.identity !== undefined && operation.identity !== row.identity)) {
+      return { outcome: 'unknown' }
+    }
+    if (operation.ifRevision !== undefined && operation.ifRevision !== row.revision) {
+      return { outcome: 'conflict', standing: standingOf(row) }
+    }
+    // Only a store of the strategy `claim` has leases: with an owner, the owner knows what is firing.
+    if (row.lease !== undefined && row.lease.until > now) return { outcome: 'firing' }
+    if (operation.type === 'cancel') {
+      this.remove(row)
+      counts.cancelled++
+      return { outcome: 'cancelled', removed: standingOf(row) }
+    }
+    if (this.#isBelow(operation.position)) return this.#belowLevel()
+    return { outcome: 'moved', row: this.rewrite(row, operation), from: standingOf(row) }
+  }
+
+  #isBelow(position: number): boolean {
+    return position < this.#row.settledLevel.position
+  }
+
+  #belowLevel(): OperationAnswer {
+    return { outcome: 'below-level', settledLevel: this.#row.settledLevel }
+  }
+
+  #put(row: MemoryRow): MemoryRow {
+    this.rows.add(row)
+    this.#byName.set(nameOf(row), row)
+    return row
+  }
+
+  /** Takes a row out if it still stands as it was read. */
+  #take(row: TimerName & Place): MemoryRow | undefined {
+    const standing = this.find(row)
+    if (standing === undefined || standing.revision !== row.revision) return undefined
+    this.remove(standing)
+    return standing
+  }
+}
+
+/** Names cannot contain U+0000, so the parts cannot run into each other. */
+function nameOf(name: TimerName): string {
+  return `${name.namespace}\0${name.kind}\0${name.key}`
+}
+
+function shownPlace(place: Place): string {
+  return `${place.position}/${place.revision}`
+}

@@ -1,0 +1,353 @@
+import { checkOptions, InvalidInputError, shown, StateError, StoreError } from '../../error/index.js'
+import { type Clock, systemClock } from '../../time/index.js'
+import { firstPlace, nameLimits, type Place, type TimerName, type TimerRow } from '../../timer/index.js'
+import { checkOperations, checkRequests } from '../check-write.js'
+import type {
+  ClaimedRow,
+  ClaimSettlement,
+  Counts,
+  DeadLetter,
+  DeadQuery,
+  DueClaim,
+  Fence,
+  HistogramQuery,
+  HistoryEntry,
+  HistoryQuery,
+  Listed,
+  ListQuery,
+  Loaded,
+  LoadRequest,
+  Member,
+  OperationAnswer,
+  OwnerWrite,
+  Receipt,
+  Request,
+  Setting,
+  SettleAnswer,
+  Settlement,
+  ShardClaim,
+  ShardRow,
+  Store,
+  StoreCapabilities,
+  Strategy,
+  WriteAnswer,
+} from '../store.js'
+import { MemoryData } from './memory-data.js'
+import type { MemoryShard } from './memory-shard.js'
+
+export interface MemoryStoreOptions {
+  readonly clock?: Clock
+  readonly strategy?: Strategy
+  readonly shardCount?: number
+  readonly maxPayloadBytes?: number
+  /** How calls travel; the default goes straight. */
+  readonly carriage?: Carriage
+}
+
+/** The way of a call to the data and back: `commit` is the moment it happens. */
+export interface Carriage {
+  carry<Answer>(call: StoreCall, commit: () => Answer): Promise<Answer>
+  /** The way of a wake-up. */
+  wake(deliver: () => void): void
+}
+
+export interface StoreCall {
+  readonly name: keyof Store
+  /** The shard it concerns, if it concerns one. */
+  readonly shard?: number
+}
+
+const straight: Carriage = {
+  carry: async (_call, commit) => commit(),
+  wake: (deliver) => queueMicrotask(deliver),
+}
+
+/**
+ * The reference store: simple and right, in this process only, gone when the process ends. Every call commits
+ * at one instant, so a `Carriage` can delay it, lose its answer, or fail it before or after that instant; that
+ * is how the simulator plants faults. `connect` gives another client of the same data.
+ */
+export class MemoryStore implements Store {
+  readonly name = 'memory'
+  readonly capabilities: StoreCapabilities = Object.freeze({
+    shared: true,
+    durable: false,
+    claim: true,
+    wakesOthers: true,
+    writeBatch: 1000,
+  })
+  readonly #data: MemoryData
+  readonly #carriage: Carriage
+  readonly #listeners = new Set<(shard: number) => void>()
+  #isStopped = false
+
+  constructor(options: MemoryStoreOptions = {}, data: MemoryData = dataFor(options)) {
+    this.#data = data
+    this.#carriage = options.carriage ?? straight
+  }
+
+  /** Another client of the same data, whose calls travel their own way. */
+  connect(carriage: Carriage = straight): MemoryStore {
+    return new MemoryStore({ carriage }, this.#data)
+  }
+
+  get shardCount(): number {
+    return this.#data.shardCount
+  }
+
+  get strategy(): Strategy {
+    return this.#data.strategy
+  }
+
+  get maxPayloadBytes(): number {
+    return this.#data.maxPayloadBytes
+  }
+
+  now(): Promise<number> {
+    return this.#call({ name: 'now' }, (now) => now)
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true
+    for (const listener of this.#listeners) this.#data.wakeListeners.delete(listener)
+    this.#listeners.clear()
+  }
+
+  // ---- shards
+
+  shards(): Promise<readonly ShardRow[]> {
+    return this.#call({ name: 'shards' }, () => this.#data.shards.map((shard) => shard.row))
+  }
+
+  claim(claim: ShardClaim): Promise<ShardRow | undefined> {
+    return this.#onShard('claim', claim.shard, (shard, now) => shard.claim(claim, now))
+  }
+
+  renew(fence: Fence, leaseMs: number): Promise<ShardRow> {
+    return this.#onShard('renew', fence.shard, (shard, now) => shard.renew(fence, leaseMs, now))
+  }
+
+  refence(fence: Fence, nonce: number, leaseMs: number): Promise<ShardRow> {
+    return this.#onShard('refence', fence.shard, (shard, now) => shard.refence(fence, nonce, leaseMs, now))
+  }
+
+  release(fence: Fence): Promise<void> {
+    return this.#onShard('release', fence.shard, (shard) => shard.release(fence))
+  }
+
+  // ---- the owner
+
+  load(fence: Fence, request: LoadRequest): Promise<Loaded> {
+    return this.#onShard('load', fence.shard, (shard) => shard.load(fence, request))
+  }
+
+  lower(fence: Fence, from: Place, to: Place): Promise<void> {
+    return this.#onShard('lower', fence.shard, (shard) => shard.lower(fence, from, to))
+  }
+
+  async write(fence: Fence | undefined, write: OwnerWrite): Promise<WriteAnswer> {
+    this.#checkStrategy(fence === undefined ? 'claim' : 'owned', 'write')
+    checkOperations(write.operations, this.maxPayloadBytes)
+    if (fence !== undefined) {
+      return this.#onShard('write', fence.shard, (shard, now) => {
+        const answer = shard.write(fence, write, now)
+        this.#data.addHistory(write.history ?? [])
+        return answer
+      })
+    }
+    return this.#call({ name: 'write' }, (now) => {
+      const answers = write.operations.map((operation): OperationAnswer => {
+        if (operation.type === 'answer') return { outcome: 'answered-before' }
+        const shard = this.#data.shardOfName(operation)
+        return shard.write(undefined, { operations: [operation] }, now).answers[0]!
+      })
+      this.#data.addHistory(write.history ?? [])
+      return { answers, readLevel: firstPlace }
+    })
+  }
+
+  settle(fence: Fence, settlement: Settlement): Promise<SettleAnswer> {
+    return this.#onShard('settle', fence.shard, (shard, now) => {
+      const answer = shard.settle(fence, settlement, now)
+      this.#data.addHistory(settlement.history)
+      return answer
+    })
+  }
+
+  sweep(fence: Fence): Promise<{ readonly removed: number; readonly more: boolean }> {
+    return this.#onShard('sweep', fence.shard, (shard) => shard.sweep(fence))
+  }
+
+  // ---- the inbox
+
+  async append(
+    requests: readonly Request[],
+  ): Promise<readonly ('appended' | 'answered-before' | 'expired')[]> {
+    this.#checkStrategy('owned', 'append')
+    checkRequests(requests, this.maxPayloadBytes)
+    return this.#call({ name: 'append' }, (now) =>
+      requests.map((request) => this.#shard(request.shard).inbox.append(request, now)),
+    )
+  }
+
+  requests(fence: Fence, limit: number): Promise<readonly Request[]> {
+    return this.#onShard('requests', fence.shard, (shard) => {
+      shard.checkFence(fence)
+      return shard.inbox.oldest(limit)
+    })
+  }
+
+  answers(
+    shard: number,
+    ids: readonly string[],
+  ): Promise<readonly (OperationAnswer['outcome'] | undefined)[]> {
+    return this.#onShard('answers', shard, ({ inbox }, now) => ids.map((id) => inbox.outcome(id, now)))
+  }
+
+  // ---- claims
+
+  async claimDue(claim: DueClaim): Promise<readonly ClaimedRow[]> {
+    this.#checkStrategy('claim', 'claimDue')
+    return this.#call({ name: 'claimDue' }, (now) => this.#data.claimDue(claim, now))
+  }
+
+  async extend(receipts: readonly Receipt[], leaseMs: number): Promise<readonly boolean[]> {
+    this.#checkStrategy('claim', 'extend')
+    return this.#call({ name: 'extend' }, (now) =>
+      receipts.map((receipt) => this.#data.extend(receipt, leaseMs, now)),
+    )
+  }
+
+  async settleClaimed(
+    settlements: readonly ClaimSettlement[],
+    history: readonly HistoryEntry[],
+  ): Promise<readonly boolean[]> {
+    this.#checkStrategy('claim', 'settleClaimed')
+    return this.#call({ name: 'settleClaimed' }, (now) => {
+      this.#data.addHistory(history)
+      return settlements.map((settlement) => this.#data.settleClaimed(settlement, now))
+    })
+  }
+
+  // ---- reading
+
+  find(names: readonly TimerName[]): Promise<readonly (TimerRow | undefined)[]> {
+    return this.#call({ name: 'find' }, () => names.map((name) => this.#data.shardOfName(name).find(name)))
+  }
+
+  list(query: ListQuery): Promise<Listed<TimerRow>> {
+    return this.#call({ name: 'list' }, () => this.#data.list(query))
+  }
+
+  histogram(query: HistogramQuery): Promise<readonly number[]> {
+    return this.#call({ name: 'histogram' }, () => this.#data.histogram(query))
+  }
+
+  counts(): Promise<Counts> {
+    return this.#call({ name: 'counts' }, () => ({ ...this.#data.counts }))
+  }
+
+  countRows(): Promise<number> {
+    return this.#call({ name: 'countRows' }, () => this.#data.countRows())
+  }
+
+  deadLetters(query: DeadQuery): Promise<Listed<DeadLetter>> {
+    return this.#call({ name: 'deadLetters' }, () => this.#data.deadLetters(query))
+  }
+
+  removeDead(ids: readonly string[]): Promise<readonly boolean[]> {
+    return this.#call({ name: 'removeDead' }, () => ids.map((id) => this.#data.removeDead(id)))
+  }
+
+  history(query: HistoryQuery): Promise<Listed<HistoryEntry>> {
+    return this.#call({ name: 'history' }, () => this.#data.history(query))
+  }
+
+  pruneHistory(beforeExclusive: number): Promise<number> {
+    return this.#call({ name: 'pruneHistory' }, () => this.#data.pruneHistory(beforeExclusive))
+  }
+
+  // ---- cluster
+
+  heartbeat(
+    member: Member,
+    ttlMs: number,
+  ): Promise<{ readonly now: number; readonly members: readonly Member[] }> {
+    return this.#call({ name: 'heartbeat' }, (now) => this.#data.heartbeat(member, ttlMs, now))
+  }
+
+  leave(id: string): Promise<void> {
+    return this.#call({ name: 'leave' }, () => this.#data.leave(id))
+  }
+
+  settings(prefix: string): Promise<readonly Setting[]> {
+    return this.#call({ name: 'settings' }, () =>
+      [...this.#data.settings.values()].filter(({ name }) => name.startsWith(prefix)),
+    )
+  }
+
+  putSetting(name: string, value: string | undefined, ifVersion?: number): Promise<number | undefined> {
+    return this.#call({ name: 'putSetting' }, () => this.#data.putSetting(name, value, ifVersion))
+  }
+
+  wake(shard: number): void {
+    for (const listener of this.#data.wakeListeners) listener(shard)
+  }
+
+  onWake(listener: (shard: number) => void): () => void {
+    // Each listener hears by the way of its own client.
+    const heard = (shard: number): void =>
+      this.#carriage.wake(() => {
+        if (this.#data.wakeListeners.has(heard)) listener(shard)
+      })
+    this.#data.wakeListeners.add(heard)
+    this.#listeners.add(heard)
+    return () => {
+      this.#data.wakeListeners.delete(heard)
+      this.#listeners.delete(heard)
+    }
+  }
+
+  #onShard<Answer>(
+    name: keyof Store,
+    number: number,
+    commit: (shard: MemoryShard, now: number) => Answer,
+  ): Promise<Answer> {
+    return this.#call({ name, shard: number }, (now) => commit(this.#shard(number), now))
+  }
+
+  async #call<Answer>(call: StoreCall, commit: (now: number) => Answer): Promise<Answer> {
+    if (this.#isStopped) throw new StateError('stopped', `the memory store was stopped before ${call.name}`)
+    return this.#carriage.carry(call, () => commit(this.#data.clock.now()))
+  }
+
+  #shard(shard: number): MemoryShard {
+    const found = this.#data.shards[shard]
+    if (found !== undefined) return found
+    throw new InvalidInputError(
+      'invalid-option',
+      `the store has the shards 0 to ${this.shardCount - 1}, asked was ${shown(shard)}`,
+    )
+  }
+
+  #checkStrategy(strategy: Strategy, call: string): void {
+    if (this.strategy === strategy) return
+    throw new StoreError(
+      'wrong-strategy',
+      `${call} is for the strategy ${strategy}; this store was made for ${this.strategy}`,
+    )
+  }
+}
+
+function dataFor(options: MemoryStoreOptions): MemoryData {
+  checkOptions('MemoryStore', options, ['clock', 'strategy', 'shardCount', 'maxPayloadBytes', 'carriage'])
+  const { clock = systemClock, strategy = 'owned', shardCount = 1 } = options
+  const { maxPayloadBytes = nameLimits.payloadBytes } = options
+  if (!(Number.isInteger(shardCount) && shardCount >= 1 && shardCount <= 4096)) {
+    throw new InvalidInputError(
+      'invalid-option',
+      `shardCount must be a whole number from 1 to 4096, got ${shown(shardCount)}`,
+    )
+  }
+  return new MemoryData(clock, strategy, shardCount, maxPayloadBytes)
+}
