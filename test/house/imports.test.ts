@@ -15,6 +15,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   schedule: ['error', 'time'],
   timer: ['error'],
   store: ['error', 'time', 'timer'],
+  engine: ['error', 'time', 'wheel', 'timer', 'store'],
 }
 
 /** Packages a part of the house may import, Node's own included; the others need none. */
