@@ -1,5 +1,4 @@
-import type { TimerRow } from '../timer/index.js'
-import { type Firing, firingIdOf, type Outcome } from './firing.js'
+import { type Firing, firingIdOf, type Outcome, type TimerRow } from '../timer/index.js'
 
 /** Hears how an attempt ended. */
 export interface AttemptListener {

@@ -1,7 +1,6 @@
 import type { Clock, Wake } from '../time/index.js'
-import type { TimerRow } from '../timer/index.js'
+import type { Deliver, Outcome, TimerRow } from '../timer/index.js'
 import { Attempt, type AttemptListener } from './attempt.js'
-import type { Deliver, Outcome } from './firing.js'
 import type { Holds } from './holds.js'
 import { Lane } from './lane.js'
 import type { Ownership } from './ownership.js'
@@ -38,6 +37,8 @@ export class Attempts implements AttemptListener {
   readonly #onReport: () => void
   readonly #lanes = new Map<string, Map<string, Lane>>()
   readonly #dirty = new Set<Lane>()
+  // Lanes that could not start because the lease was over.
+  readonly #withoutLease = new Set<Lane>()
   // Attempts under way, in the order they started.
   readonly #started = new Set<Attempt>()
   #reports: Report[] = []
@@ -144,7 +145,15 @@ export class Attempts implements AttemptListener {
     this.#flush()
   }
 
-  /** The capacity of lanes may have changed, or the lease come back. */
+  /** The lease was prolonged: what waited for it may start. */
+  leased(): void {
+    if (this.#withoutLease.size === 0) return
+    for (const lane of this.#withoutLease) this.#dirty.add(lane)
+    this.#withoutLease.clear()
+    this.#flush()
+  }
+
+  /** The capacity of lanes may have changed. */
   refresh(): void {
     for (const kinds of this.#lanes.values()) {
       for (const lane of kinds.values()) {
@@ -258,7 +267,11 @@ export class Attempts implements AttemptListener {
   /** Starts as many of a lane as may run. */
   #take(lane: Lane): Attempt[] {
     const batch: Attempt[] = []
-    if (lane.waiting === 0 || lane.running >= lane.capacity || !this.#ownership.isLeased) return batch
+    if (lane.waiting === 0 || lane.running >= lane.capacity) return batch
+    if (!this.#ownership.mayStart) {
+      this.#withoutLease.add(lane)
+      return batch
+    }
     const now = this.#clock.now()
     const startedAt = this.#clock.monotonic()
     while (lane.running < lane.capacity) {

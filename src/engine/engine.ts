@@ -7,11 +7,10 @@ import {
   type ShardRow,
   type Store,
 } from '../store/index.js'
-import { shardOf } from '../timer/index.js'
+import { type Deliver, shardOf } from '../timer/index.js'
 import type { Answer, SubmitAnswer } from './answer.js'
 import { Asker } from './asker.js'
 import type { OnEvent } from './event.js'
-import type { Deliver } from './firing.js'
 import { Membership } from './membership.js'
 import { newNonce, type Reading } from './ownership.js'
 import { Pause } from './pause.js'
@@ -111,6 +110,11 @@ export class Engine {
   /** A handler came or went: lanes may start more or fewer. */
   refresh(): void {
     for (const shard of this.#shards.values()) shard.refresh()
+  }
+
+  /** Whether an attempt at this row is under way in this instance. */
+  isFiring(row: TimerRow): boolean {
+    return this.#shards.get(shardOf(row, this.#store.shardCount))?.isFiring(row) === true
   }
 
   /** Carries out operations, here or by their shard's owner; one answer each. Refuses bad input, whole. */
@@ -227,13 +231,20 @@ export class Engine {
 
   async #look(row: ShardRow): Promise<void> {
     const { shard } = row
-    const isOurs = this.#holdsAll || ownerOf(shard, this.#membership.memberIds) === this.#membership.id
+    const isOurs = this.#holdsAll || ownerOf(shard, this.#candidates(row)) === this.#membership.id
     const engine = this.#shards.get(shard)
     if (engine !== undefined) {
       if (!isOurs) await engine.stop()
       return
     }
     if (isOurs && !this.#isStopping) await this.#claim(row)
+  }
+
+  /** An owner that let its lease run out does not count, though its heartbeat may still be remembered. */
+  #candidates({ owner, leaseUntil }: ShardRow): readonly string[] {
+    const { memberIds, id } = this.#membership
+    const isExpired = owner !== '' && owner !== id && leaseUntil <= this.#membership.storeNow()
+    return isExpired ? memberIds.filter((other) => other !== owner) : memberIds
   }
 
   #newClaim({ shard, epoch }: ShardRow): SentClaim {
@@ -264,6 +275,7 @@ export class Engine {
       concurrencyOf: this.#concurrencyOf,
       onEvent: this.#onEvent,
       storeNow: () => this.#membership.storeNow(),
+      isClockRight: () => this.#membership.isClockRight,
       row,
       sentAt,
       onEnd: () => {

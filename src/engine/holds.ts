@@ -20,10 +20,6 @@ export class Holds {
     return parked
   }
 
-  isHeld(revision: number): boolean {
-    return this.#parked.size > 0 && this.#parked.has(revision)
-  }
-
   /** Parks a row that is held; false when it is free to start. */
   park(revision: number, token: number): boolean {
     if (this.#parked.size === 0) return false

@@ -15,7 +15,6 @@ import type { ShardStats } from './stats.js'
 import type { Turns } from './turns.js'
 import type { Window } from './window.js'
 import { entryState } from './window-page.js'
-import type { Writer } from './writer.js'
 
 const { READY, STARTED, REPORTED, DONE, LEAVING } = entryState
 
@@ -30,18 +29,16 @@ interface Sent {
   readonly settlement: Settlement
   readonly reports: readonly Report[]
   readonly carried: readonly Carried[]
-  readonly overcounted: number
 }
 
 /**
  * Makes outcomes durable: one atomic write raises the settled level over what is over, rewrites what goes on,
  * and keeps what died (rule 7). One settlement is on its way at a time; one of unknown outcome is looked up
- * before the next. The level never passes a row that is not finished, an insert on its way, the read level,
- * or the store's clock.
+ * before the next, and no write is on its way meanwhile: so every insert knows the level it must not go below,
+ * and every count is exact. The level never passes a row that is not finished, the read level, or the store's
+ * clock.
  */
 export class Settler {
-  /** The highest level that was sent, acknowledged or not: inserts must not go below it. */
-  issued: Place
   readonly #store: Store
   readonly #clock: Clock
   readonly #settings: EngineSettings
@@ -57,15 +54,14 @@ export class Settler {
   readonly #rewriting: Turns
   readonly #pause: Pause
   #loader!: Loader
-  #writer!: Writer
   #isAsked = false
   #isUnderPressure = false
+  // The shard is about to be let go: nothing is left for the next settlement.
+  #isLast = false
   #isOver = false
   #doneAtLast = 0
   #sweptAt: number
   #isSwept = true
-  // Rows counted as settled that turned out to have been replaced before: the next settlement takes them back.
-  #overcounted = 0
   // How far behind ours the store's clock may be.
   #clockSlackMs = 0
 
@@ -99,13 +95,11 @@ export class Settler {
     this.#storeNow = parts.storeNow
     this.#rewriting = parts.rewriting
     this.#pause = new Pause(parts.clock)
-    this.issued = parts.ownership.settledLevel
     this.#sweptAt = parts.clock.monotonic()
   }
 
-  connect(loader: Loader, writer: Writer): void {
+  connect(loader: Loader): void {
     this.#loader = loader
-    this.#writer = writer
   }
 
   /** Settles now and then until it is ended. */
@@ -138,9 +132,12 @@ export class Settler {
     this.hurry()
   }
 
-  /** A row that was counted as settled had been replaced just before. */
-  tookBack(): void {
-    this.#overcounted++
+  /** Settles everything there is to settle, as far as the store lets it, until the time is over. */
+  async settleAll(untilMonotonic: number): Promise<void> {
+    this.#isLast = true
+    while (!this.#isOver && this.#window.hasUnsettled() && this.#clock.monotonic() < untilMonotonic) {
+      if (!(await this.settle())) await this.#pause.wait(this.#settings.retryMs)
+    }
   }
 
   end(): void {
@@ -195,9 +192,12 @@ export class Settler {
     for (const { attempt } of [...reports, ...carried]) this.#window.setState(attempt.token, LEAVING)
     const before = this.#ownership.settledLevel
     const level = isLevelled ? this.#level(before) : before
-    const done = isLevelled ? [] : this.#window.doneRows(limit)
-    const isEmpty = reports.length + carried.length + done.length + this.#overcounted === 0
-    if (isEmpty && !isBefore(before, level)) return undefined
+    // What the level cannot pass, now or ever, is named one by one.
+    const named = isLevelled && !this.#isLast ? this.#loader.readLevel : level
+    const done = this.#window.doneRows(limit, named)
+    const settledCount = isLevelled ? this.#window.countDone(level) : 0
+    // A level that nothing has ended below need not be raised.
+    if (reports.length + carried.length + done.length + settledCount === 0) return undefined
     this.#doneAtLast = this.#stats.done
     const followUps: FollowUp[] = []
     const dead: NewDeadLetter[] = []
@@ -221,19 +221,16 @@ export class Settler {
         position: Math.max(aside, level.position),
       })
     }
-    this.issued = level
     const settlement: Settlement = {
       id: newNonce(this.#random),
       level,
-      settledCount: (isLevelled ? this.#window.countDone(level) : 0) - this.#overcounted,
+      settledCount,
       done,
       followUps,
       dead,
       history: [],
     }
-    const overcounted = this.#overcounted
-    this.#overcounted = 0
-    return { settlement, reports, carried, overcounted }
+    return { settlement, reports, carried }
   }
 
   /** The highest level that leaves nothing unfinished behind. */
@@ -242,22 +239,11 @@ export class Settler {
     let level = earlierOf(this.#loader.readLevel, latest)
     const holding = this.#window.firstHolding()
     if (holding !== undefined) level = earlierOf(level, holding)
-    level = earlierOf(level, levelAt(this.#writer.lowestOnItsWay))
     return isBefore(level, before) ? before : level
   }
 
   #takeReports(limit: number): Report[] {
-    const taken: Report[] = []
-    const kept: Report[] = []
-    for (const report of this.#attempts.takeReports(limit)) {
-      const { attempt } = report
-      if (attempt.isSuperseded) continue
-      // Its move or cancel is on its way to the store: that goes first.
-      if (this.#holds.isHeld(attempt.row.revision)) kept.push(report)
-      else taken.push(report)
-    }
-    this.#attempts.giveBack(kept)
-    return taken
+    return this.#attempts.takeReports(limit).filter(({ attempt }) => !attempt.isSuperseded)
   }
 
   #takeCarried(limit: number): Carried[] {
@@ -282,8 +268,7 @@ export class Settler {
     return (
       !attempt.isSuperseded &&
       attempt.row.position <= this.#clock.now() &&
-      this.#window.state(attempt.token) === state &&
-      !this.#holds.isHeld(attempt.row.revision)
+      this.#window.state(attempt.token) === state
     )
   }
 
@@ -345,8 +330,7 @@ export class Settler {
     if (!wasStarted) this.#attempts.offer(attempt)
   }
 
-  #revert({ reports, carried, overcounted }: Sent): void {
-    this.#overcounted += overcounted
+  #revert({ reports, carried }: Sent): void {
     for (const { attempt } of reports) {
       if (!attempt.isSuperseded) this.#window.stay(attempt.token, REPORTED)
     }

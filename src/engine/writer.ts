@@ -1,4 +1,4 @@
-import { StoreError } from '../error/index.js'
+import { type CarillonError, InvalidInputError, LimitError, StoreError } from '../error/index.js'
 import type { Clock } from '../time/index.js'
 import type { Operation, OperationAnswer, RequestedOperation, Standing, Store } from '../store/index.js'
 import { isBefore, type Place, type TimerRow } from '../timer/index.js'
@@ -36,7 +36,8 @@ interface Sent {
 
 /**
  * The owner's way of writing timers: one write at a time, in the order the operations came, which is what
- * serialises the operations of one key (rule 8). A `set` never goes below the highest level issued (rule 4). A
+ * serialises the operations of one key (rule 8), and none while a settlement is on its way. So a `set` never
+ * goes below a level (rule 4), and no row is rewritten between the look at it and the write. A
  * move or cancel first looks the row up and keeps it from starting, or answers that it is too late; so what
  * was cancelled never starts. A write of unknown outcome is looked up and completed before the next (rule 5).
  */
@@ -56,7 +57,8 @@ export class Writer {
   #queue: Task[] = []
   #isRunning = false
   #isOver = false
-  #lowest = Infinity
+  // How many of the next operations are sent one by one.
+  #alone = 0
 
   constructor(parts: {
     store: Store
@@ -84,11 +86,6 @@ export class Writer {
     this.#stats = parts.stats
     this.#rewriting = parts.rewriting
     this.#pause = new Pause(parts.clock)
-  }
-
-  /** The lowest position among what is on its way to the store; Infinity when nothing is. */
-  get lowestOnItsWay(): number {
-    return this.#lowest
   }
 
   get queued(): number {
@@ -128,6 +125,10 @@ export class Writer {
         await this.#makeRoom(batch)
         await this.#write(batch)
       } catch (error) {
+        if (error instanceof InvalidInputError || error instanceof LimitError) {
+          await this.#singleOut(batch, error)
+          continue
+        }
         // Those that were answered know already; the others may have been written or not.
         const isLost = error instanceof LostShard
         for (const task of batch) task.answer({ outcome: isLost ? 'unsure' : 'lost' })
@@ -138,11 +139,28 @@ export class Writer {
     if (this.#isOver) this.#abandon()
   }
 
+  /** The store refused a batch for something in it: what that is shows when they are sent one by one. */
+  async #singleOut(batch: readonly Task[], error: CarillonError): Promise<void> {
+    const [task] = batch
+    if (batch.length > 1 || task === undefined) {
+      this.#queue.unshift(...batch)
+      this.#alone = batch.length
+      return
+    }
+    task.answer({ outcome: 'failed', error })
+    if (task.request === undefined) return
+    // A request that nobody can carry out must not stand in the way of the others.
+    const operation = { type: 'answer', request: task.request, outcome: 'unknown' } as const
+    await this.#send([{ task, operation, held: undefined }])
+  }
+
   /** The next operations, up to a batch. A move or cancel does not share a batch with another of its name. */
   #take(): Task[] {
     // Small enough to fit between a tight window and a full one.
     const fitting = Math.max(1, Math.floor(this.#settings.maxTimers / 20))
-    const limit = Math.min(this.#settings.writeBatch, fitting, this.#queue.length)
+    const most = this.#alone > 0 ? 1 : this.#settings.writeBatch
+    if (this.#alone > 0) this.#alone--
+    const limit = Math.min(most, fitting, this.#queue.length)
     const names = this.#queue.some(needsLookUp) ? new Set<string>() : undefined
     let count = 0
     while (count < limit) {
@@ -169,16 +187,15 @@ export class Writer {
   }
 
   async #write(batch: readonly Task[]): Promise<void> {
-    if (!batch.some(needsLookUp)) return await this.#send(batch.map((task) => this.#setOf(task)))
-    const sent: Sent[] = []
     for (;;) {
-      // No settlement rewrites a row between the look at it and the hold on it.
       const finish = await this.#rewriting.take()
       try {
-        const rows = await this.#lookUp(batch)
+        const rows = batch.some(needsLookUp) ? await this.#lookUp(batch) : []
         if (!rows.some((row) => row !== undefined && this.#stateOf(row) === REPORTED)) {
+          const sent: Sent[] = []
           for (const [index, task] of batch.entries()) this.#prepare(task, rows[index], sent)
-          break
+          if (sent.length > 0) await this.#send(sent)
+          return
         }
       } finally {
         finish()
@@ -187,7 +204,6 @@ export class Writer {
       await this.#settler.settle()
       if (this.#isOver) throw new LostShard()
     }
-    if (sent.length > 0) await this.#send(sent)
   }
 
   /** The rows of moves and cancels. */
@@ -213,7 +229,7 @@ export class Writer {
   #setOf(task: Task): Sent {
     const { operation, request } = task
     if (operation.type !== 'set') throw new Error(`a ${operation.type} has to be looked up first`)
-    const position = Math.max(operation.dueAt, this.#settler.issued.position)
+    const position = Math.max(operation.dueAt, this.#ownership.settledLevel.position)
     const named = request === undefined ? { ...operation, position } : { ...operation, position, request }
     return { task, operation: named, held: undefined }
   }
@@ -231,7 +247,7 @@ export class Writer {
     }
     return operation.type === 'cancel'
       ? { ...operation, ...named }
-      : { ...operation, ...named, position: Math.max(operation.dueAt, this.#settler.issued.position) }
+      : { ...operation, ...named, position: Math.max(operation.dueAt, this.#ownership.settledLevel.position) }
   }
 
   #tooLate(row: TimerRow): 'firing' | 'settled' | undefined {
@@ -255,17 +271,16 @@ export class Writer {
     try {
       while (left.length > 0) left = await this.#sendOnce(left)
     } finally {
-      this.#lowest = Infinity
       for (const { held } of batch) {
         if (held !== undefined) this.#attempts.unpark(this.#holds.release(held.revision))
       }
       this.#attempts.setAlarm()
+      this.#loader.noticed()
     }
   }
 
   /** Sends a batch and applies the answers. Answers what has to be sent again. */
   async #sendOnce(batch: readonly Sent[]): Promise<readonly Sent[]> {
-    this.#lowest = batch.reduce((lowest, { operation }) => Math.min(lowest, positionOf(operation)), Infinity)
     const operations = batch.map(({ operation }) => operation)
     try {
       const answer = await this.#ownership.call('write', (fence) => this.#store.write(fence, { operations }))
@@ -282,7 +297,7 @@ export class Writer {
       if (error instanceof Unresolved) return await this.#resolve(batch)
       if (!(error instanceof Outdated || error instanceof Untaken)) throw error
       await this.#pause.wait(this.#settings.retryMs)
-      return batch.map((sent) => this.#refloored(sent, this.#settler.issued))
+      return batch.map((sent) => this.#refloored(sent, this.#ownership.settledLevel))
     }
   }
 
@@ -294,7 +309,7 @@ export class Writer {
     for (const [index, sent] of batch.entries()) {
       const result = resultOf(sent, rows[index])
       if (result === undefined) {
-        again.push(this.#refloored(sent, this.#settler.issued))
+        again.push(this.#refloored(sent, this.#ownership.settledLevel))
         continue
       }
       if (result.outcome === 'set') {
@@ -323,7 +338,7 @@ export class Writer {
   #refloored(sent: Sent, level: Place): Sent {
     const { operation } = sent
     if (operation.type !== 'set' && operation.type !== 'move') return sent
-    const floor = Math.max(level.position, this.#settler.issued.position)
+    const floor = Math.max(level.position, this.#ownership.settledLevel.position)
     return { ...sent, operation: { ...operation, position: Math.max(operation.dueAt, floor) } }
   }
 
@@ -377,11 +392,8 @@ export class Writer {
     if (token < 0) return
     const page = this.#window.page(token)
     const index = this.#window.index(token)
-    const state = page.states[index]!
-    // It was counted as settled, or is in a settlement on its way, and was replaced before that.
     const attempt = page.attempts[index]
     if (attempt !== undefined) attempt.isSuperseded = true
-    if (state === DONE && isBefore(standing, this.#settler.issued)) this.#settler.tookBack()
     this.#window.leave(token)
   }
 }
@@ -400,10 +412,6 @@ function isAsked(operation: RequestedOperation, row: TimerRow): boolean {
 
 function isNear(operation: RequestedOperation, position: number): boolean {
   return operation.type !== 'cancel' && operation.dueAt < position
-}
-
-function positionOf(operation: Operation): number {
-  return operation.type === 'set' || operation.type === 'move' ? operation.position : Infinity
 }
 
 /** What came of an operation, judged by the row that stands now; undefined when it was not carried out. */

@@ -13,15 +13,17 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   wheel: ['error', 'time'],
   cache: ['error', 'time', 'wheel'],
   schedule: ['error', 'time'],
-  timer: ['error'],
+  timer: ['error', 'time'],
   store: ['error', 'time', 'timer'],
   engine: ['error', 'time', 'wheel', 'timer', 'store'],
+  delivery: ['error', 'time', 'schedule', 'timer'],
+  front: ['error', 'time', 'schedule', 'timer', 'store', 'engine', 'delivery'],
   testing: ['error', 'time', 'wheel', 'cache', 'schedule', 'timer', 'store', 'engine'],
 }
 
 /** Packages a part of the house may import, Node's own included; the others need none. */
 const packages: readonly (readonly [part: string, specifier: RegExp])[] = [
-  ['store/file/', /^(lmdb|node:(buffer|crypto|fs|fs\/promises|os|path|worker_threads))$/],
+  ['store/file/', /^node:(buffer|crypto|fs|fs\/promises|module|os|path|timers)$/],
 ]
 
 /** Files that keep a stricter rule than their room: the wheel itself knows no clock. */

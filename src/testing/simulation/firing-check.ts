@@ -1,4 +1,4 @@
-import { type Firing, firingIdOf } from '../../engine/index.js'
+import { type Firing, firingIdOf } from '../../timer/index.js'
 import type { Clock } from '../../time/index.js'
 import type { Journal } from './journal.js'
 import type { Ledger } from './ledger.js'

@@ -74,6 +74,7 @@ export class Ledger {
       }
     }
     if (commit.name === 'settle') this.#noteSettle(commit, process)
+    if (commit.name === 'write' || commit.name === 'settle') this.#checkCounts()
   }
 
   /** A process heard of a write of its own: it knows what that, and any before, replaced. */
@@ -279,16 +280,11 @@ export class Ledger {
     this.#standing[life.shard]!.delete(life.name)
   }
 
-  /**
-   * The store's counters are what happened. An owner takes a row back that it counted as settled and that had
-   * just been replaced; each that ended before it could do so leaves one too many at most.
-   */
-  checkCounts(unclean: number): void {
+  #checkCounts(): void {
     const counts = this.#peephole.counts()
     const tally = this.#tally
     for (const name of ['created', 'settled', 'cancelled', 'replaced', 'dead'] as const) {
-      const tooMany = counts[name] - tally[name]
-      if (tooMany === 0 || (name === 'settled' && tooMany > 0 && tooMany <= unclean)) continue
+      if (counts[name] === tally[name]) continue
       this.#journal.broken('counters', `the store counts ${counts[name]} ${name}, there were ${tally[name]}`)
     }
   }

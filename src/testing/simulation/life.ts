@@ -1,5 +1,4 @@
-import type { Outcome } from '../../engine/index.js'
-import type { Place, TimerProgress } from '../../timer/index.js'
+import type { Outcome, Place, TimerProgress } from '../../timer/index.js'
 
 /**
  * One life of a timer's name, from the commit that stored it to the one that ended it, as the store's commits

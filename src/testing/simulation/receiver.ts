@@ -1,4 +1,4 @@
-import type { Firing, Outcome } from '../../engine/index.js'
+import type { Firing, Outcome } from '../../timer/index.js'
 import type { Chaos } from './chaos.js'
 import type { Firer, FiringCheck } from './firing-check.js'
 import type { Gate } from './gate.js'

@@ -202,9 +202,6 @@ export class Simulation {
       this.journal.broken(6, `request ${request.id} to shard ${request.shard} was never applied`)
     }
     shardCheck.checkRows()
-    ledger.checkCounts(
-      ['crashes', 'stops', 'lost'].reduce((sum, what) => sum + (this.journal.counts.get(what) ?? 0), 0),
-    )
     this.#client.checkEnd()
   }
 }

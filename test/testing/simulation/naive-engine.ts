@@ -2,14 +2,12 @@ import {
   type EngineOptions,
   type EngineSettings,
   engineSettings,
-  firingIdOf,
-  type Outcome,
   type SubmitAnswer,
 } from '../../../src/engine/index.js'
 import { StoreError } from '../../../src/error/index.js'
 import type { Fence, Operation, RequestedOperation, ShardRow, Settlement } from '../../../src/store/index.js'
 import type { SimulatedEngine } from '../../../src/testing/simulation/simulated-process.js'
-import { shardOf, type TimerRow } from '../../../src/timer/index.js'
+import { firingIdOf, type Outcome, shardOf, type TimerRow } from '../../../src/timer/index.js'
 
 /**
  * The engine one would write in an afternoon: it works as long as nothing goes wrong. It forgets what it had
