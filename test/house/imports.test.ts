@@ -15,10 +15,12 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   schedule: ['error', 'time'],
   timer: ['error'],
   store: ['error', 'time', 'timer'],
+  testing: ['error', 'time', 'timer', 'store'],
 }
 
 /** Packages a part of the house may import, Node's own included; the others need none. */
 const packages: readonly (readonly [part: string, specifier: RegExp])[] = [
+  ['testing/', /^node:assert\/strict$/],
   ['store/file/', /^(lmdb|node:(buffer|crypto|fs|fs\/promises|os|path|worker_threads))$/],
 ]
 
