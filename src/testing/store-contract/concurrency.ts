@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import type { SetOperation } from '../../store/index.js'
 import { comparePlaces, isBefore, levelAt, type TimerRow } from '../../timer/index.js'
 import { settlementOf } from './owner.js'
 import { addsUp, answerOf, cancelOf, keysOf, rowOf, rowsOf, sameRows, setOf } from './sample.js'
@@ -25,19 +26,19 @@ export function describeConcurrency(suite: Suite): void {
     const kept: TimerRow[] = []
     const writes: Promise<void>[] = []
     const loaded: TimerRow[] = []
+    const storeAll = async (sets: readonly SetOperation[]): Promise<void> => {
+      const { answers, readLevel } = await store.write(owner.fence, { operations: sets })
+      for (const [j, answer] of answers.entries()) {
+        const row = rowOf(sets[j]!, answerOf(answer, 'set').place)
+        stored.push(row)
+        if (isBefore(row, readLevel)) kept.push(row)
+      }
+    }
     for (let i = 0; i < 60; i++) {
       const sets = Array.from({ length: 10 }, (_, j) =>
         setOf(world.newName(), from + ((i * 7 + j * 131) % 600)),
       )
-      writes.push(
-        store.write(owner.fence, { operations: sets }).then(({ answers, readLevel }) => {
-          for (const [j, answer] of answers.entries()) {
-            const row = rowOf(sets[j]!, answerOf(answer, 'set').place)
-            stored.push(row)
-            if (isBefore(row, readLevel)) kept.push(row)
-          }
-        }),
-      )
+      writes.push(storeAll(sets))
       loaded.push(...(await owner.load(from + i * 10, { limit: 5 })))
     }
     await Promise.all(writes)

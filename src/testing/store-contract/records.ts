@@ -78,7 +78,8 @@ export function describeRecords(suite: Suite): void {
     assert.equal(await world.store.pruneHistory(1004), 4)
     assert.equal(await world.store.pruneHistory(1004), 0)
     const left = await pagesOf((cursor) => world.store.history({ namespace: NAMESPACE, limit: 2, cursor }))
-    assert.deepEqual(left.map((entry) => entry.at).toSorted(), [1004, 1006, 1008])
+    assert.deepEqual(new Set(left.map((entry) => entry.at)), new Set([1004, 1006, 1008]))
+    assert.equal(left.length, 3)
   })
 
   suite.case('a cursor goes on after history was dropped', async (world) => {

@@ -128,21 +128,18 @@ export async function rowsOf(store: Store, namespace = NAMESPACE): Promise<Timer
 }
 
 /** All that anybody can see of a store. */
-async function stateOf(store: Store) {
+export async function stateOf(store: Store) {
   const namespace = NAMESPACE
+  const settings = await store.settings('')
+  const dead = await pagesOf((cursor) => store.deadLetters({ namespace, limit: 100, cursor }))
   return {
     shards: await store.shards(),
     counts: await store.counts(),
     rowCount: await store.countRows(),
     rows: (await rowsOf(store)).map(plain),
-    dead: (await pagesOf((cursor) => store.deadLetters({ namespace, limit: 1000, cursor }))).map(
-      (letter) => ({
-        ...letter,
-        row: plain(letter.row),
-      }),
-    ),
-    history: await pagesOf((cursor) => store.history({ namespace, limit: 1000, cursor })),
-    settings: await store.settings(''),
+    dead: dead.map(({ id, row, diedAt, reason }) => ({ id, row: plain(row), diedAt, reason })),
+    history: await pagesOf((cursor) => store.history({ namespace, limit: 100, cursor })),
+    settings: settings.toSorted((a, b) => a.name.localeCompare(b.name)),
   }
 }
 

@@ -192,7 +192,7 @@ export function describeSettle(suite: Suite): void {
       items
         .map(({ row, diedAt, reason }) => ({ row: plain(row), diedAt, reason }))
         .toSorted((a, b) => a.diedAt - b.diedAt),
-      [dead[0]!, dead[2]!].map((letter) => ({ ...letter, row: plain(letter.row) })),
+      [dead[0]!, dead[2]!].map(({ row, diedAt, reason }) => ({ row: plain(row), diedAt, reason })),
     )
     assert.equal((await world.store.counts()).dead, 2)
     assert.equal(await world.store.countRows(), 0)
