@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { levelAfter, levelAt } from '../../timer/index.js'
 import type { Owner } from './owner.js'
-import { addsUp, changesNothing, rowsOf, sameRows } from './sample.js'
+import { addsUp, changesNothing, rowsOf, sameRows, setOf } from './sample.js'
 import { loadedRows } from './settle.js'
 import type { Suite } from './suite.js'
 
@@ -38,6 +38,19 @@ export function describeSweep(suite: Suite): void {
     const answer = await world.store.sweep(owner.fence)
     assert.deepEqual(answer, { removed: 0, more: false })
     await addsUp(world.store)
+  })
+
+  suite.case('leaves a timer whose name was settled before', async (world) => {
+    const { owner, rows } = await loadedRows(world, 5)
+    await owner.settle(levelAt(world.now()), { settledCount: 5 })
+    const again = await owner.set(...rows.map((row) => setOf(row, world.now() + 50)))
+    await sweepAll(owner)
+    const found = await world.store.find(rows)
+    assert.deepEqual(
+      found.map((row) => row?.identity),
+      again.map((row) => row.identity),
+    )
+    sameRows(await rowsOf(world.store), again)
   })
 
   suite.case('leaves a row that was carried or moved out of what is removed', async (world) => {
