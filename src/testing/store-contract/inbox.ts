@@ -150,6 +150,7 @@ export function describeInbox(suite: Suite): void {
     const request = requestOf(world, 'late', undefined, 5000)
     await world.store.append([request])
     await world.clock.advance(3_600_000)
+    assert.deepEqual([...(await world.store.append([request]))], ['appended'], 'it was appended before')
     assert.deepEqual(idsOf(await world.store.requests(owner.fence, 10)), ['late'])
     answerOf((await owner.write(applied(world, request)))[0], 'set')
     assert.deepEqual(await world.store.requests(owner.fence, 10), [])

@@ -56,6 +56,7 @@ export function describeList(suite: Suite): void {
       [{ kind: 'nothing' }, () => false],
       [{ keyPrefix: 'user_1' }, (row) => row.key.startsWith('user_1')],
       [{ keyPrefix: 'user%' }, () => false],
+      [{ keyPrefix: 'ser_' }, () => false],
       [{ keyPrefix: '' }, () => true],
       [{ tag: 'red' }, (row) => row.tags.includes('red')],
       [{ tag: 're' }, () => false],
