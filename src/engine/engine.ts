@@ -1,14 +1,29 @@
+import { LimitError, StateError, StoreError } from '../error/index.js'
 import type { Clock } from '../time/index.js'
-import type { RequestedOperation, Standing, Store } from '../store/index.js'
-import type { Failure, OnEvent } from './event.js'
+import {
+  checkRequested,
+  type RequestedOperation,
+  type ShardClaim,
+  type ShardRow,
+  type Store,
+} from '../store/index.js'
+import { shardOf } from '../timer/index.js'
+import type { Answer, SubmitAnswer } from './answer.js'
+import { Asker } from './asker.js'
+import type { OnEvent } from './event.js'
 import type { Deliver } from './firing.js'
-import type { EngineSettings } from './settings.js'
+import { Membership } from './membership.js'
+import { newNonce, type Reading } from './ownership.js'
+import { Pause } from './pause.js'
+import { ownerOf } from './rendezvous.js'
+import { type EngineSettings, engineSettings } from './settings.js'
+import { ShardEngine } from './shard-engine.js'
 
 export interface EngineOptions {
   readonly store: Store
   readonly clock: Clock
   readonly deliver: Deliver
-  /** From 0 to 1, as `Math.random`; a simulation gives its own. */
+  /** From 0 to 1, as `Math.random`, which is the default; a simulation gives its own. */
   readonly random?: () => number
   /** What this instance is called among the members. Random unless given. */
   readonly memberId?: string
@@ -20,27 +35,250 @@ export interface EngineOptions {
   readonly onEvent?: OnEvent
 }
 
-/** What became of an operation. */
-export type Answer =
-  | { readonly outcome: 'set'; readonly revision: number; readonly replaced: Standing | undefined }
-  /** Acknowledged: it is in the inbox of its shard's owner. */
-  | { readonly outcome: 'appended' }
-  | { readonly outcome: 'moved'; readonly revision: number }
-  | { readonly outcome: 'cancelled' }
-  /** Too late: an attempt is under way, and nothing was changed. */
-  | { readonly outcome: 'firing' }
-  | { readonly outcome: 'conflict'; readonly standing: Standing | undefined }
-  | { readonly outcome: 'unknown' }
-  | Failure
+/**
+ * One instance of the engine. It claims its share of the shards, fires their timers, and carries out operations
+ * on any timer: on its own shards itself, on others by their owner's inbox. Several instances on one store know
+ * of each other only by the store.
+ */
+export class Engine {
+  readonly #store: Store
+  readonly #clock: Clock
+  readonly #deliver: Deliver
+  readonly #random: () => number
+  readonly #settings: EngineSettings
+  readonly #concurrencyOf: (namespace: string, kind: string) => number
+  readonly #holdsAll: boolean
+  readonly #onEvent: OnEvent
+  readonly #membership: Membership
+  readonly #asker: Asker
+  readonly #shards = new Map<number, ShardEngine>()
+  readonly #claims = new Map<number, SentClaim>()
+  readonly #pause: Pause
+  #offWake: () => void = () => undefined
+  #opening: Promise<void> | undefined
+  #isStarted = false
+  #isStopping = false
+  #stopping: Promise<void> | undefined
+  #loops: Promise<void> = Promise.resolve()
 
-/** One instance of the engine; see docs/engine.md. */
-export interface EngineFace {
+  constructor(options: EngineOptions) {
+    const { store, clock, settings, random = Math.random } = options
+    this.#store = store
+    this.#clock = clock
+    this.#deliver = options.deliver
+    this.#random = random
+    this.#settings = engineSettings(settings)
+    this.#concurrencyOf = options.concurrencyOf ?? (() => this.#settings.concurrency)
+    this.#holdsAll = options.holdsAll ?? false
+    this.#onEvent = options.onEvent ?? (() => undefined)
+    const id = options.memberId ?? newNonce(random).toString(36)
+    this.#membership = new Membership({ id, store, clock, settings: this.#settings, onEvent: this.#onEvent })
+    const storeNow = (): number => this.#membership.storeNow()
+    this.#asker = new Asker({ store, clock, settings: this.#settings, random, storeNow })
+    this.#pause = new Pause(clock)
+  }
+
+  get memberId(): string {
+    return this.#membership.id
+  }
+
+  /** The shards this instance owns now. */
+  get shards(): readonly ShardEngine[] {
+    return [...this.#shards.values()]
+  }
+
   /** Joins the members; with `holdsAll` claims every shard, without firing yet. */
-  open(): Promise<void>
+  open(): Promise<void> {
+    this.#opening ??= this.#open()
+    return this.#opening
+  }
+
   /** Claims its share of the shards and fires from now on. Opens first where that was not done. */
-  start(): Promise<void>
+  async start(): Promise<void> {
+    await this.open()
+    if (this.#isStarted || this.#isStopping) return
+    this.#isStarted = true
+    for (const shard of this.#shards.values()) shard.start()
+    await this.#acquire()
+  }
+
   /** Finishes attempts under way (bounded), settles, lets go of its shards, leaves. Idempotent. */
-  stop(): Promise<void>
-  /** Carries out operations, here or by their shard's owner; one answer each. Never rejects for one of them. */
-  submit(operations: readonly RequestedOperation[]): Promise<readonly Answer[]>
+  stop(): Promise<void> {
+    this.#stopping ??= this.#stop()
+    return this.#stopping
+  }
+
+  /** A handler came or went: lanes may start more or fewer. */
+  refresh(): void {
+    for (const shard of this.#shards.values()) shard.refresh()
+  }
+
+  /** Carries out operations, here or by their shard's owner; one answer each. Refuses bad input, whole. */
+  async submit(operations: readonly RequestedOperation[]): Promise<readonly SubmitAnswer[]> {
+    if (this.#isStopping) throw new StateError('stopped', 'this instance was stopped: open another')
+    for (const operation of operations) checkRequested(operation, this.#store.maxPayloadBytes)
+    const byShard = new Map<number, number[]>()
+    for (const [index, operation] of operations.entries()) {
+      const shard = shardOf(operation, this.#store.shardCount)
+      const indexes = byShard.get(shard)
+      if (indexes === undefined) byShard.set(shard, [index])
+      else indexes.push(index)
+    }
+    const answers = new Array<SubmitAnswer>(operations.length)
+    await Promise.all(
+      [...byShard].map(async ([shard, indexes]) => {
+        const given = await this.#submitTo(
+          shard,
+          indexes.map((index) => operations[index]!),
+        )
+        for (const [at, index] of indexes.entries()) answers[index] = given[at]!
+      }),
+    )
+    return answers
+  }
+
+  async #submitTo(
+    shard: number,
+    operations: readonly RequestedOperation[],
+  ): Promise<readonly SubmitAnswer[]> {
+    const engine = this.#shards.get(shard)
+    if (engine === undefined) return await this.#asker.ask(shard, operations)
+    if (engine.queued + operations.length > this.#settings.maxQueued && engine.queued > 0) {
+      const error = new LimitError(
+        'engine-busy',
+        `${engine.queued} operations wait for shard ${shard} already, of at most ${this.#settings.maxQueued}`,
+      )
+      return operations.map(() => ({ outcome: 'failed', error }))
+    }
+    const answers = await new Promise<readonly Answer[]>((resolve) => {
+      const given = new Array<Answer>(operations.length)
+      let left = operations.length
+      for (const [index, operation] of operations.entries()) {
+        engine.submit(operation, (answer) => {
+          if (given[index] !== undefined) return
+          given[index] = answer
+          if (--left === 0) resolve(given)
+        })
+      }
+    })
+    const lost = [...answers.keys()].filter((index) => answers[index]!.outcome === 'lost')
+    // The shard changed hands before these were written: its next owner takes them.
+    const asked =
+      lost.length === 0
+        ? []
+        : await this.#asker.ask(
+            shard,
+            lost.map((index) => operations[index]!),
+          )
+    return answers.map((answer, index): SubmitAnswer => {
+      if (answer.outcome === 'lost') return asked[lost.indexOf(index)]!
+      if (answer.outcome !== 'unsure') return answer
+      const error = new StoreError('unknown-outcome', `shard ${shard} changed hands while this was written`)
+      return { outcome: 'failed', error }
+    })
+  }
+
+  async #open(): Promise<void> {
+    this.#offWake = this.#store.onWake((shard) => {
+      this.#shards.get(shard)?.poke()
+      this.#asker.poke(shard)
+    })
+    await this.#membership.beat()
+    if (this.#holdsAll) await this.#acquire()
+    this.#loops = Promise.all([this.#keepBeating(), this.#keepAcquiring()]).then(() => undefined)
+  }
+
+  async #stop(): Promise<void> {
+    this.#isStopping = true
+    this.#pause.end()
+    await this.#opening
+    await this.#loops
+    await Promise.all([...this.#shards.values()].map((shard) => shard.stop()))
+    this.#asker.end()
+    this.#offWake()
+    await this.#membership.leave()
+  }
+
+  async #keepBeating(): Promise<void> {
+    while (!this.#isStopping) {
+      await this.#pause.wait(this.#settings.heartbeatMs)
+      if (!this.#isStopping) await this.#membership.beat()
+    }
+  }
+
+  async #keepAcquiring(): Promise<void> {
+    while (!this.#isStopping) {
+      await this.#pause.wait(this.#settings.acquireMs)
+      if (!this.#isStopping && (this.#isStarted || this.#holdsAll)) await this.#acquire()
+    }
+  }
+
+  /** Claims the shards that should be ours and are free, and lets go of those that should be another's. */
+  async #acquire(): Promise<void> {
+    if (!this.#membership.isFit) return
+    try {
+      const rows = await this.#store.shards()
+      await Promise.all(rows.map((row) => this.#look(row)))
+    } catch (error) {
+      if (!(error instanceof StoreError)) throw error
+      this.#onEvent({ type: 'store-trouble', shard: undefined, call: 'shards', error })
+    }
+  }
+
+  async #look(row: ShardRow): Promise<void> {
+    const { shard } = row
+    const isOurs = this.#holdsAll || ownerOf(shard, this.#membership.memberIds) === this.#membership.id
+    const engine = this.#shards.get(shard)
+    if (engine !== undefined) {
+      if (!isOurs) await engine.stop()
+      return
+    }
+    if (isOurs && !this.#isStopping) await this.#claim(row)
+  }
+
+  #newClaim({ shard, epoch }: ShardRow): SentClaim {
+    const owner = this.#membership.id
+    const nonce = newNonce(this.#random)
+    return {
+      claim: { shard, owner, nonce, leaseMs: this.#settings.leaseMs, expectedEpoch: epoch },
+      sentAt: { monotonic: this.#clock.monotonic(), wall: this.#clock.now() },
+    }
+  }
+
+  async #claim(seen: ShardRow): Promise<void> {
+    const { shard } = seen
+    const earlier = this.#claims.get(shard)
+    // A claim whose answer was lost is sent again as it was: it may have been granted, from then on.
+    const isOpen = earlier !== undefined && seen.epoch <= earlier.claim.expectedEpoch + 1
+    const { claim, sentAt } = isOpen ? earlier : this.#newClaim(seen)
+    this.#claims.set(shard, { claim, sentAt })
+    const row = await this.#store.claim(claim)
+    this.#claims.delete(shard)
+    if (row === undefined || this.#isStopping || this.#shards.has(shard)) return
+    const engine = new ShardEngine({
+      store: this.#store,
+      clock: this.#clock,
+      settings: this.#settings,
+      random: this.#random,
+      deliver: this.#deliver,
+      concurrencyOf: this.#concurrencyOf,
+      onEvent: this.#onEvent,
+      storeNow: () => this.#membership.storeNow(),
+      row,
+      sentAt,
+      onEnd: () => {
+        if (this.#shards.get(shard) === engine) this.#shards.delete(shard)
+      },
+    })
+    this.#shards.set(shard, engine)
+    this.#onEvent({ type: 'acquired', shard, epoch: row.epoch, isTakeover: seen.owner !== '' })
+    engine.open()
+    if (this.#isStarted) engine.start()
+  }
+}
+
+/** A claim, and what both clocks showed before it was sent first. */
+interface SentClaim {
+  readonly claim: ShardClaim
+  readonly sentAt: Reading
 }

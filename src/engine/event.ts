@@ -1,5 +1,3 @@
-import type { CarillonError } from '../error/index.js'
-
 /** What an engine tells whoever listens. */
 export type EngineEvent =
   /** A shard is ours and fires from now on. */
@@ -39,9 +37,3 @@ export type EngineEvent =
   | { readonly type: 'clock-off'; readonly offsetMs: number }
 
 export type OnEvent = (event: EngineEvent) => void
-
-/** How an operation ended that could not be carried out. */
-export interface Failure {
-  readonly outcome: 'failed'
-  readonly error: CarillonError
-}

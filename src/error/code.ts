@@ -5,6 +5,7 @@
 export const errorCodes = Object.freeze({
   'clock-busy': 'Await the running `advance` of this virtual clock before you start another.',
   'clock-stuck': 'A wake keeps re-arming itself at one instant: let it wait at least a millisecond.',
+  'engine-busy': 'Wait for answers before you send more, or raise `maxQueued`.',
   'expression-too-long': 'Shorten the expression; the message says how long it may be.',
   fenced: 'Somebody else owns the shard now: drop what is in memory, claim it again and reload.',
   'invalid-cron': 'Correct the field the message names.',
@@ -28,6 +29,7 @@ export const errorCodes = Object.freeze({
   'invalid-token': 'Give a whole number from 0 to 2^53 - 1.',
   'invalid-zone': "Give an IANA name such as 'Europe/Paris', 'UTC', or an offset such as '+05:30'.",
   'never-matches': 'Name a date that exists: nothing would ever occur.',
+  'owner-unreachable': 'The owner of the shard did not answer: try again.',
   'payload-too-large':
     'Store the data elsewhere and put a reference to it in the payload, or raise `maxPayloadBytes`.',
   stopped: 'It was stopped: make a new one.',

@@ -1,6 +1,6 @@
 import { InvalidInputError, LimitError, shown } from '../error/index.js'
 import { checkKey, checkKind, checkNamespace, checkTags, nameLimits } from '../timer/index.js'
-import type { MoveOperation, Operation, Request, SetOperation } from './store.js'
+import type { MoveOperation, Operation, Request, RequestedOperation, SetOperation } from './store.js'
 
 // The last instant of ECMAScript's time; a position or due time beyond it is nobody's.
 const LAST_INSTANT = 8.64e15
@@ -9,7 +9,7 @@ const LAST_INSTANT = 8.64e15
 export function checkOperations(operations: readonly Operation[], maxPayloadBytes: number): void {
   for (const operation of operations) {
     if (operation.type === 'answer') continue
-    checkNamed(operation, maxPayloadBytes)
+    checkRequested(operation, maxPayloadBytes)
     if (operation.type !== 'cancel') checkWholeInstant('position', operation.position)
   }
 }
@@ -24,11 +24,12 @@ export function checkRequests(requests: readonly Request[], maxPayloadBytes: num
       )
     }
     checkWholeInstant('deadline', request.deadline)
-    checkNamed(request.operation, maxPayloadBytes)
+    checkRequested(request.operation, maxPayloadBytes)
   }
 }
 
-function checkNamed(operation: Request['operation'], maxPayloadBytes: number): void {
+/** Refuses an operation with anything in it that no store should keep. */
+export function checkRequested(operation: RequestedOperation, maxPayloadBytes: number): void {
   checkNamespace(operation.namespace)
   checkKind(operation.kind)
   checkKey(operation.key)

@@ -197,7 +197,7 @@ export interface CancelOperation extends TimerName {
 export interface AnswerOperation {
   readonly type: 'answer'
   readonly request: string
-  readonly outcome: 'firing' | 'unknown'
+  readonly outcome: 'firing' | 'settled' | 'unknown'
 }
 
 export interface WriteAnswer {
@@ -224,7 +224,9 @@ export type OperationAnswer =
   | { readonly outcome: 'conflict'; readonly standing: Standing | undefined }
   /** No timer of this name and identity is there; nothing was changed. */
   | { readonly outcome: 'unknown' }
+  /** Too late, by the word of the owner: an attempt is under way, or it is over. */
   | { readonly outcome: 'firing' }
+  | { readonly outcome: 'settled' }
   /** Its position lies below the settled level; nothing was changed. */
   | { readonly outcome: 'below-level'; readonly settledLevel: Place }
   /** The request it answers is gone: it was answered before. */

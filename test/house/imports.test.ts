@@ -15,6 +15,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   schedule: ['error', 'time'],
   timer: ['error'],
   store: ['error', 'time', 'timer'],
+  engine: ['error', 'time', 'wheel', 'timer', 'store'],
   testing: ['error', 'time', 'timer', 'store'],
 }
 

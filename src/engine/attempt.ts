@@ -1,0 +1,42 @@
+import type { TimerRow } from '../timer/index.js'
+import { type Firing, firingIdOf, type Outcome } from './firing.js'
+
+/** Hears how an attempt ended. */
+export interface AttemptListener {
+  ended(attempt: Attempt, outcome: Outcome): void
+}
+
+/** A firing on its way: from being due, through its attempt, to its outcome. Its row may be rewritten meanwhile. */
+export class Attempt implements Firing {
+  row: TimerRow
+  /** Where the row is in the window. */
+  token: number
+  /** The timer was set anew: what comes of this attempt is not followed. */
+  isSuperseded = false
+  /** When it became due here; when it was started, by the monotonic clock; -1 before. */
+  readonly readyAt: number
+  startedAt = -1
+  firedAt = 0
+  readonly attempt: number
+  readonly #listener: AttemptListener
+  /** How it ended; undefined before. */
+  outcome: Outcome | undefined = undefined
+
+  constructor(row: TimerRow, token: number, readyAt: number, listener: AttemptListener) {
+    this.row = row
+    this.token = token
+    this.readyAt = readyAt
+    this.attempt = row.attempt + 1
+    this.#listener = listener
+  }
+
+  get id(): string {
+    return firingIdOf(this.row)
+  }
+
+  report(outcome: Outcome): void {
+    if (this.outcome !== undefined) return
+    this.outcome = outcome
+    this.#listener.ended(this, outcome)
+  }
+}

@@ -1,0 +1,321 @@
+import type { Clock, Wake } from '../time/index.js'
+import type { TimerRow } from '../timer/index.js'
+import { Attempt, type AttemptListener } from './attempt.js'
+import type { Deliver, Outcome } from './firing.js'
+import type { Holds } from './holds.js'
+import { Lane } from './lane.js'
+import type { Ownership } from './ownership.js'
+import type { ShardStats } from './stats.js'
+import type { Window } from './window.js'
+import { entryState } from './window-page.js'
+
+const { READY, STARTED, REPORTED, DONE, GONE } = entryState
+
+/** What the next settlement has to write for a row. */
+export interface Report {
+  readonly attempt: Attempt
+  readonly outcome: ReportedOutcome
+}
+
+export type ReportedOutcome =
+  | Exclude<Outcome, { readonly type: 'done' }>
+  /** An owner before may have attempted it: that is written down before the next attempt. */
+  | { readonly type: 'record' }
+
+/**
+ * From due to outcome. Nothing starts before its due time, by a look at the clock at the moment of starting;
+ * nothing starts on a lease that is over, or while a move or cancel of it is on its way to the store. Each kind
+ * has its own lane, so a slow handler delays only its own kind.
+ */
+export class Attempts implements AttemptListener {
+  readonly #window: Window
+  readonly #clock: Clock
+  readonly #ownership: Ownership
+  readonly #holds: Holds
+  readonly #deliver: Deliver
+  readonly #concurrencyOf: (namespace: string, kind: string) => number
+  readonly #stats: ShardStats
+  readonly #onReport: () => void
+  readonly #lanes = new Map<string, Map<string, Lane>>()
+  readonly #dirty = new Set<Lane>()
+  // Attempts under way, in the order they started.
+  readonly #started = new Set<Attempt>()
+  #reports: Report[] = []
+  // Rows the wheel gave out before their time by the wall clock, which must have been set back.
+  #early: number[] = []
+  #wake: Wake | undefined
+  #wakeAt = Infinity
+  #isFlushing = false
+  #isFiring = false
+  #isOver = false
+
+  constructor(parts: {
+    window: Window
+    clock: Clock
+    ownership: Ownership
+    holds: Holds
+    deliver: Deliver
+    concurrencyOf: (namespace: string, kind: string) => number
+    stats: ShardStats
+    /** There is something to settle. */
+    onReport: () => void
+  }) {
+    this.#window = parts.window
+    this.#clock = parts.clock
+    this.#ownership = parts.ownership
+    this.#holds = parts.holds
+    this.#deliver = parts.deliver
+    this.#concurrencyOf = parts.concurrencyOf
+    this.#stats = parts.stats
+    this.#onReport = parts.onReport
+  }
+
+  /** Attempts under way. */
+  get running(): number {
+    return this.#started.size
+  }
+
+  get started(): Iterable<Attempt> {
+    return this.#started
+  }
+
+  /** Due timers that wait to be started. */
+  *ready(): Generator<Attempt, void, undefined> {
+    for (const kinds of this.#lanes.values()) for (const lane of kinds.values()) yield* lane
+  }
+
+  /** When the timer that has waited longest to be started became due; undefined when none waits. */
+  oldestReady(): Attempt | undefined {
+    let oldest: Attempt | undefined
+    for (const kinds of this.#lanes.values()) {
+      for (const lane of kinds.values()) {
+        const first = lane.peek()
+        if (first !== undefined && (oldest === undefined || first.readyAt < oldest.readyAt)) oldest = first
+      }
+    }
+    return oldest
+  }
+
+  /** From now on due timers are started. */
+  start(): void {
+    this.#isFiring = true
+    this.look()
+  }
+
+  /** From now on nothing is started; what is under way goes on. */
+  halt(): void {
+    this.#isFiring = false
+    this.#wake?.cancel()
+    this.#wake = undefined
+    this.#wakeAt = Infinity
+  }
+
+  /** From now on nothing is heard either. */
+  end(): void {
+    this.halt()
+    this.#isOver = true
+  }
+
+  /** Starts what is due now and sets the alarm for what is next. */
+  look(): void {
+    if (!this.#isFiring) return
+    const now = this.#clock.now()
+    if (this.#early.length > 0) {
+      const early = this.#early
+      this.#early = []
+      for (const token of early) this.#due(token, now)
+    }
+    this.#window.advance(now, (token) => this.#due(token, now))
+    this.#flush()
+    this.#setAlarm()
+  }
+
+  /** New rows may be due sooner than the alarm. */
+  setAlarm(): void {
+    if (this.#isFiring) this.#setAlarm()
+  }
+
+  /** Rows that were held may start, if they still stand. */
+  unpark(tokens: readonly number[]): void {
+    for (const token of tokens) {
+      const attempt = this.#window.page(token)?.attempts[this.#window.index(token)]
+      if (attempt !== undefined && this.#window.state(token) === READY) this.#offer(attempt)
+    }
+    this.#flush()
+  }
+
+  /** The capacity of lanes may have changed, or the lease come back. */
+  refresh(): void {
+    for (const kinds of this.#lanes.values()) {
+      for (const lane of kinds.values()) {
+        lane.capacity = this.#concurrencyOf(lane.namespace, lane.kind)
+        this.#dirty.add(lane)
+      }
+    }
+    this.look()
+  }
+
+  ended(attempt: Attempt, outcome: Outcome): void {
+    this.#started.delete(attempt)
+    const lane = this.#laneOf(attempt.row)
+    lane.running--
+    if (this.#isOver) return
+    this.#stats.inFlight = this.#started.size
+    if (lane.waiting > 0) this.#dirty.add(lane)
+    if (attempt.isSuperseded) {
+      this.#stats.superseded++
+    } else if (outcome.type === 'done') {
+      this.#stats.done++
+      // On its way to the store to be carried: the settlement that comes back finds it over.
+      if (this.#window.state(attempt.token) === STARTED) {
+        this.#window.setState(attempt.token, DONE)
+        this.#window.page(attempt.token).attempts[this.#window.index(attempt.token)] = undefined
+      }
+      this.#onReport()
+    } else {
+      this.#reports.push({ attempt, outcome })
+      if (this.#window.state(attempt.token) === STARTED) this.#window.setState(attempt.token, REPORTED)
+      this.#onReport()
+    }
+    if (this.#dirty.size > 0) this.#flush()
+  }
+
+  /** Takes the reports that wait to be settled, at most `limit`. */
+  takeReports(limit: number): Report[] {
+    if (this.#reports.length <= limit) {
+      const all = this.#reports
+      this.#reports = []
+      return all
+    }
+    return this.#reports.splice(0, limit)
+  }
+
+  /** A row that may have been attempted by an owner before: it waits until that is written down. */
+  suspect(token: number): void {
+    const page = this.#window.page(token)
+    const index = this.#window.index(token)
+    page.states[index] = REPORTED
+    const attempt = new Attempt(page.row(index), token, this.#clock.now(), this)
+    page.attempts[index] = attempt
+    this.#reports.push({ attempt, outcome: { type: 'record' } })
+    this.#onReport()
+  }
+
+  /** A row that waited to be started does so again, after it was rewritten or not. */
+  offer(attempt: Attempt): void {
+    this.#offer(attempt)
+    this.#flush()
+  }
+
+  giveBack(reports: readonly Report[]): void {
+    this.#reports = [...reports, ...this.#reports]
+  }
+
+  get reportCount(): number {
+    return this.#reports.length
+  }
+
+  #due(token: number, now: number): void {
+    const page = this.#window.page(token)
+    const index = this.#window.index(token)
+    if (page.states[index] === GONE) return
+    const row = page.row(index)
+    page.states[index] = READY
+    if (row.dueAt > now) {
+      this.#early.push(token)
+      return
+    }
+    if (this.#holds.isStale(row)) {
+      this.#window.leave(token)
+      return
+    }
+    const attempt = new Attempt(row, token, now, this)
+    page.attempts[index] = attempt
+    this.#offer(attempt)
+  }
+
+  #offer(attempt: Attempt): void {
+    const lane = this.#laneOf(attempt.row)
+    lane.push(attempt)
+    this.#dirty.add(lane)
+  }
+
+  #flush(): void {
+    // A handler that reports at once calls back in here: one loop does it all.
+    if (this.#isFlushing || !this.#isFiring) return
+    this.#isFlushing = true
+    try {
+      for (const lane of this.#dirty) {
+        this.#dirty.delete(lane)
+        const batch = this.#take(lane)
+        if (batch.length > 0) this.#deliver(batch)
+      }
+    } finally {
+      this.#isFlushing = false
+    }
+  }
+
+  /** Starts as many of a lane as may run. */
+  #take(lane: Lane): Attempt[] {
+    const batch: Attempt[] = []
+    if (lane.waiting === 0 || lane.running >= lane.capacity || !this.#ownership.isLeased) return batch
+    const now = this.#clock.now()
+    const startedAt = this.#clock.monotonic()
+    while (lane.running < lane.capacity) {
+      const attempt = lane.shift()
+      if (attempt === undefined) break
+      const { token, row } = attempt
+      // Cancelled, replaced or carried to another place while it waited.
+      if (attempt.isSuperseded || this.#window.page(token)?.attempts[this.#window.index(token)] !== attempt)
+        continue
+      if (this.#window.state(token) !== READY) continue
+      if (this.#holds.isStale(row)) {
+        attempt.isSuperseded = true
+        this.#window.leave(token)
+        continue
+      }
+      if (this.#holds.park(row.revision, token)) continue
+      if (row.dueAt > now) {
+        this.#early.push(token)
+        continue
+      }
+      attempt.startedAt = startedAt
+      attempt.firedAt = now
+      this.#window.setState(token, STARTED)
+      this.#started.add(attempt)
+      lane.running++
+      this.#stats.fired(now - row.dueAt)
+      batch.push(attempt)
+    }
+    this.#stats.inFlight = this.#started.size
+    return batch
+  }
+
+  #laneOf(row: TimerRow): Lane {
+    let kinds = this.#lanes.get(row.namespace)
+    if (kinds === undefined) this.#lanes.set(row.namespace, (kinds = new Map()))
+    let lane = kinds.get(row.kind)
+    if (lane === undefined) {
+      lane = new Lane(row.namespace, row.kind, this.#concurrencyOf(row.namespace, row.kind))
+      kinds.set(row.kind, lane)
+    }
+    return lane
+  }
+
+  #setAlarm(): void {
+    let next = this.#window.nextDue() ?? Infinity
+    for (const token of this.#early) {
+      next = Math.min(next, this.#window.page(token).row(this.#window.index(token)).dueAt)
+    }
+    if (next === this.#wakeAt) return
+    this.#wake?.cancel()
+    this.#wakeAt = next
+    this.#wake =
+      next === Infinity
+        ? undefined
+        : this.#clock.wakeAt(next, () => {
+            this.#wakeAt = Infinity
+            this.look()
+          })
+  }
+}

@@ -1,0 +1,7 @@
+/** The engine: shards, their windows, firing and settling, over the store contract, the wheel and the clock. */
+export type { SubmitAnswer } from './answer.js'
+export { Engine, type EngineOptions } from './engine.js'
+export type { EngineEvent, OnEvent } from './event.js'
+export { type Deliver, done, type Firing, firingIdOf, type Outcome } from './firing.js'
+export { engineDefaults, type EngineSettings, engineSettings } from './settings.js'
+export { LatenessHistogram, ShardStats } from './stats.js'

@@ -1,0 +1,48 @@
+import type { Attempt } from './attempt.js'
+
+/** The due timers of one kind: those that wait for their turn, in order, and how many are under way. */
+export class Lane {
+  readonly namespace: string
+  readonly kind: string
+  capacity: number
+  running = 0
+  #queue: Attempt[] = []
+  #head = 0
+
+  constructor(namespace: string, kind: string, capacity: number) {
+    this.namespace = namespace
+    this.kind = kind
+    this.capacity = capacity
+  }
+
+  get waiting(): number {
+    return this.#queue.length - this.#head
+  }
+
+  push(attempt: Attempt): void {
+    this.#queue.push(attempt)
+  }
+
+  /** The one that has waited longest; undefined when none waits. */
+  peek(): Attempt | undefined {
+    return this.#queue[this.#head]
+  }
+
+  shift(): Attempt | undefined {
+    const attempt = this.#queue[this.#head]
+    if (attempt === undefined) return undefined
+    this.#head++
+    if (this.#head === this.#queue.length) {
+      this.#queue = []
+      this.#head = 0
+    } else if (this.#head > 1024 && this.#head * 2 > this.#queue.length) {
+      this.#queue = this.#queue.slice(this.#head)
+      this.#head = 0
+    }
+    return attempt
+  }
+
+  *[Symbol.iterator](): Generator<Attempt, void, undefined> {
+    for (let index = this.#head; index < this.#queue.length; index++) yield this.#queue[index]!
+  }
+}

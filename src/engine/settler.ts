@@ -1,0 +1,441 @@
+import { StoreError } from '../error/index.js'
+import type { Clock } from '../time/index.js'
+import type { FollowUp, NewDeadLetter, SettleAnswer, Settlement, Store } from '../store/index.js'
+import { earlierOf, isBefore, levelAt, type Place, type TimerRow } from '../timer/index.js'
+import type { Attempt } from './attempt.js'
+import type { Attempts, Report } from './attempts.js'
+import type { OnEvent } from './event.js'
+import type { Holds } from './holds.js'
+import type { Loader } from './loader.js'
+import { newNonce, Outdated, type Ownership, Unresolved, Untaken } from './ownership.js'
+import { Pause } from './pause.js'
+import type { Removals } from './removals.js'
+import type { EngineSettings } from './settings.js'
+import type { ShardStats } from './stats.js'
+import type { Turns } from './turns.js'
+import type { Window } from './window.js'
+import { entryState } from './window-page.js'
+import type { Writer } from './writer.js'
+
+const { READY, STARTED, REPORTED, DONE, LEAVING } = entryState
+
+/** A row that is rewritten above the level because it is not finished. */
+interface Carried {
+  readonly attempt: Attempt
+  readonly wasStarted: boolean
+}
+
+/** A settlement on its way, and what it stands for in memory. */
+interface Sent {
+  readonly settlement: Settlement
+  readonly reports: readonly Report[]
+  readonly carried: readonly Carried[]
+  readonly overcounted: number
+}
+
+/**
+ * Makes outcomes durable: one atomic write raises the settled level over what is over, rewrites what goes on,
+ * and keeps what died (rule 7). One settlement is on its way at a time; one of unknown outcome is looked up
+ * before the next. The level never passes a row that is not finished, an insert on its way, the read level,
+ * or the store's clock.
+ */
+export class Settler {
+  /** The highest level that was sent, acknowledged or not: inserts must not go below it. */
+  issued: Place
+  readonly #store: Store
+  readonly #clock: Clock
+  readonly #settings: EngineSettings
+  readonly #random: () => number
+  readonly #ownership: Ownership
+  readonly #window: Window
+  readonly #attempts: Attempts
+  readonly #holds: Holds
+  readonly #removals: Removals
+  readonly #stats: ShardStats
+  readonly #onEvent: OnEvent
+  readonly #storeNow: () => number
+  readonly #rewriting: Turns
+  readonly #pause: Pause
+  #loader!: Loader
+  #writer!: Writer
+  #isAsked = false
+  #isUnderPressure = false
+  #isOver = false
+  #doneAtLast = 0
+  #sweptAt: number
+  #isSwept = true
+  // Rows counted as settled that turned out to have been replaced before: the next settlement takes them back.
+  #overcounted = 0
+  // How far behind ours the store's clock may be.
+  #clockSlackMs = 0
+
+  constructor(parts: {
+    store: Store
+    clock: Clock
+    settings: EngineSettings
+    random: () => number
+    ownership: Ownership
+    window: Window
+    attempts: Attempts
+    holds: Holds
+    removals: Removals
+    stats: ShardStats
+    onEvent: OnEvent
+    /** About what the store's clock shows. */
+    storeNow: () => number
+    rewriting: Turns
+  }) {
+    this.#store = parts.store
+    this.#clock = parts.clock
+    this.#settings = parts.settings
+    this.#random = parts.random
+    this.#ownership = parts.ownership
+    this.#window = parts.window
+    this.#attempts = parts.attempts
+    this.#holds = parts.holds
+    this.#removals = parts.removals
+    this.#stats = parts.stats
+    this.#onEvent = parts.onEvent
+    this.#storeNow = parts.storeNow
+    this.#rewriting = parts.rewriting
+    this.#pause = new Pause(parts.clock)
+    this.issued = parts.ownership.settledLevel
+    this.#sweptAt = parts.clock.monotonic()
+  }
+
+  connect(loader: Loader, writer: Writer): void {
+    this.#loader = loader
+    this.#writer = writer
+  }
+
+  /** Settles now and then until it is ended. */
+  async run(): Promise<void> {
+    while (!this.#isOver) {
+      if (!this.#isAsked) await this.#pause.wait(this.#settings.settleMs)
+      if (this.#isOver) return
+      this.#isAsked = false
+      await this.settle()
+      if (this.#isSweepDue()) await this.#sweep()
+    }
+  }
+
+  /** Something ended: settle early if it has become much. */
+  noticed(): void {
+    const many = this.#stats.done - this.#doneAtLast + this.#attempts.reportCount
+    if (many >= this.#settings.settleCount) this.hurry()
+  }
+
+  /** Settle as soon as may be. */
+  hurry(): void {
+    if (this.#isAsked) return
+    this.#isAsked = true
+    this.#pause.interrupt()
+  }
+
+  /** Memory is short: settle and delete early. */
+  relieve(): void {
+    this.#isUnderPressure = true
+    this.hurry()
+  }
+
+  /** A row that was counted as settled had been replaced just before. */
+  tookBack(): void {
+    this.#overcounted++
+  }
+
+  end(): void {
+    this.#isOver = true
+    this.#pause.end()
+  }
+
+  /** Settles once. Answers whether there was anything to settle, and it was settled. */
+  async settle(): Promise<boolean> {
+    const finish = await this.#rewriting.take()
+    try {
+      const sent = this.#build()
+      if (sent === undefined) return false
+      this.#removals.begin('settle')
+      return await this.#send(sent)
+    } finally {
+      this.#removals.end('settle')
+      finish()
+    }
+  }
+
+  async #send(sent: Sent): Promise<boolean> {
+    const { settlement } = sent
+    try {
+      const answer = await this.#ownership.call('settle', (fence) => this.#store.settle(fence, settlement))
+      this.#settled(sent, answer)
+      return true
+    } catch (error) {
+      if (error instanceof Unresolved) {
+        if (this.#ownership.row.lastSettlement === settlement.id) {
+          this.#settled(sent, await this.#lookUp(sent))
+          return true
+        }
+      } else if (error instanceof StoreError && error.code === 'invalid-level') {
+        // The store's clock is behind ours: leave it the time to catch up.
+        this.#clockSlackMs = Math.min(this.#clockSlackMs + 50, this.#settings.maxClockOffsetMs * 2)
+      } else if (!(error instanceof Outdated || error instanceof Untaken)) {
+        throw error
+      }
+      this.#revert(sent)
+      await this.#pause.wait(this.#settings.retryMs)
+      this.hurry()
+      return false
+    }
+  }
+
+  #build(): Sent | undefined {
+    const isLevelled = this.#settings.strategy === 'preload'
+    const limit = this.#settings.settleCount
+    const reports = this.#takeReports(limit)
+    const carried = isLevelled ? this.#takeCarried(limit) : []
+    for (const { attempt } of [...reports, ...carried]) this.#window.setState(attempt.token, LEAVING)
+    const before = this.#ownership.settledLevel
+    const level = isLevelled ? this.#level(before) : before
+    const done = isLevelled ? [] : this.#window.doneRows(limit)
+    const settledCount = isLevelled ? this.#window.countDone(level) : 0
+    // A level that nothing has ended below need not be raised.
+    if (reports.length + carried.length + done.length + settledCount + this.#overcounted === 0)
+      return undefined
+    this.#doneAtLast = this.#stats.done
+    const followUps: FollowUp[] = []
+    const dead: NewDeadLetter[] = []
+    for (const report of reports) {
+      if (report.outcome.type === 'dead') {
+        dead.push({ row: report.attempt.row, diedAt: this.#clock.now(), reason: report.outcome.reason })
+      } else {
+        followUps.push(followUpOf(report, level.position))
+      }
+    }
+    // Well above the level, so that it does not hold it back again at once.
+    const aside = this.#clock.now() + 2 * this.#settings.carryAfterMs
+    for (const { attempt, wasStarted } of carried) {
+      const { row } = attempt
+      const recorded = wasStarted ? Math.max(row.attempt, attempt.attempt) : row.attempt
+      followUps.push({
+        row,
+        dueAt: row.dueAt,
+        attempt: recorded,
+        occurrence: row.occurrence,
+        position: Math.max(aside, level.position),
+      })
+    }
+    this.issued = level
+    const settlement: Settlement = {
+      id: newNonce(this.#random),
+      level,
+      settledCount: settledCount - this.#overcounted,
+      done,
+      followUps,
+      dead,
+      history: [],
+    }
+    const overcounted = this.#overcounted
+    this.#overcounted = 0
+    return { settlement, reports, carried, overcounted }
+  }
+
+  /** The highest level that leaves nothing unfinished behind. */
+  #level(before: Place): Place {
+    const latest = levelAt(Math.min(this.#clock.now(), this.#storeNow()) - this.#clockSlackMs)
+    let level = earlierOf(this.#loader.readLevel, latest)
+    const holding = this.#window.firstHolding()
+    if (holding !== undefined) level = earlierOf(level, holding)
+    level = earlierOf(level, levelAt(this.#writer.lowestOnItsWay))
+    return isBefore(level, before) ? before : level
+  }
+
+  #takeReports(limit: number): Report[] {
+    const taken: Report[] = []
+    const kept: Report[] = []
+    for (const report of this.#attempts.takeReports(limit)) {
+      const { attempt } = report
+      if (attempt.isSuperseded) continue
+      // Its move or cancel is on its way to the store: that goes first.
+      if (this.#holds.isHeld(attempt.row.revision)) kept.push(report)
+      else taken.push(report)
+    }
+    this.#attempts.giveBack(kept)
+    return taken
+  }
+
+  #takeCarried(limit: number): Carried[] {
+    const carried: Carried[] = []
+    const before = this.#clock.monotonic() - this.#settings.carryAfterMs
+    for (const attempt of this.#attempts.started) {
+      if (attempt.startedAt > before || carried.length === limit) break
+      if (this.#isCarriable(attempt, STARTED)) carried.push({ attempt, wasStarted: true })
+    }
+    const dueBefore = this.#clock.now() - this.#settings.carryAfterMs
+    for (const attempt of this.#attempts.ready()) {
+      if (carried.length === limit) break
+      if (attempt.readyAt <= dueBefore && this.#isCarriable(attempt, READY)) {
+        carried.push({ attempt, wasStarted: false })
+      }
+    }
+    return carried
+  }
+
+  /** Only a row that holds the level back is worth rewriting. */
+  #isCarriable(attempt: Attempt, state: number): boolean {
+    return (
+      !attempt.isSuperseded &&
+      attempt.row.position <= this.#clock.now() &&
+      this.#window.state(attempt.token) === state &&
+      !this.#holds.isHeld(attempt.row.revision)
+    )
+  }
+
+  #settled({ settlement, reports, carried }: Sent, answer: SettleAnswer): void {
+    const { level } = settlement
+    const stats = this.#stats
+    stats.settlements++
+    stats.settled += settlement.settledCount + settlement.done.length
+    stats.rowDeletes += settlement.done.length
+    this.#ownership.settledTo(level)
+    for (const row of settlement.done) {
+      const token = this.#window.find(row)
+      if (token >= 0 && this.#window.state(token) === DONE) this.#window.leave(token)
+    }
+    let index = 0
+    for (const { attempt, outcome } of reports) {
+      if (!attempt.isSuperseded) this.#window.leave(attempt.token)
+      if (outcome.type === 'dead') {
+        stats.dead++
+        continue
+      }
+      if (outcome.type === 'retry') stats.retried++
+      const row = answer.followUps[index++]
+      if (row !== undefined) this.#takeIn(row, answer.readLevel)
+    }
+    for (const { attempt, wasStarted } of carried) {
+      this.#carriedTo(attempt, answer.followUps[index++], wasStarted)
+    }
+    this.#window.settle(level)
+    this.#holds.settledTo(level.position)
+    this.#isSwept = false
+    this.#onEvent({
+      type: 'settled',
+      shard: this.#ownership.shard,
+      position: level.position,
+      count: settlement.settledCount + settlement.done.length,
+    })
+    this.#attempts.look()
+    this.#loader.plan()
+  }
+
+  #takeIn(row: TimerRow, readLevel: Place): void {
+    if (this.#removals.has('settle', row.revision)) return
+    if (isBefore(row, readLevel)) this.#window.addRow(row)
+    else this.#loader.demand(row.position)
+  }
+
+  /** A row that is not finished stands elsewhere now; it stays in memory whatever the read level. */
+  #carriedTo(attempt: Attempt, row: TimerRow | undefined, wasStarted: boolean): void {
+    if (!attempt.isSuperseded) this.#window.leave(attempt.token)
+    if (row === undefined || this.#removals.has('settle', row.revision)) {
+      attempt.isSuperseded = true
+      return
+    }
+    this.#stats.carried++
+    attempt.row = row
+    attempt.token = this.#window.addRow(row, stateOf(attempt, wasStarted))
+    this.#window.page(attempt.token).attempts[this.#window.index(attempt.token)] = attempt
+    if (!wasStarted) this.#attempts.offer(attempt)
+  }
+
+  #revert({ reports, carried, overcounted }: Sent): void {
+    this.#overcounted += overcounted
+    for (const { attempt } of reports) {
+      if (!attempt.isSuperseded) this.#window.stay(attempt.token, REPORTED)
+    }
+    this.#attempts.giveBack(reports)
+    for (const { attempt, wasStarted } of carried) {
+      if (attempt.isSuperseded) continue
+      this.#window.stay(attempt.token, stateOf(attempt, wasStarted))
+      if (!wasStarted) this.#attempts.offer(attempt)
+    }
+  }
+
+  /** The answer to a settlement that was committed and not heard of. */
+  async #lookUp({ settlement }: Sent): Promise<SettleAnswer> {
+    const names = settlement.followUps.map(({ row }) => row)
+    for (;;) {
+      try {
+        const rows = await this.#ownership.call('find', () => this.#store.find(names))
+        const followUps = rows.map((row, index) => {
+          const before = settlement.followUps[index]!.row
+          return row?.identity === before.identity && row.revision > before.revision ? row : undefined
+        })
+        const dead = settlement.dead.map(() => true)
+        return { followUps, dead, readLevel: this.#ownership.row.readLevel }
+      } catch (error) {
+        if (!(error instanceof Outdated || error instanceof Untaken || error instanceof Unresolved))
+          throw error
+        await this.#pause.wait(this.#settings.retryMs)
+      }
+    }
+  }
+
+  #isSweepDue(): boolean {
+    if (this.#isSwept || this.#isOver) return false
+    return this.#isUnderPressure || this.#clock.monotonic() - this.#sweptAt >= this.#settings.sweepMs
+  }
+
+  async #sweep(): Promise<void> {
+    this.#isUnderPressure = false
+    this.#sweptAt = this.#clock.monotonic()
+    try {
+      const { removed, more } = await this.#ownership.call('sweep', (fence) => this.#store.sweep(fence))
+      this.#isSwept = !more
+      this.#stats.sweeps++
+      this.#stats.swept += removed
+      this.#onEvent({ type: 'swept', shard: this.#ownership.shard, removed })
+    } catch (error) {
+      // It is only housekeeping: the next one does it.
+      if (!(error instanceof Outdated || error instanceof Untaken || error instanceof Unresolved)) throw error
+    }
+  }
+}
+
+function followUpOf({ attempt, outcome }: Report, floor: number): FollowUp {
+  const { row } = attempt
+  switch (outcome.type) {
+    case 'next':
+      return {
+        row,
+        dueAt: outcome.dueAt,
+        attempt: 0,
+        occurrence: row.occurrence + 1,
+        position: Math.max(outcome.dueAt, floor),
+      }
+    case 'retry':
+      return {
+        row,
+        dueAt: outcome.dueAt,
+        attempt: attempt.attempt,
+        occurrence: row.occurrence,
+        position: Math.max(outcome.dueAt, floor),
+      }
+    case 'record':
+      return {
+        row,
+        dueAt: row.dueAt,
+        attempt: row.attempt + 1,
+        occurrence: row.occurrence,
+        position: Math.max(row.position, floor),
+      }
+    case 'dead':
+      throw new Error('a dead letter has no follow-up')
+  }
+}
+
+/** The state of a carried row: its attempt may have ended meanwhile. */
+function stateOf({ outcome }: Attempt, wasStarted: boolean): number {
+  if (!wasStarted) return READY
+  if (outcome === undefined) return STARTED
+  return outcome.type === 'done' ? DONE : REPORTED
+}

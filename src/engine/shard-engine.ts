@@ -1,0 +1,272 @@
+import type { Clock } from '../time/index.js'
+import type { RequestedOperation, ShardRow, Store } from '../store/index.js'
+import type { Answer } from './answer.js'
+import { Attempts } from './attempts.js'
+import type { OnEvent } from './event.js'
+import type { Deliver } from './firing.js'
+import { Holds } from './holds.js'
+import { Inbox } from './inbox.js'
+import { Loader } from './loader.js'
+import { LostShard, Ownership, type Reading } from './ownership.js'
+import { Pause } from './pause.js'
+import { Removals } from './removals.js'
+import { Settler } from './settler.js'
+import type { EngineSettings } from './settings.js'
+import { ShardStats } from './stats.js'
+import { Turns } from './turns.js'
+import { Window } from './window.js'
+import { Writer } from './writer.js'
+
+export interface ShardEngineParts {
+  readonly store: Store
+  readonly clock: Clock
+  readonly settings: EngineSettings
+  readonly random: () => number
+  readonly deliver: Deliver
+  readonly concurrencyOf: (namespace: string, kind: string) => number
+  readonly onEvent: OnEvent
+  /** About what the store's clock shows. */
+  readonly storeNow: () => number
+  /** The shard as it was claimed, and both clocks before the claim was sent. */
+  readonly row: ShardRow
+  readonly sentAt: Reading
+  /** It is over, by loss or release. */
+  readonly onEnd: () => void
+}
+
+/**
+ * The engine of one shard, from its claim to its release or loss: a composition of named parts that share the
+ * window. It writes timers from the beginning, and loads and fires once started.
+ */
+export class ShardEngine {
+  readonly shard: number
+  readonly stats = new ShardStats()
+  readonly #parts: ShardEngineParts
+  readonly #ownership: Ownership
+  readonly #window: Window
+  readonly #attempts: Attempts
+  readonly #settler: Settler
+  readonly #loader: Loader
+  readonly #writer: Writer
+  readonly #inbox: Inbox
+  readonly #pause: Pause
+  #isStopping = false
+  #isOver = false
+  #stalledFor = 0
+
+  constructor(parts: ShardEngineParts) {
+    const { store, clock, settings, random, onEvent, row } = parts
+    this.#parts = parts
+    this.shard = row.shard
+    this.#pause = new Pause(clock)
+    const onLost = (reason: string): void => this.#lost(reason)
+    const ownership = new Ownership({
+      store,
+      clock,
+      settings,
+      random,
+      onEvent,
+      onLost,
+      row,
+      sentAt: parts.sentAt,
+    })
+    const window = new Window(clock.now())
+    const holds = new Holds()
+    const removals = new Removals()
+    const rewriting = new Turns()
+    const { stats } = this
+    const attempts = new Attempts({
+      window,
+      clock,
+      ownership,
+      holds,
+      deliver: parts.deliver,
+      concurrencyOf: parts.concurrencyOf,
+      stats,
+      onReport: () => this.#settler.noticed(),
+    })
+    const common = { store, clock, settings, ownership, window, attempts, removals, stats }
+    const settler = new Settler({ ...common, holds, random, onEvent, storeNow: parts.storeNow, rewriting })
+    const loader = new Loader({ ...common, settler, onEvent })
+    const writer = new Writer({ ...common, holds, settler, loader, rewriting })
+    settler.connect(loader, writer)
+    this.#ownership = ownership
+    this.#window = window
+    this.#attempts = attempts
+    this.#settler = settler
+    this.#loader = loader
+    this.#writer = writer
+    this.#inbox = new Inbox({ store, clock, settings, ownership, writer })
+  }
+
+  get epoch(): number {
+    return this.#ownership.epoch
+  }
+
+  get isOver(): boolean {
+    return this.#isOver
+  }
+
+  /** Numbers for whoever watches. */
+  get view(): {
+    readonly inMemory: number
+    readonly bytes: number
+    readonly inFlight: number
+    readonly queued: number
+    readonly windowMs: number
+    readonly nextLoadAt: number
+    readonly readPosition: number
+    readonly settledPosition: number
+    readonly isLeased: boolean
+  } {
+    return {
+      inMemory: this.#window.size,
+      bytes: this.#window.bytes,
+      inFlight: this.#attempts.running,
+      queued: this.#writer.queued,
+      windowMs: this.#loader.windowMs,
+      nextLoadAt: this.#loader.nextLoadAt,
+      readPosition: this.#loader.readLevel.position,
+      settledPosition: this.#ownership.settledLevel.position,
+      isLeased: this.#ownership.isLeased,
+    }
+  }
+
+  /** Begins to hold the lease and to write; firing comes with `start`. */
+  open(): void {
+    this.#own(this.#keepLease())
+    this.#own(this.#settler.run())
+    this.#own(this.#inbox.run())
+  }
+
+  /** Loads and fires from now on. */
+  start(): void {
+    this.#attempts.start()
+    this.#loader.start()
+    this.#own(this.#watch())
+  }
+
+  /** Answers by `answer`, once; 'lost' and 'unsure' tell that the shard is no longer here. */
+  submit(operation: RequestedOperation, answer: (answer: Answer) => void): void {
+    if (this.#isOver || this.#isStopping) answer({ outcome: 'lost' })
+    else this.#writer.submit(operation, undefined, answer)
+  }
+
+  get queued(): number {
+    return this.#writer.queued
+  }
+
+  poke(): void {
+    this.#inbox.poke()
+  }
+
+  refresh(): void {
+    this.#attempts.refresh()
+  }
+
+  /** Starts nothing more, waits for what is under way, settles it and lets go of the shard. */
+  async stop(): Promise<void> {
+    if (this.#isStopping || this.#isOver) return
+    this.#isStopping = true
+    this.#attempts.halt()
+    this.#loader.end()
+    this.#inbox.end()
+    const { clock, settings } = this.#parts
+    const until = clock.monotonic() + settings.stopMs
+    while ((this.#attempts.running > 0 || !this.#writer.isIdle) && clock.monotonic() < until) {
+      if (this.#isOver) return
+      await this.#pause.wait(Math.min(20, settings.settleMs))
+    }
+    try {
+      while (
+        !this.#isOver &&
+        clock.monotonic() < until + settings.settleMs &&
+        (await this.#settler.settle())
+      );
+    } catch (error) {
+      if (!(error instanceof LostShard)) throw error
+    }
+    if (this.#isOver) return
+    const { epoch } = this
+    // An attempt that did not end in time may have been made: whoever comes next must suspect it.
+    if (this.#attempts.running > 0) this.#end()
+    else {
+      this.#end()
+      await this.#ownership.release()
+    }
+    this.#parts.onEvent({ type: 'released', shard: this.shard, epoch })
+    this.#parts.onEnd()
+  }
+
+  /** Ends a part's loop with the shard, and the shard with a loop that fails. */
+  #own(loop: Promise<void>): void {
+    loop.catch((error: unknown) => {
+      if (!(error instanceof LostShard)) this.#ownership.lose(String(error))
+    })
+  }
+
+  async #keepLease(): Promise<void> {
+    const { settings } = this.#parts
+    let wasLeased = true
+    while (!this.#isOver) {
+      await this.#pause.wait(wasLeased ? settings.leaseMs / 4 : settings.retryMs)
+      if (this.#isOver) return
+      await this.#ownership.renew()
+      const isLeased = this.#ownership.isLeased
+      // What could not start while the lease was over may start now.
+      if (isLeased && !wasLeased) this.#attempts.refresh()
+      wasLeased = isLeased
+    }
+  }
+
+  /** Says so when due timers do not start, and looks again in case a wake was missed. */
+  async #watch(): Promise<void> {
+    const { clock, settings, onEvent } = this.#parts
+    while (!this.#isOver) {
+      await this.#pause.wait(settings.stallMs / 4)
+      if (this.#isOver || this.#isStopping) return
+      this.#attempts.look()
+      this.#loader.plan()
+      const oldest = this.#attempts.oldestReady()
+      const behind = clock.now() - this.#loader.readLevel.position
+      const overdueMs = Math.max(oldest === undefined ? 0 : clock.now() - oldest.row.dueAt, behind)
+      if (overdueMs < settings.stallMs) {
+        this.#stalledFor = 0
+        continue
+      }
+      // Once, and then each time it has become twice as long.
+      if (overdueMs < this.#stalledFor * 2) continue
+      this.#stalledFor = overdueMs
+      onEvent({
+        type: 'stalled',
+        shard: this.shard,
+        overdueMs,
+        reason: this.#whyStalled(oldest?.row.kind, behind),
+      })
+    }
+  }
+
+  #whyStalled(kind: string | undefined, behindMs: number): string {
+    if (!this.#ownership.isLeased) return 'the lease is over and could not be renewed'
+    if (kind !== undefined) return `no room to start timers of kind ${kind}: its handlers are busy or missing`
+    return `nothing was loaded for ${behindMs} ms: the store does not answer, or memory is full`
+  }
+
+  #lost(reason: string): void {
+    if (this.#isOver) return
+    const { epoch } = this
+    this.#end()
+    this.#parts.onEvent({ type: 'lost', shard: this.shard, epoch, reason })
+    this.#parts.onEnd()
+  }
+
+  #end(): void {
+    this.#isOver = true
+    this.#attempts.end()
+    this.#settler.end()
+    this.#loader.end()
+    this.#inbox.end()
+    this.#writer.end()
+    this.#pause.end()
+  }
+}

@@ -1,0 +1,312 @@
+import type { Page } from '../store/index.js'
+import { isBefore, type Place, type TimerName, type TimerRow } from '../timer/index.js'
+import { Wheel } from '../wheel/index.js'
+import { LoosePage } from './loose-page.js'
+import { entryState, WindowPage } from './window-page.js'
+
+const { WAITING, GONE, DONE } = entryState
+
+// A token names an entry: the slot of its page, then its index there.
+const INDEX_BITS = 16
+const INDEX_MASK = 0xffff
+export const MAX_PAGE_ROWS = 2 ** INDEX_BITS
+
+/**
+ * The rows of a shard that are in memory: the comprehensive view. Everything unsettled below the read level is
+ * here, whether it was loaded, was set meanwhile, or is being attempted; a row is never here twice.
+ *
+ * Loaded pages are sorted, so a row is found in them by its place; rows that came singly are found by revision.
+ */
+export class Window {
+  readonly #wheel: Wheel
+  readonly #baseMs: number
+  readonly #slots: (WindowPage | undefined)[] = []
+  readonly #freeSlots: number[] = []
+  // Slots of sorted pages, in order of their rows.
+  #sorted: number[] = []
+  readonly #loose = new Set<number>()
+  readonly #byRevision = new Map<number, number>()
+  #filling: { readonly slot: number; readonly page: LoosePage } | undefined
+  #size = 0
+  #bytes = 0
+
+  constructor(nowMs: number) {
+    this.#baseMs = nowMs
+    this.#wheel = new Wheel()
+  }
+
+  /** Rows held, in whatever state. */
+  get size(): number {
+    return this.#size
+  }
+
+  /** About what they take. */
+  get bytes(): number {
+    return this.#bytes
+  }
+
+  /** Rows whose time has not come. */
+  get waiting(): number {
+    return this.#wheel.size
+  }
+
+  /** Takes in a page, but for rows that are here already or that `isRemoved` says are gone. Answers its slot. */
+  addPage(page: Page, isRemoved: (revision: number) => boolean): number {
+    const entry = new WindowPage(page, true)
+    const slot = this.#open(entry)
+    this.#sorted.push(slot)
+    for (let index = 0; index < page.size; index++) {
+      const revision = page.revisions[index]!
+      if ((this.#byRevision.size > 0 && this.#byRevision.has(revision)) || isRemoved(revision)) {
+        entry.leave(index)
+      } else {
+        entry.handles[index] = this.#wheel.set(this.#tick(page.dueAts[index]!), (slot << INDEX_BITS) | index)
+      }
+    }
+    this.#size += entry.live
+    if (page.size > 0) this.#bytes += entry.live * entry.bytesAt(0)
+    if (entry.live === 0) this.#close(slot)
+    return slot
+  }
+
+  /** Takes in a single row, unless it is here already. Answers its token. */
+  addRow(row: TimerRow, state: number = WAITING): number {
+    const known = this.find(row)
+    if (known >= 0) return known
+    const { slot, page } = this.#room()
+    const index = page.add(row)
+    const entry = this.#slots[slot]!
+    const token = (slot << INDEX_BITS) | index
+    entry.states[index] = state
+    entry.live++
+    entry.rewind()
+    this.#size++
+    this.#bytes += entry.bytesAt(index)
+    this.#byRevision.set(row.revision, token)
+    if (state === WAITING) entry.handles[index] = this.#wheel.set(this.#tick(row.dueAt), token)
+    return token
+  }
+
+  /** The token of the row at this place; -1 when it is not here. */
+  find(place: Place): number {
+    const token = this.#byRevision.get(place.revision)
+    if (token !== undefined) return token
+    let low = 0
+    let high = this.#sorted.length
+    while (low < high) {
+      const middle = (low + high) >>> 1
+      const page = this.#slots[this.#sorted[middle]!]!
+      if (page.isBefore(page.reach - 1, place)) low = middle + 1
+      else high = middle
+    }
+    const slot = this.#sorted[low]
+    if (slot === undefined) return -1
+    const page = this.#slots[slot]!
+    const index = page.indexOf(place)
+    return index < 0 || page.states[index] === GONE ? -1 : (slot << INDEX_BITS) | index
+  }
+
+  /** The page in a slot that `addPage` answered; undefined when nothing of it was taken in. */
+  pageIn(slot: number): WindowPage | undefined {
+    return this.#slots[slot]
+  }
+
+  /** Takes a waiting row out of the wheel. Answers its token. */
+  takeOut(slot: number, index: number): number {
+    this.#wheel.cancel(this.#slots[slot]!.handles[index]!)
+    return (slot << INDEX_BITS) | index
+  }
+
+  page(token: number): WindowPage {
+    return this.#slots[token >>> INDEX_BITS]!
+  }
+
+  index(token: number): number {
+    return token & INDEX_MASK
+  }
+
+  state(token: number): number {
+    return this.#slots[token >>> INDEX_BITS]!.states[token & INDEX_MASK]!
+  }
+
+  setState(token: number, state: number): void {
+    this.#slots[token >>> INDEX_BITS]!.states[token & INDEX_MASK] = state
+  }
+
+  /** What was on its way out stays after all. */
+  stay(token: number, state: number): void {
+    this.setState(token, state)
+    this.page(token).rewind()
+  }
+
+  /** Drops a row. */
+  leave(token: number): void {
+    const page = this.page(token)
+    const index = this.index(token)
+    if (page.states[index] === GONE) return
+    if (page.isWaiting(index)) this.#wheel.cancel(page.handles[index]!)
+    this.#forget(page, index)
+    page.leave(index)
+    if (page.live === 0) this.#close(token >>> INDEX_BITS)
+  }
+
+  /** Hands every row that is due to `due`. The wheel never goes back, though clocks may. */
+  advance(nowMs: number, due: (token: number) => void): void {
+    this.#wheel.advance(Math.max(nowMs - this.#baseMs, this.#wheel.tick), due)
+  }
+
+  /** When to advance next; undefined when nothing waits. */
+  nextDue(): number | undefined {
+    const tick = this.#wheel.nextDue()
+    return tick === undefined ? undefined : tick + this.#baseMs
+  }
+
+  /** The first place in order that holds the settled level back; undefined when none does. */
+  firstHolding(): Place | undefined {
+    let first: Place | undefined
+    for (const slot of this.#sorted) {
+      const page = this.#slots[slot]!
+      const index = page.firstHolding()
+      if (index < 0) continue
+      first = page.place(index)
+      break
+    }
+    for (const slot of this.#loose) {
+      const page = this.#slots[slot]!
+      const index = page.firstHolding()
+      if (index >= 0 && (first === undefined || isBefore(page.place(index), first))) first = page.place(index)
+    }
+    return first
+  }
+
+  /** How many rows before `level` are done. */
+  countDone(level: Place): number {
+    let count = 0
+    for (const page of this.#pages()) count += page.countDone(level)
+    return count
+  }
+
+  /** Drops rows before `level` that are done. */
+  settle(level: Place): void {
+    for (const page of this.#pages()) {
+      page.eachBefore(level, (index) => {
+        if (page.states[index] === DONE) this.#forget(page, index)
+      })
+      page.settle(level)
+    }
+    this.#closeEmpty()
+  }
+
+  /** Drops rows at or after `level` whose time has not come; the others stay, to be known when loaded again. */
+  dropFrom(level: Place): number {
+    let dropped = 0
+    for (const [slot, page] of this.#slots.entries()) {
+      if (page === undefined) continue
+      const isStraight = page.isSorted && !this.#loose.has(slot)
+      const first = isStraight ? page.firstNotBefore(level) : 0
+      let stayed = 0
+      for (let index = first; index < page.size; index++) {
+        if (page.states[index] === GONE || page.isBefore(index, level)) continue
+        if (page.isWaiting(index)) {
+          this.#wheel.cancel(page.handles[index]!)
+          this.#forget(page, index)
+          page.leave(index)
+          dropped++
+        } else {
+          stayed++
+        }
+      }
+      if (!isStraight) continue
+      if (stayed === 0) page.reach = first
+      else this.#loosen(slot, page)
+    }
+    this.#closeEmpty()
+    return dropped
+  }
+
+  /** What is loaded next may lie between this page's rows: from now on they are found one by one. */
+  #loosen(slot: number, page: WindowPage): void {
+    this.#sorted = this.#sorted.filter((other) => other !== slot)
+    this.#loose.add(slot)
+    for (let index = 0; index < page.size; index++) {
+      if (page.states[index] !== GONE)
+        this.#byRevision.set(page.revisions[index]!, (slot << INDEX_BITS) | index)
+    }
+  }
+
+  /** Where rows of this name written before `revision` stand. Looks at every row: for rare occasions. */
+  versionsOf(name: TimerName, revision: number): Place[] {
+    const places: Place[] = []
+    for (const page of this.#pages()) {
+      for (let index = 0; index < page.size; index++) {
+        if (page.states[index] === GONE || page.revisions[index]! >= revision) continue
+        const row = page.row(index)
+        const isNamed = row.key === name.key && row.kind === name.kind && row.namespace === name.namespace
+        if (isNamed) places.push(page.place(index))
+      }
+    }
+    return places
+  }
+
+  /** Every row that is done, for those who remove rows one by one. */
+  doneRows(limit: number): TimerRow[] {
+    const rows: TimerRow[] = []
+    for (const page of this.#pages()) {
+      for (let index = 0; index < page.size && rows.length < limit; index++) {
+        if (page.states[index] === DONE) rows.push(page.row(index))
+      }
+    }
+    return rows
+  }
+
+  #forget(page: WindowPage, index: number): void {
+    if (this.#byRevision.size > 0) this.#byRevision.delete(page.revisions[index]!)
+    this.#size--
+    this.#bytes -= page.bytesAt(index)
+  }
+
+  *#pages(): Generator<WindowPage, void, undefined> {
+    for (const page of this.#slots) {
+      if (page !== undefined) yield page
+    }
+  }
+
+  #tick(dueAt: number): number {
+    return Math.max(0, dueAt - this.#baseMs)
+  }
+
+  #room(): { readonly slot: number; readonly page: LoosePage } {
+    if (this.#filling === undefined || this.#filling.page.isFull) {
+      const page = new LoosePage()
+      const entry = new WindowPage(page, false)
+      entry.live = 0
+      entry.states.fill(GONE)
+      const slot = this.#open(entry)
+      this.#loose.add(slot)
+      const before = this.#filling
+      this.#filling = { slot, page }
+      if (before !== undefined && this.#slots[before.slot]?.live === 0) this.#close(before.slot)
+    }
+    return this.#filling
+  }
+
+  #open(page: WindowPage): number {
+    const slot = this.#freeSlots.pop() ?? this.#slots.length
+    this.#slots[slot] = page
+    return slot
+  }
+
+  #close(slot: number): void {
+    // The page that is being filled stays until it is full.
+    if (this.#filling?.slot === slot && !this.#filling.page.isFull) return
+    this.#slots[slot] = undefined
+    this.#freeSlots.push(slot)
+    if (!this.#loose.delete(slot)) this.#sorted = this.#sorted.filter((other) => other !== slot)
+  }
+
+  #closeEmpty(): void {
+    for (const [slot, page] of this.#slots.entries()) {
+      if (page !== undefined && page.live === 0) this.#close(slot)
+    }
+  }
+}

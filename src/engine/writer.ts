@@ -1,0 +1,452 @@
+import { type CarillonError, InvalidInputError, LimitError, StoreError } from '../error/index.js'
+import type { Clock } from '../time/index.js'
+import type { Operation, OperationAnswer, RequestedOperation, Standing, Store } from '../store/index.js'
+import { isBefore, type Place, type TimerRow } from '../timer/index.js'
+import type { Answer } from './answer.js'
+import type { Attempts } from './attempts.js'
+import type { Holds } from './holds.js'
+import type { Loader } from './loader.js'
+import { LostShard, Outdated, type Ownership, Unresolved, Untaken } from './ownership.js'
+import { Pause } from './pause.js'
+import type { Removals } from './removals.js'
+import type { EngineSettings } from './settings.js'
+import type { Settler } from './settler.js'
+import type { ShardStats } from './stats.js'
+import type { Turns } from './turns.js'
+import type { Window } from './window.js'
+import { entryState } from './window-page.js'
+
+const { WAITING, STARTED, REPORTED, DONE } = entryState
+
+/** An operation that waits to be written. */
+interface Task {
+  readonly operation: RequestedOperation
+  /** The request it answers; undefined for one of this instance's own. */
+  readonly request: string | undefined
+  readonly answer: (answer: Answer) => void
+}
+
+/** A task on its way to the store. */
+interface Sent {
+  readonly task: Task
+  readonly operation: Operation
+  /** The row that is held for it. */
+  readonly held: TimerRow | undefined
+}
+
+/**
+ * The owner's way of writing timers: one write at a time, in the order the operations came, which is what
+ * serialises the operations of one key (rule 8). A `set` never goes below the highest level issued (rule 4). A
+ * move or cancel first looks the row up and keeps it from starting, or answers that it is too late; so what
+ * was cancelled never starts. A write of unknown outcome is looked up and completed before the next (rule 5).
+ */
+export class Writer {
+  readonly #store: Store
+  readonly #settings: EngineSettings
+  readonly #ownership: Ownership
+  readonly #window: Window
+  readonly #attempts: Attempts
+  readonly #holds: Holds
+  readonly #removals: Removals
+  readonly #settler: Settler
+  readonly #loader: Loader
+  readonly #stats: ShardStats
+  readonly #rewriting: Turns
+  readonly #pause: Pause
+  #queue: Task[] = []
+  #isRunning = false
+  #isOver = false
+  #lowest = Infinity
+  // How many of the next operations are sent one by one.
+  #alone = 0
+
+  constructor(parts: {
+    store: Store
+    clock: Clock
+    settings: EngineSettings
+    ownership: Ownership
+    window: Window
+    attempts: Attempts
+    holds: Holds
+    removals: Removals
+    settler: Settler
+    loader: Loader
+    stats: ShardStats
+    rewriting: Turns
+  }) {
+    this.#store = parts.store
+    this.#settings = parts.settings
+    this.#ownership = parts.ownership
+    this.#window = parts.window
+    this.#attempts = parts.attempts
+    this.#holds = parts.holds
+    this.#removals = parts.removals
+    this.#settler = parts.settler
+    this.#loader = parts.loader
+    this.#stats = parts.stats
+    this.#rewriting = parts.rewriting
+    this.#pause = new Pause(parts.clock)
+  }
+
+  /** The lowest position among what is on its way to the store; Infinity when nothing is. */
+  get lowestOnItsWay(): number {
+    return this.#lowest
+  }
+
+  get queued(): number {
+    return this.#queue.length
+  }
+
+  get isIdle(): boolean {
+    return !this.#isRunning
+  }
+
+  submit(operation: RequestedOperation, request: string | undefined, answer: (answer: Answer) => void): void {
+    this.#queue.push({ operation, request, answer })
+    if (this.#isRunning || this.#isOver) return
+    this.#isRunning = true
+    void this.#run()
+  }
+
+  /** Ends it; what was not written yet is answered by `lost`. */
+  end(): void {
+    this.#isOver = true
+    this.#pause.end()
+    if (!this.#isRunning) this.#abandon()
+  }
+
+  #abandon(): void {
+    const queue = this.#queue
+    this.#queue = []
+    for (const task of queue) task.answer({ outcome: 'lost' })
+  }
+
+  async #run(): Promise<void> {
+    // Whatever comes in this turn goes into one batch.
+    await Promise.resolve()
+    while (this.#queue.length > 0 && !this.#isOver) {
+      const batch = this.#take()
+      try {
+        await this.#makeRoom(batch)
+        await this.#write(batch)
+      } catch (error) {
+        if (error instanceof InvalidInputError || error instanceof LimitError) {
+          await this.#singleOut(batch, error)
+          continue
+        }
+        // Those that were answered know already; the others may have been written or not.
+        const isLost = error instanceof LostShard
+        for (const task of batch) task.answer({ outcome: isLost ? 'unsure' : 'lost' })
+        if (!isLost) this.#ownership.lose(String(error))
+      }
+    }
+    this.#isRunning = false
+    if (this.#isOver) this.#abandon()
+  }
+
+  /** The store refused a batch for something in it: what that is shows when they are sent one by one. */
+  async #singleOut(batch: readonly Task[], error: CarillonError): Promise<void> {
+    const [task] = batch
+    if (batch.length > 1 || task === undefined) {
+      this.#queue.unshift(...batch)
+      this.#alone = batch.length
+      return
+    }
+    task.answer({ outcome: 'failed', error })
+    if (task.request === undefined) return
+    // A request that nobody can carry out must not stand in the way of the others.
+    const operation = { type: 'answer', request: task.request, outcome: 'unknown' } as const
+    await this.#send([{ task, operation, held: undefined }])
+  }
+
+  /** The next operations, up to a batch. A move or cancel does not share a batch with another of its name. */
+  #take(): Task[] {
+    // Small enough to fit between a tight window and a full one.
+    const fitting = Math.max(1, Math.floor(this.#settings.maxTimers / 20))
+    const most = this.#alone > 0 ? 1 : this.#settings.writeBatch
+    if (this.#alone > 0) this.#alone--
+    const limit = Math.min(most, fitting, this.#queue.length)
+    const names = this.#queue.some(needsLookUp) ? new Set<string>() : undefined
+    let count = 0
+    while (count < limit) {
+      if (names !== undefined) {
+        const { operation } = this.#queue[count]!
+        const name = `${operation.namespace}\0${operation.kind}\0${operation.key}`
+        if (names.has(name)) break
+        names.add(name)
+      }
+      count++
+    }
+    return count === this.#queue.length ? this.#queue.splice(0) : this.#queue.splice(0, count)
+  }
+
+  /** Waits until there is room in memory for what may have to be kept there. */
+  async #makeRoom(batch: readonly Task[]): Promise<void> {
+    const near = this.#loader.readLevel.position
+    const count = batch.reduce((sum, { operation }) => sum + (isNear(operation, near) ? 1 : 0), 0)
+    if (count === 0) return
+    while (!this.#isOver && !this.#loader.hasRoomFor(count)) {
+      this.#settler.relieve()
+      await this.#pause.wait(Math.min(50, this.#settings.settleMs))
+    }
+  }
+
+  async #write(batch: readonly Task[]): Promise<void> {
+    if (!batch.some(needsLookUp)) return await this.#send(batch.map((task) => this.#setOf(task)))
+    const sent: Sent[] = []
+    for (;;) {
+      // No settlement rewrites a row between the look at it and the hold on it.
+      const finish = await this.#rewriting.take()
+      try {
+        const rows = await this.#lookUp(batch)
+        if (!rows.some((row) => row !== undefined && this.#stateOf(row) === REPORTED)) {
+          for (const [index, task] of batch.entries()) this.#prepare(task, rows[index], sent)
+          break
+        }
+      } finally {
+        finish()
+      }
+      // What follows from its last attempt is written first, so that no attempt is forgotten.
+      await this.#settler.settle()
+      if (this.#isOver) throw new LostShard()
+    }
+    if (sent.length > 0) await this.#send(sent)
+  }
+
+  /** The rows of moves and cancels. */
+  async #lookUp(batch: readonly Task[]): Promise<readonly (TimerRow | undefined)[]> {
+    const asked = batch.filter(needsLookUp)
+    const found = await this.#find(asked.map(({ operation }) => operation))
+    let next = 0
+    return batch.map((task) => (needsLookUp(task) ? found[next++] : undefined))
+  }
+
+  /** Makes a task ready to be sent, and keeps its row from starting; or answers it. */
+  #prepare(task: Task, row: TimerRow | undefined, sent: Sent[]): void {
+    if (!needsLookUp(task)) {
+      sent.push(this.#setOf(task))
+      return
+    }
+    const operation = this.#operationFor(task, row)
+    if (operation === undefined) return
+    if (row !== undefined) this.#holds.hold(row.revision)
+    sent.push({ task, operation, held: row })
+  }
+
+  #setOf(task: Task): Sent {
+    const { operation, request } = task
+    if (operation.type !== 'set') throw new Error(`a ${operation.type} has to be looked up first`)
+    const position = Math.max(operation.dueAt, this.#settler.issued.position)
+    const named = request === undefined ? { ...operation, position } : { ...operation, position, request }
+    return { task, operation: named, held: undefined }
+  }
+
+  /** What to send for a task; undefined when it is answered without a change. */
+  #operationFor(task: Task, row: TimerRow | undefined): Operation | undefined {
+    const { operation, request } = task
+    if (operation.type === 'set') return this.#setOf(task).operation
+    const named = request === undefined ? {} : { request }
+    const tooLate = row === undefined || !isAsked(operation, row) ? undefined : this.#tooLate(row)
+    if (tooLate !== undefined) {
+      if (request !== undefined) return { type: 'answer', request, outcome: tooLate }
+      task.answer({ outcome: tooLate })
+      return undefined
+    }
+    return operation.type === 'cancel'
+      ? { ...operation, ...named }
+      : { ...operation, ...named, position: Math.max(operation.dueAt, this.#settler.issued.position) }
+  }
+
+  #tooLate(row: TimerRow): 'firing' | 'settled' | undefined {
+    switch (this.#stateOf(row)) {
+      case STARTED:
+        return 'firing'
+      case DONE:
+        return 'settled'
+      default:
+        return undefined
+    }
+  }
+
+  #stateOf(row: Place): number {
+    const token = this.#window.find(row)
+    return token < 0 ? WAITING : this.#window.state(token)
+  }
+
+  async #send(batch: readonly Sent[]): Promise<void> {
+    let left = batch
+    try {
+      while (left.length > 0) left = await this.#sendOnce(left)
+    } finally {
+      this.#lowest = Infinity
+      for (const { held } of batch) {
+        if (held !== undefined) this.#attempts.unpark(this.#holds.release(held.revision))
+      }
+      this.#attempts.setAlarm()
+      this.#loader.noticed()
+    }
+  }
+
+  /** Sends a batch and applies the answers. Answers what has to be sent again. */
+  async #sendOnce(batch: readonly Sent[]): Promise<readonly Sent[]> {
+    this.#lowest = batch.reduce((lowest, { operation }) => Math.min(lowest, positionOf(operation)), Infinity)
+    const operations = batch.map(({ operation }) => operation)
+    try {
+      const answer = await this.#ownership.call('write', (fence) => this.#store.write(fence, { operations }))
+      this.#stats.writes++
+      this.#stats.writtenOperations += operations.length
+      const again: Sent[] = []
+      for (const [index, sent] of batch.entries()) {
+        const result = answer.answers[index]!
+        if (result.outcome === 'below-level') again.push(this.#refloored(sent, result.settledLevel))
+        else this.#apply(sent, result, answer.readLevel)
+      }
+      return again
+    } catch (error) {
+      if (error instanceof Unresolved) return await this.#resolve(batch)
+      if (!(error instanceof Outdated || error instanceof Untaken)) throw error
+      await this.#pause.wait(this.#settings.retryMs)
+      return batch.map((sent) => this.#refloored(sent, this.#settler.issued))
+    }
+  }
+
+  /** Finds out what came of a write; the epoch is raised, so it is final. Answers what was not written. */
+  async #resolve(batch: readonly Sent[]): Promise<readonly Sent[]> {
+    const rows = await this.#find(batch.map(({ task }) => task.operation))
+    const again: Sent[] = []
+    const { readLevel } = this.#ownership.row
+    for (const [index, sent] of batch.entries()) {
+      const result = resultOf(sent, rows[index])
+      if (result === undefined) {
+        again.push(this.#refloored(sent, this.#settler.issued))
+        continue
+      }
+      if (result.outcome === 'set') {
+        // Which row it replaced is not known: whatever older one is here, or turns up, is stale.
+        const { operation } = sent.task
+        for (const place of this.#window.versionsOf(operation, result.place.revision)) this.#drop(place)
+        this.#holds.replacedBefore(sent.task.operation, result.place.revision, readLevel.position)
+      }
+      this.#apply(sent, result, readLevel)
+    }
+    return again
+  }
+
+  async #find(names: readonly RequestedOperation[]): Promise<readonly (TimerRow | undefined)[]> {
+    for (;;) {
+      try {
+        return await this.#ownership.call('find', () => this.#store.find(names))
+      } catch (error) {
+        if (!(error instanceof Outdated || error instanceof Untaken || error instanceof Unresolved))
+          throw error
+        await this.#pause.wait(this.#settings.retryMs)
+      }
+    }
+  }
+
+  #refloored(sent: Sent, level: Place): Sent {
+    const { operation } = sent
+    if (operation.type !== 'set' && operation.type !== 'move') return sent
+    const floor = Math.max(level.position, this.#settler.issued.position)
+    return { ...sent, operation: { ...operation, position: Math.max(operation.dueAt, floor) } }
+  }
+
+  /** Brings memory in line with what was written, and answers. */
+  #apply({ task, operation }: Sent, result: OperationAnswer, readLevel: Place): void {
+    switch (result.outcome) {
+      case 'set':
+        if (result.replaced !== undefined) this.#drop(result.replaced)
+        if (operation.type === 'set') this.#takeIn({ ...operation, ...result.place }, readLevel)
+        task.answer({ outcome: 'set', revision: result.place.revision, replaced: result.replaced })
+        return
+      case 'same':
+        if (operation.type === 'set') this.#takeIn({ ...operation, ...result.standing }, readLevel)
+        task.answer({ outcome: 'set', revision: result.standing.revision, replaced: undefined })
+        return
+      case 'moved':
+        this.#drop(result.from)
+        this.#takeIn(result.row, readLevel)
+        task.answer({ outcome: 'moved', revision: result.row.revision })
+        return
+      case 'cancelled':
+        this.#drop(result.removed)
+        task.answer({ outcome: 'cancelled' })
+        return
+      case 'conflict':
+        task.answer({ outcome: 'conflict', standing: result.standing })
+        return
+      case 'unknown':
+      case 'firing':
+      case 'settled':
+        task.answer({ outcome: result.outcome })
+        return
+      case 'answered-before':
+      case 'expired':
+        task.answer({ outcome: 'unknown' })
+        return
+      case 'below-level':
+        throw new StoreError('invalid-level', 'an operation below the level is sent again, not applied')
+    }
+  }
+
+  #takeIn(row: TimerRow, readLevel: Place): void {
+    if (isBefore(row, readLevel)) this.#window.addRow(row)
+    else this.#loader.demand(row.position)
+  }
+
+  /** A version of a row is no more. An attempt at it that is under way goes on, and is not followed. */
+  #drop(standing: Place): void {
+    this.#removals.add(standing.revision)
+    const token = this.#window.find(standing)
+    if (token < 0) return
+    const page = this.#window.page(token)
+    const index = this.#window.index(token)
+    const state = page.states[index]!
+    // It was counted as settled, or is in a settlement on its way, and was replaced before that.
+    const attempt = page.attempts[index]
+    if (attempt !== undefined) attempt.isSuperseded = true
+    if (state === DONE && isBefore(standing, this.#settler.issued)) this.#settler.tookBack()
+    this.#window.leave(token)
+  }
+}
+
+function needsLookUp({ operation }: Task): boolean {
+  return operation.type !== 'set'
+}
+
+function isAsked(operation: RequestedOperation, row: TimerRow): boolean {
+  const { identity, ifRevision } = operation
+  return (
+    (identity === undefined || identity === row.identity) &&
+    (ifRevision === undefined || ifRevision === row.revision)
+  )
+}
+
+function isNear(operation: RequestedOperation, position: number): boolean {
+  return operation.type !== 'cancel' && operation.dueAt < position
+}
+
+function positionOf(operation: Operation): number {
+  return operation.type === 'set' || operation.type === 'move' ? operation.position : Infinity
+}
+
+/** What came of an operation, judged by the row that stands now; undefined when it was not carried out. */
+function resultOf({ operation, held }: Sent, row: TimerRow | undefined): OperationAnswer | undefined {
+  switch (operation.type) {
+    case 'answer':
+      return undefined
+    case 'set':
+      return row?.identity === operation.identity
+        ? { outcome: 'set', place: row, replaced: undefined }
+        : undefined
+    case 'cancel':
+      if (held === undefined || row?.identity === held.identity) return undefined
+      return { outcome: 'cancelled', removed: held satisfies Standing }
+    case 'move': {
+      if (held === undefined || row?.identity !== held.identity || row.revision === held.revision)
+        return undefined
+      const isOurs = row.dueAt === operation.dueAt && row.position === operation.position
+      return isOurs ? { outcome: 'moved', row, from: held } : undefined
+    }
+  }
+}
