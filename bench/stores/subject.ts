@@ -1,4 +1,4 @@
-import { MemoryStore, type Store } from 'carillon/store'
+import { MemoryStore, openStore, type Store } from 'carillon/store'
 import type { VirtualClock } from 'carillon/time'
 import { Folder } from './folder.js'
 
@@ -21,9 +21,6 @@ export const memory: StoreKind = async (clock) => ({
 })
 
 export const file: StoreKind = async (clock) => {
-  const { openStore } = (await import('carillon/store')) as unknown as {
-    openStore: (url: string, options: { clock: VirtualClock }) => Promise<Store>
-  }
   const folder = new Folder()
   const open = async (): Promise<Store> => await openStore(`file:${folder.path}`, { clock })
   return {

@@ -22,7 +22,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
 /** Packages a part of the house may import, Node's own included; the others need none. */
 const packages: readonly (readonly [part: string, specifier: RegExp])[] = [
   ['testing/', /^node:assert\/strict$/],
-  ['store/file/', /^(lmdb|node:(buffer|crypto|fs|fs\/promises|os|path|worker_threads))$/],
+  ['store/file/', /^node:(buffer|crypto|fs|fs\/promises|module|os|path|timers)$/],
 ]
 
 /** Files that keep a stricter rule than their room: the wheel itself knows no clock. */

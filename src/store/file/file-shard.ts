@@ -1,0 +1,376 @@
+import { StoreError } from '../../error/index.js'
+import {
+  comparePlaces,
+  firstPlace,
+  isBefore,
+  laterOf,
+  type Place,
+  type TimerName,
+  type TimerRow,
+} from '../../timer/index.js'
+import type {
+  CancelOperation,
+  Counts,
+  Fence,
+  Loaded,
+  LoadRequest,
+  MoveOperation,
+  NewDeadLetter,
+  Operation,
+  OperationAnswer,
+  SetOperation,
+  SettleAnswer,
+  Settlement,
+  ShardClaim,
+  ShardRow,
+  Standing,
+  WriteAnswer,
+} from '../store.js'
+import type { Batch } from './batch.js'
+import type { Environment } from './environment.js'
+import { FileInbox } from './file-inbox.js'
+import type { RowReader } from './row-reader.js'
+import type { RowTable } from './row-table.js'
+
+type Counters = { -readonly [Name in keyof Counts]: number }
+
+interface ShardState {
+  readonly row: ShardRow
+  readonly counts: Counts
+  readonly lastRevision: number
+}
+
+/**
+ * One shard with the rules of the protocol. Each method either throws before it has changed anything or carries
+ * out all of it, in memory and in the batch. The shard's own record goes with every batch that touches it.
+ */
+export class FileShard {
+  readonly inbox: FileInbox
+  readonly #table: RowTable
+  readonly #reader: RowReader
+  readonly #key: Buffer
+  #row: ShardRow
+  #counts: Counters = { created: 0, settled: 0, cancelled: 0, replaced: 0, dead: 0 }
+  #lastRevision = 0
+
+  constructor(shard: number, table: RowTable, reader: RowReader) {
+    this.#table = table
+    this.#reader = reader
+    this.#key = Buffer.from(`shard:${shard}`)
+    this.inbox = new FileInbox(shard)
+    this.#row = {
+      shard,
+      epoch: 0,
+      nonce: 0,
+      owner: '',
+      leaseUntil: 0,
+      readLevel: firstPlace,
+      settledLevel: firstPlace,
+      lastSettlement: 0,
+      suspects: { before: firstPlace, untilRevision: 0, dueUntil: 0 },
+    }
+  }
+
+  /** Takes over what the file has of it. */
+  restore(environment: Environment): void {
+    const text = environment.getMeta(this.#key.toString())
+    if (text === undefined) return
+    const state = JSON.parse(text) as ShardState
+    this.#row = state.row
+    this.#counts = { ...state.counts }
+    this.#lastRevision = state.lastRevision
+  }
+
+  get row(): ShardRow {
+    return this.#row
+  }
+
+  get counts(): Counts {
+    return this.#counts
+  }
+
+  claim(batch: Batch, claim: ShardClaim, now: number): ShardRow | undefined {
+    const row = this.#row
+    if (row.owner === claim.owner && row.nonce === claim.nonce && row.epoch === claim.expectedEpoch + 1) {
+      return row
+    }
+    if (row.epoch !== claim.expectedEpoch || (row.owner !== '' && row.leaseUntil > now)) return undefined
+    this.#touch(batch)
+    this.#row = {
+      ...row,
+      epoch: row.epoch + 1,
+      nonce: claim.nonce,
+      owner: claim.owner,
+      leaseUntil: now + claim.leaseMs,
+      readLevel: row.settledLevel,
+      suspects:
+        row.owner === ''
+          ? row.suspects
+          : {
+              before: laterOf(row.suspects.before, row.readLevel),
+              untilRevision: this.#lastRevision,
+              dueUntil: now,
+            },
+    }
+    return this.#row
+  }
+
+  renew(batch: Batch, fence: Fence, leaseMs: number, now: number): ShardRow {
+    this.checkFence(fence)
+    this.#touch(batch)
+    return (this.#row = { ...this.#row, leaseUntil: now + leaseMs })
+  }
+
+  refence(batch: Batch, fence: Fence, nonce: number, leaseMs: number, now: number): ShardRow {
+    if (this.#row.nonce === nonce && this.#row.epoch === fence.epoch + 1) return this.#row
+    this.checkFence(fence)
+    this.#touch(batch)
+    return (this.#row = { ...this.#row, epoch: fence.epoch + 1, nonce, leaseUntil: now + leaseMs })
+  }
+
+  release(batch: Batch, fence: Fence): void {
+    this.checkFence(fence)
+    this.#touch(batch)
+    this.#row = { ...this.#row, owner: '', nonce: 0, leaseUntil: 0 }
+  }
+
+  load(batch: Batch, fence: Fence, request: LoadRequest): Loaded {
+    this.checkFence(fence)
+    this.checkReadLevel(request.from)
+    this.#touch(batch)
+    this.#table.seal()
+    const loaded = this.#reader.load(this.#row.readLevel, request)
+    this.#row = { ...this.#row, readLevel: loaded.readLevel }
+    return loaded
+  }
+
+  lower(batch: Batch, fence: Fence, from: Place, to: Place): void {
+    this.checkFence(fence)
+    this.checkReadLevel(from)
+    if (isBefore(from, to) || isBefore(to, this.#row.settledLevel)) {
+      throw new StoreError(
+        'invalid-level',
+        `the read level goes down to the settled level at most, asked was ${shownPlace(from)} to ${shownPlace(to)}`,
+      )
+    }
+    this.#touch(batch)
+    this.#row = { ...this.#row, readLevel: { position: to.position, revision: to.revision } }
+  }
+
+  write(batch: Batch, fence: Fence, operations: readonly Operation[], now: number): WriteAnswer {
+    this.checkFence(fence)
+    this.#touch(batch)
+    const answers = new Array<OperationAnswer>(operations.length)
+    for (let i = 0; i < operations.length; i++) answers[i] = this.#apply(batch, operations[i]!, now)
+    return { answers, readLevel: this.#row.readLevel }
+  }
+
+  /** `bury` keeps a dead letter. */
+  settle(
+    batch: Batch,
+    fence: Fence,
+    settlement: Settlement,
+    now: number,
+    bury: (letter: NewDeadLetter) => void,
+  ): SettleAnswer {
+    this.checkFence(fence)
+    this.#checkLevel(settlement, now)
+    this.#touch(batch)
+    const counts = this.#counts
+    const { level } = settlement
+    for (const done of settlement.done) {
+      if (!this.#isStanding(done)) continue
+      this.#remove(level)
+      counts.settled++
+    }
+    const dead = settlement.dead.map((letter) => {
+      if (!this.#isStanding(letter.row)) return false
+      bury({ row: this.#table.row(), diedAt: letter.diedAt, reason: letter.reason })
+      this.#remove(level)
+      counts.dead++
+      return true
+    })
+    const followUps = settlement.followUps.map((followUp) => {
+      if (!this.#isStanding(followUp.row)) return undefined
+      const row = this.#table.row()
+      // Below the new level it needs no record of its end.
+      if (!isBefore(this.#table, level)) this.#table.kill()
+      return this.#rewrite(row, followUp.position, followUp.dueAt, followUp.attempt, followUp.occurrence, now)
+    })
+    counts.settled += settlement.settledCount
+    this.#row = {
+      ...this.#row,
+      settledLevel: { position: level.position, revision: level.revision },
+      lastSettlement: settlement.id,
+    }
+    return { followUps, dead, readLevel: this.#row.readLevel }
+  }
+
+  checkFence(fence: Fence): void {
+    const row = this.#row
+    if (fence.epoch !== row.epoch || fence.nonce !== row.nonce) {
+      throw new StoreError(
+        'fenced',
+        `shard ${row.shard} is at epoch ${row.epoch} of ${row.owner || 'nobody'}, the call came with epoch ${fence.epoch}`,
+      )
+    }
+    if (isBefore(row.settledLevel, fence.settledLevel)) {
+      throw new StoreError(
+        'fenced',
+        `shard ${row.shard} went back in time: it is settled to ${shownPlace(row.settledLevel)}, its owner was told ${shownPlace(fence.settledLevel)}`,
+      )
+    }
+  }
+
+  checkReadLevel(from: Place): void {
+    if (comparePlaces(this.#row.readLevel, from) === 0) return
+    throw new StoreError(
+      'fenced',
+      `shard ${this.#row.shard} is read to ${shownPlace(this.#row.readLevel)}, its owner believes ${shownPlace(from)}`,
+    )
+  }
+
+  #checkLevel(settlement: Settlement, now: number): void {
+    const { level } = settlement
+    const { settledLevel, readLevel } = this.#row
+    const isRefused =
+      isBefore(level, settledLevel) ||
+      isBefore(readLevel, level) ||
+      level.position > now ||
+      level.revision > this.#lastRevision + 1 ||
+      settlement.followUps.some((followUp) => followUp.position < level.position)
+    if (!isRefused) return
+    throw new StoreError(
+      'invalid-level',
+      `shard ${this.#row.shard} cannot settle to ${shownPlace(level)}: settled ${shownPlace(settledLevel)}, read ${shownPlace(readLevel)}, now ${now}`,
+    )
+  }
+
+  #apply(batch: Batch, operation: Operation, now: number): OperationAnswer {
+    if (operation.request === undefined) return this.#change(operation, now)
+    const request = this.inbox.get(operation.request)
+    if (request === undefined) return { outcome: 'answered-before' }
+    const isLate = operation.type !== 'set' && request.deadline <= now
+    const answer: OperationAnswer = isLate ? { outcome: 'expired' } : this.#change(operation, now)
+    // One that found its position taken over by the level is to be tried again with a later one.
+    if (answer.outcome !== 'below-level') this.inbox.answer(batch, request, answer.outcome)
+    return answer
+  }
+
+  #change(operation: Operation, now: number): OperationAnswer {
+    switch (operation.type) {
+      case 'set':
+        return this.#set(operation, now)
+      case 'answer':
+        return { outcome: operation.outcome }
+      case 'move':
+      case 'cancel':
+        return this.#moveOrCancel(operation, now)
+    }
+  }
+
+  #set(set: SetOperation, now: number): OperationAnswer {
+    const table = this.#table
+    const isThere = table.find(set, this.#row.settledLevel)
+    let replaced: Standing | undefined
+    if (isThere) {
+      const standing = this.#standing()
+      if (standing.identity === set.identity) return { outcome: 'same', standing }
+      if (set.ifAbsent === true) return { outcome: 'conflict', standing }
+      if (set.ifRevision !== undefined && set.ifRevision !== standing.revision)
+        return { outcome: 'conflict', standing }
+      replaced = standing
+    } else if (set.ifRevision !== undefined) return { outcome: 'conflict', standing: undefined }
+    const { position } = set
+    if (position < this.#row.settledLevel.position) return this.#belowLevel()
+    if (isThere) {
+      table.kill()
+      this.#counts.replaced++
+    }
+    this.#counts.created++
+    const revision = ++this.#lastRevision
+    table.put(this.#row.shard, set, set, position, revision, now)
+    return { outcome: 'set', place: { position, revision }, replaced }
+  }
+
+  #moveOrCancel(operation: MoveOperation | CancelOperation, now: number): OperationAnswer {
+    const table = this.#table
+    if (!table.find(operation, this.#row.settledLevel)) return { outcome: 'unknown' }
+    const standing = this.#standing()
+    if (operation.identity !== undefined && operation.identity !== standing.identity)
+      return { outcome: 'unknown' }
+    if (operation.ifRevision !== undefined && operation.ifRevision !== standing.revision)
+      return { outcome: 'conflict', standing }
+    if (operation.type === 'cancel') {
+      this.#remove(this.#row.settledLevel)
+      this.#counts.cancelled++
+      return { outcome: 'cancelled', removed: standing }
+    }
+    if (operation.position < this.#row.settledLevel.position) return this.#belowLevel()
+    const row = table.row()
+    table.kill()
+    const moved = this.#rewrite(row, operation.position, operation.dueAt, row.attempt, row.occurrence, now)
+    return {
+      outcome: 'moved',
+      row: moved,
+      from: { position: standing.position, revision: standing.revision },
+    }
+  }
+
+  /** Puts the row just found, which is dead or about to be below the level, at another place. */
+  #rewrite(
+    row: TimerRow,
+    position: number,
+    dueAt: number,
+    attempt: number,
+    occurrence: number,
+    now: number,
+  ): TimerRow {
+    const revision = ++this.#lastRevision
+    const rewritten = { ...row, dueAt, attempt, occurrence, position, revision }
+    this.#table.put(this.#row.shard, rewritten, rewritten, position, revision, now)
+    return rewritten
+  }
+
+  /** Goes to the row of this name if it stands exactly there. */
+  #isStanding(row: TimerName & Place): boolean {
+    return this.#table.find(row, this.#row.settledLevel) && this.#table.revision === row.revision
+  }
+
+  #standing(): Standing {
+    const { position, revision } = this.#table
+    return { position, revision, identity: this.#table.identity() }
+  }
+
+  /** Takes the row gone to away. Below the level that comes it needs no record of its end. */
+  #remove(level: Place): void {
+    if (!isBefore(this.#table, level)) this.#table.kill()
+    this.#table.forget()
+  }
+
+  #belowLevel(): OperationAnswer {
+    return { outcome: 'below-level', settledLevel: this.#row.settledLevel }
+  }
+
+  /** Says that the batch changes this shard: its record goes along, and comes back if the batch fails. */
+  #touch(batch: Batch): void {
+    this.#table.join(batch)
+    if (!batch.touch(this)) return
+    const row = this.#row
+    const counts = { ...this.#counts }
+    const lastRevision = this.#lastRevision
+    batch.onUndo(() => {
+      this.#row = row
+      this.#counts = counts
+      this.#lastRevision = lastRevision
+    })
+    batch.onSeal(() => {
+      const state: ShardState = { row: this.#row, counts: this.#counts, lastRevision: this.#lastRevision }
+      batch.put('meta', this.#key, Buffer.from(JSON.stringify(state)))
+    })
+  }
+}
+
+function shownPlace(place: Place): string {
+  return `${place.position}/${place.revision}`
+}

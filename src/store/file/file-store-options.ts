@@ -1,0 +1,50 @@
+import { checkFunction, checkOptions, InvalidInputError, shown } from '../../error/index.js'
+import { type Clock, systemClock } from '../../time/index.js'
+import { nameLimits } from '../../timer/index.js'
+import type { Strategy } from '../store.js'
+import { type FileSystem, thisFileSystem } from './file-system.js'
+import type { OpenProgress } from './index-builder.js'
+
+export interface FileStoreOptions {
+  readonly clock?: Clock
+  /** Only `owned`: a file has no instances to share it. */
+  readonly strategy?: Strategy
+  /** How many shards a new store gets. Default 1; one that is there keeps what it has. */
+  readonly shardCount?: number
+  readonly maxPayloadBytes?: number
+  /** Hears how far opening has got; near timers can be loaded before it is complete. */
+  readonly onProgress?: (progress: OpenProgress) => void
+  /** What is asked of the file system: for tests. */
+  readonly fileSystem?: FileSystem
+}
+
+const known = ['clock', 'strategy', 'shardCount', 'maxPayloadBytes', 'onProgress', 'fileSystem']
+
+// A row's offset in a chunk has 32 bits, and a payload is held in memory more than once on its way.
+const MOST_PAYLOAD_BYTES = 64 << 20
+
+/** The options with their defaults; refuses what it does not know. */
+export function fileStoreOptions(options: FileStoreOptions): Required<FileStoreOptions> {
+  checkOptions('FileStore', options, known)
+  const whole = {
+    clock: options.clock ?? systemClock,
+    strategy: options.strategy ?? 'owned',
+    shardCount: options.shardCount ?? 1,
+    maxPayloadBytes: options.maxPayloadBytes ?? nameLimits.payloadBytes,
+    onProgress: options.onProgress ?? (() => undefined),
+    fileSystem: options.fileSystem ?? thisFileSystem,
+  }
+  checkWhole('shardCount', whole.shardCount, 1, 4096)
+  checkWhole('maxPayloadBytes', whole.maxPayloadBytes, 0, MOST_PAYLOAD_BYTES)
+  checkFunction('onProgress', whole.onProgress)
+  checkFunction('fileSystem', whole.fileSystem)
+  return whole
+}
+
+function checkWhole(name: string, value: number, least: number, most: number): void {
+  if (Number.isInteger(value) && value >= least && value <= most) return
+  throw new InvalidInputError(
+    'invalid-option',
+    `${name} must be a whole number from ${least} to ${most}, got ${shown(value)}`,
+  )
+}

@@ -1,0 +1,202 @@
+import { LimitError } from '../../error/index.js'
+
+// A segment: 4096 entries of (low, high, ref + 1, ordinal), found by linear probing.
+const SEGMENT_ENTRIES = 4096
+const ENTRY_MASK = SEGMENT_ENTRIES - 1
+const SEGMENT_FULL = 2900
+const SEGMENT_MOST = 4000
+const MAX_DEPTH = 22
+
+interface Segment {
+  readonly words: Int32Array
+  count: number
+  depth: number
+}
+
+/**
+ * Finds the place of a record, (ref of its chunk, ordinal), by 64 bits of its name: an extendible hash table
+ * that grows one segment at a time, 22 to 45 bytes an entry. Several names may share their bits: whoever asks
+ * looks at each candidate's record and goes on with `next` until the name is right.
+ */
+export class KeyIndex {
+  size = 0
+  /** Where `first` or `next` stopped. */
+  ref = -1
+  ordinal = 0
+
+  #directory: Segment[] = [newSegment(0)]
+  #depth = 0
+  #segments: Segment[] = [...this.#directory]
+  #at = 0
+  #found: Segment = this.#segments[0]!
+  #low = 0
+  #high = 0
+  #scrubbed = 0
+
+  get bytes(): number {
+    return this.#segments.length * SEGMENT_ENTRIES * 16 + this.#directory.length * 8
+  }
+
+  /** Goes to the first entry of these bits; false when there is none. */
+  first(low: number, high: number): boolean {
+    this.#low = low
+    this.#high = high
+    this.#found = this.#segmentOf(high)
+    return this.#probe((low & ENTRY_MASK) << 2)
+  }
+
+  /** Goes on to the next entry of the same bits. */
+  next(): boolean {
+    return this.#probe(after(this.#at))
+  }
+
+  /** Goes to the entry of these bits and this place; false when there is none. */
+  firstOf(low: number, high: number, ref: number, ordinal: number): boolean {
+    for (let isThere = this.first(low, high); isThere; isThere = this.next()) {
+      if (this.ref === ref && this.ordinal === ordinal) return true
+    }
+    return false
+  }
+
+  /** Puts another place into the entry gone to. */
+  replace(ref: number, ordinal: number): void {
+    this.#found.words[this.#at + 2] = ref + 1
+    this.#found.words[this.#at + 3] = ordinal
+  }
+
+  /** Adds an entry for the bits last asked for. */
+  add(ref: number, ordinal: number): void {
+    this.size++
+    let segment = this.#found
+    while (segment.count >= SEGMENT_FULL && segment.depth < MAX_DEPTH) {
+      this.#split(segment)
+      segment = this.#segmentOf(this.#high)
+    }
+    if (segment.count >= SEGMENT_MOST) {
+      this.size--
+      throw new LimitError('store-full', `more than ${SEGMENT_MOST} names share all the bits of the key index`)
+    }
+    insert(segment, this.#low, this.#high, ref + 1, ordinal)
+  }
+
+  insert(low: number, high: number, ref: number, ordinal: number): void {
+    this.#low = low
+    this.#high = high
+    this.#found = this.#segmentOf(high)
+    this.add(ref, ordinal)
+  }
+
+  /** Takes out the entry gone to. */
+  remove(): void {
+    this.size--
+    erase(this.#found, this.#at)
+  }
+
+  /** Removes, from some more segments, the entries whose chunk is gone. Answers whether a round is complete. */
+  scrub(segments: number, isGone: (ref: number) => boolean): boolean {
+    const end = Math.min(this.#scrubbed + segments, this.#segments.length)
+    for (; this.#scrubbed < end; this.#scrubbed++) {
+      const segment = this.#segments[this.#scrubbed]!
+      const { words } = segment
+      for (let at = words.length - 4; at >= 0; at -= 4) {
+        // What closes the gap may itself be of a chunk that is gone.
+        while (words[at + 2] !== 0 && isGone(words[at + 2]! - 1)) {
+          this.size--
+          erase(segment, at)
+        }
+      }
+    }
+    if (this.#scrubbed < this.#segments.length) return false
+    this.#scrubbed = 0
+    return true
+  }
+
+  #probe(from: number): boolean {
+    const { words } = this.#found
+    const low = this.#low
+    const high = this.#high
+    for (let at = from; ; at = after(at)) {
+      const mark = words[at + 2]!
+      if (mark === 0) return false
+      if (words[at] === low && words[at + 1] === high) {
+        this.#at = at
+        this.ref = mark - 1
+        this.ordinal = words[at + 3]!
+        return true
+      }
+    }
+  }
+
+  #segmentOf(high: number): Segment {
+    // In two steps, because a shift by 32 is a shift by 0.
+    return this.#directory[(high >>> 1) >>> (31 - this.#depth)]!
+  }
+
+  /** Makes two segments of one, by the next bit of the high half. */
+  #split(segment: Segment): void {
+    const depth = segment.depth + 1
+    if (depth > this.#depth) {
+      const before = this.#directory
+      this.#directory = new Array<Segment>(before.length * 2)
+      for (let i = 0; i < before.length; i++) this.#directory[2 * i] = this.#directory[2 * i + 1] = before[i]!
+      this.#depth++
+    }
+    const sibling = newSegment(depth)
+    // Split segments go to the end: a scrub that has passed this one still meets its sibling.
+    this.#segments.push(sibling)
+    segment.depth = depth
+    segment.count = 0
+    const before = segment.words.slice()
+    segment.words.fill(0)
+    for (let at = 0; at < before.length; at += 4) {
+      const mark = before[at + 2]!
+      if (mark === 0) continue
+      const high = before[at + 1]!
+      const target = ((high >>> (32 - depth)) & 1) === 0 ? segment : sibling
+      insert(target, before[at]!, high, mark, before[at + 3]!)
+    }
+    const bit = 1 << (this.#depth - depth)
+    const directory = this.#directory
+    const span = 1 << (this.#depth - depth + 1)
+    // The entries of one segment stand side by side: find them from any of its own.
+    const prefix = (this.#high >>> 1) >>> (31 - this.#depth)
+    const start = prefix & ~(span - 1)
+    for (let i = start; i < start + span; i++) if ((i & bit) !== 0) directory[i] = sibling
+  }
+}
+
+function newSegment(depth: number): Segment {
+  return { words: new Int32Array(SEGMENT_ENTRIES * 4), count: 0, depth }
+}
+
+function after(at: number): number {
+  return (at + 4) & (SEGMENT_ENTRIES * 4 - 1)
+}
+
+function insert(segment: Segment, low: number, high: number, mark: number, ordinal: number): void {
+  const { words } = segment
+  segment.count++
+  let at = (low & ENTRY_MASK) << 2
+  while (words[at + 2] !== 0) at = after(at)
+  words[at] = low
+  words[at + 1] = high
+  words[at + 2] = mark
+  words[at + 3] = ordinal
+}
+
+function erase(segment: Segment, at: number): void {
+  const { words } = segment
+  segment.count--
+  // Close the gap: an entry moves into it unless that would put it before its home.
+  let gap = at >>> 2
+  for (let entry = (gap + 1) & ENTRY_MASK; ; entry = (entry + 1) & ENTRY_MASK) {
+    const from = entry << 2
+    if (words[from + 2] === 0) break
+    const fromHome = (entry - words[from]!) & ENTRY_MASK
+    if (fromHome >= ((entry - gap) & ENTRY_MASK)) {
+      words.copyWithin(gap << 2, from, from + 4)
+      gap = entry
+    }
+  }
+  words[(gap << 2) + 2] = 0
+}

@@ -1,0 +1,30 @@
+import { describe, expect, it } from 'vitest'
+import { newFolder, openIn, own, setOf } from './scratch.js'
+
+describe('a file store', () => {
+  it('has after reopening what was acknowledged before, and nothing that was removed', async () => {
+    const folder = newFolder()
+    const first = await openIn(folder)
+    const fence = await own(first)
+    const at = Date.now() + 1000
+    const names = Array.from({ length: 3000 }, (_, i) => `key-${i}`)
+    const steps = [0, 500, 90_000, 5_000_000, 300_000_000, 30_000_000_000]
+    const operations = names.map((key, i) => setOf(key, at + steps[i % steps.length]! + i))
+    await first.write(fence, { operations })
+    const name = (i: number) => ({ namespace: 'test', kind: 'sample', key: names[i]! })
+    await first.write(fence, { operations: [0, 1, 2, 3, 4, 5].map((i) => ({ type: 'cancel', ...name(i) })) })
+    await first.write(fence, {
+      operations: [{ type: 'move', ...name(10), dueAt: at + 7, position: at + 7 }, setOf('key-11', at + 9)],
+    })
+    const before = await first.list({ namespace: 'test', limit: 10_000 })
+    await first.stop()
+    const second = await openIn(folder)
+    const after = await second.list({ namespace: 'test', limit: 10_000 })
+    expect(after.items).toHaveLength(2994)
+    expect(after).toEqual(before)
+    expect(await second.countRows()).toBe(2994)
+    expect(await second.counts()).toEqual({ created: 3001, settled: 0, cancelled: 6, replaced: 1, dead: 0 })
+    const found = await second.find([name(0), name(10), name(11), name(12)])
+    expect(found.map((row) => row?.position)).toEqual([undefined, at + 7, at + 9, operations[12]!.position])
+  })
+})
