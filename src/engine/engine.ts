@@ -7,7 +7,7 @@ import {
   type ShardRow,
   type Store,
 } from '../store/index.js'
-import { type Deliver, shardOf } from '../timer/index.js'
+import { type Deliver, shardOf, type TimerRow } from '../timer/index.js'
 import type { Answer, SubmitAnswer } from './answer.js'
 import { Asker } from './asker.js'
 import type { OnEvent } from './event.js'

@@ -1,0 +1,8 @@
+import { describe, it } from 'vitest'
+import { MemoryStore } from '../../src/store/index.js'
+import { describeStoreContract } from '../../src/testing/index.js'
+
+describeStoreContract('memory', async (options) => new MemoryStore(options), {
+  runner: { describe, it },
+  lacks: { durability: 'it is gone when the process ends' },
+})
