@@ -30,11 +30,18 @@ export class FiringCheck {
   readonly #journal: Journal
   readonly #ledger: Ledger
   readonly #ownerOf: (shard: number) => string
+  readonly #maxClockOffsetMs: number
 
-  constructor(journal: Journal, ledger: Ledger, ownerOf: (shard: number) => string) {
+  constructor(
+    journal: Journal,
+    ledger: Ledger,
+    ownerOf: (shard: number) => string,
+    maxClockOffsetMs: number,
+  ) {
     this.#journal = journal
     this.#ledger = ledger
     this.#ownerOf = ownerOf
+    this.#maxClockOffsetMs = maxClockOffsetMs
   }
 
   /** Checks and notes the start of an attempt; undefined for a timer that never was. */
@@ -98,8 +105,10 @@ export class FiringCheck {
     }
     const sofar = life.attempts.filter((attempt) => attempt.occurrence === occurrence)
     const last = Math.max(0, ...sofar.map((attempt) => attempt.number))
-    // An owner whose clock was ahead may have attempted what was not due yet by the store's when it was replaced.
-    const isUnsuspected = firing.row.dueAt > this.#ledger.lastTakeoverAt[life.shard]!
+    // An owner whose clock had just been set far ahead may have attempted what was not due by the store's for
+    // long when it was replaced.
+    const suspectedUntil = this.#ledger.lastTakeoverAt[life.shard]! + this.#maxClockOffsetMs
+    const isUnsuspected = firing.row.dueAt > suspectedUntil
     const isByAnother = sofar.at(-1)?.process !== number
     if (firing.attempt <= last && !(isUnsuspected && isByAnother && firing.attempt === last)) {
       this.#journal.broken(

@@ -43,7 +43,8 @@ export class Simulation {
     const ledger = new Ledger(shardCount, journal, peephole)
     const shardCheck = new ShardCheck(journal, ledger, peephole, settings)
     const chaos = new Chaos(travel, instances.length)
-    const check = new FiringCheck(journal, ledger, (shard) => peephole.shards()[shard]!.owner)
+    const ownerOf = (shard: number): string => peephole.shards()[shard]!.owner
+    const check = new FiringCheck(journal, ledger, ownerOf, settings.maxClockOffsetMs)
     const receiver = new Receiver(seed, handling, { chaos, check, journal })
     this.journal = journal
     this.#world = { plan, clock, store, peephole, journal, ledger, shardCheck, chaos, receiver }
