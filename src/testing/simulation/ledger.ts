@@ -77,10 +77,10 @@ export class Ledger {
     if (commit.name === 'write' || commit.name === 'settle') this.#checkCounts()
   }
 
-  /** A process heard of a write of its own: it knows what that, and any before, replaced. */
-  heardWrite(process: number): void {
+  /** A process heard of its write to a shard: it knows what that, and any before, replaced. */
+  heardWrite(process: number, shard: number): void {
     this.#unheard = this.#unheard.filter((life) => {
-      if (life.replacedBy !== process) return true
+      if (life.replacedBy !== process || life.shard !== shard) return true
       life.replacedBy = undefined
       return false
     })

@@ -140,7 +140,8 @@ export class SimulatedProcess implements Handler {
           this.leases.heardError(args[0], error)
         } else if (seen !== undefined) {
           this.leases.heard(seen, sent)
-          if (seen.name === 'write') this.#world.ledger.heardWrite(this.number)
+          const fence = seen.name === 'write' ? seen.args[0] : undefined
+          if (fence !== undefined) this.#world.ledger.heardWrite(this.number, fence.shard)
         }
       },
     }
