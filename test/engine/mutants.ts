@@ -120,6 +120,11 @@ export const mutants: readonly Mutant[] = [
         find: "await this.#ownership.call('lower', (fence) => this.#store.lower(fence, from, to))\n    } catch",
         replace: 'void from\n    } catch',
       },
+      {
+        file: 'engine/loader.ts',
+        find: 'this.readLevel = to\n    this.#nextPosition = to.position',
+        replace: 'void to',
+      },
     ],
   },
   {

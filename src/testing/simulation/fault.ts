@@ -108,6 +108,7 @@ function drawKind(random: Random, type: Fault['type']): FaultKind {
           'load',
           'append',
           'renew',
+          'renew',
           'claim',
           'refence',
           'lower',

@@ -20,6 +20,8 @@ export class LeaseBook {
   readonly #clock: Clock
   readonly #marginMs: number
   readonly #leases = new Map<number, Lease>()
+  /** Shards whose epoch it is raising. */
+  readonly #refencing = new Set<number>()
 
   constructor(clock: Clock, marginMs: number) {
     this.#clock = clock
@@ -28,8 +30,8 @@ export class LeaseBook {
 
   /** It is about to send this. */
   sending(name: string, args: readonly unknown[]): void {
-    // The first argument of `release` is the fence.
-    if (name === 'release') this.#leases.delete((args[0] as { readonly shard: number }).shard)
+    if (name === 'release') this.#leases.delete(fenceOf(args).shard)
+    if (name === 'refence') this.#refencing.add(fenceOf(args).shard)
   }
 
   heard(commit: Commit, sent: Reading): void {
@@ -42,16 +44,20 @@ export class LeaseBook {
       if (isOurs) this.#put(fence.shard, fence.epoch, leaseMs, sent)
     } else if (commit.name === 'refence') {
       const [fence, , leaseMs] = commit.args
+      this.#refencing.delete(fence.shard)
       // It may have heard 'fenced' of an earlier call meanwhile, because of this very one.
       this.#put(fence.shard, commit.answer.epoch, leaseMs, sent)
     }
   }
 
-  /** A call under a fence was refused; `fence` is what it was sent with. */
-  heardError(fence: unknown, error: unknown): void {
-    if (!(error instanceof StoreError && error.code === 'fenced')) return
-    const { shard, epoch } = fence as { readonly shard: number; readonly epoch: number }
-    if (this.#leases.get(shard)?.epoch === epoch) this.#leases.delete(shard)
+  /** A call was refused or failed. */
+  heardError(name: string, args: readonly unknown[], error: unknown): void {
+    const isFenced = error instanceof StoreError && error.code === 'fenced'
+    if (name === 'refence' && isFenced) this.#refencing.delete(fenceOf(args).shard)
+    if (!isFenced) return
+    const { shard, epoch } = fenceOf(args)
+    // While it raises the epoch itself, it may be fenced off by nobody but itself.
+    if (this.#leases.get(shard)?.epoch === epoch && !this.#refencing.has(shard)) this.#leases.delete(shard)
   }
 
   /** Why nothing of this shard may fire here now; undefined when it may. */
@@ -87,4 +93,9 @@ export class LeaseBook {
 interface Lease {
   readonly epoch: number
   readonly until: Reading
+}
+
+/** The fence that a call was sent with: calls that can be fenced off have it as their first argument. */
+function fenceOf(args: readonly unknown[]): { readonly shard: number; readonly epoch: number } {
+  return args[0] as { readonly shard: number; readonly epoch: number }
 }

@@ -193,6 +193,10 @@ export class Ledger {
       }
       this.#end(life, 'dead')
     }
+    const letters = settlement.dead.length === 0 ? this.#tally.dead : this.#peephole.deadLetters().length
+    if (letters !== this.#tally.dead) {
+      this.#journal.broken(1, `there are ${letters} dead letters, ${this.#tally.dead} timers died`)
+    }
     for (const row of settlement.done) {
       const life = named(row)
       if (life !== undefined) this.#settled(life, process, 'by name')

@@ -1,4 +1,3 @@
-import type { EngineSettings } from '../../engine/index.js'
 import type { Fence, ShardRow } from '../../store/index.js'
 import { comparePlaces, isBefore } from '../../timer/index.js'
 import type { Commit } from './commit.js'
@@ -15,13 +14,11 @@ export class ShardCheck {
   readonly #journal: Journal
   readonly #ledger: Ledger
   readonly #peephole: Peephole
-  readonly #mostInMemory: number
 
-  constructor(journal: Journal, ledger: Ledger, peephole: Peephole, settings: EngineSettings) {
+  constructor(journal: Journal, ledger: Ledger, peephole: Peephole) {
     this.#journal = journal
     this.#ledger = ledger
     this.#peephole = peephole
-    this.#mostInMemory = settings.maxTimers + settings.pageRows
   }
 
   /** Looks at a commit before the ledger has heard of it. */
@@ -87,10 +84,8 @@ export class ShardCheck {
     const after = commit.after[shard]!
     const revisions = new Set(page.revisions)
     let expected = 0
-    let inMemory = 0
     for (const life of this.#ledger.standing(shard).values()) {
       if (isBefore(life.version, before.settledLevel) || !isBefore(life.version, after.readLevel)) continue
-      inMemory++
       if (isBefore(life.version, before.readLevel)) continue
       expected++
       if (revisions.has(life.version.revision)) continue
@@ -98,12 +93,6 @@ export class ShardCheck {
     }
     if (page.size !== expected) {
       this.#journal.broken(6, `a page of shard ${shard} has ${page.size} rows where ${expected} stand`)
-    }
-    if (inMemory > this.#mostInMemory) {
-      this.#journal.broken(
-        14,
-        `the owner of shard ${shard} read ${page.size} more and has ${inMemory} timers to keep in memory, at most ${this.#mostInMemory} are allowed`,
-      )
     }
   }
 

@@ -13,7 +13,10 @@ import type { Handler } from './receiver.js'
 import type { World } from './world.js'
 
 /** What a simulation needs of an engine. */
-export type SimulatedEngine = Pick<Engine, 'open' | 'start' | 'stop' | 'submit'>
+export interface SimulatedEngine extends Pick<Engine, 'open' | 'start' | 'stop' | 'submit'> {
+  /** What it holds in memory for each of its shards, if it can tell. */
+  readonly shards?: readonly { readonly view: { readonly inMemory: number } }[]
+}
 
 export type MakeEngine = (options: EngineOptions) => SimulatedEngine
 
@@ -137,7 +140,7 @@ export class SimulatedProcess implements Handler {
       heard: (error) => {
         if (error !== undefined) {
           journal.say(this.member, () => `hears of ${name}: ${shownError(error)}`)
-          this.leases.heardError(args[0], error)
+          this.leases.heardError(name, args, error)
         } else if (seen !== undefined) {
           this.leases.heard(seen, sent)
           const fence = seen.name === 'write' ? seen.args[0] : undefined
@@ -147,9 +150,23 @@ export class SimulatedProcess implements Handler {
     }
   }
 
+  #checkMemory(): void {
+    const { maxTimers } = this.#world.plan.settings
+    // A load and a write on their way at once do not know of each other.
+    const most = maxTimers + Math.max(3, Math.ceil(maxTimers / 4))
+    for (const { view } of this.isAlive ? (this.engine.shards ?? []) : []) {
+      if (view.inMemory <= most) continue
+      this.#world.journal.broken(
+        14,
+        `${this.member} has ${view.inMemory} timers in memory, of ${maxTimers} allowed`,
+      )
+    }
+  }
+
   #note(commit: Commit): void {
     const { ledger, shardCheck, journal } = this.#world
     journal.say(this.member, () => commitText(commit))
+    this.#checkMemory()
     shardCheck.check(commit)
     ledger.note(commit, this.number)
   }

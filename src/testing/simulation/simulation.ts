@@ -41,7 +41,7 @@ export class Simulation {
     const peephole = new Peephole(store)
     const journal = new Journal(clock, isTraced)
     const ledger = new Ledger(shardCount, journal, peephole)
-    const shardCheck = new ShardCheck(journal, ledger, peephole, settings)
+    const shardCheck = new ShardCheck(journal, ledger, peephole)
     const chaos = new Chaos(travel, instances.length)
     const ownerOf = (shard: number): string => peephole.shards()[shard]!.owner
     const check = new FiringCheck(journal, ledger, ownerOf, settings.maxClockOffsetMs)
