@@ -46,6 +46,8 @@ export interface Workload {
   readonly burstChance: number
   readonly mostInBurst: number
   readonly farMs: number
+  /** Share of sets that another operation meets about when they are due. */
+  readonly rivalChance: number
 }
 
 export const kinds = ['bell', 'gong'] as const
@@ -59,37 +61,53 @@ export const FINALE_MS = 4000
 
 export function drawOperations(random: Random, load: Workload): PlannedOperation[] {
   let lastIdentity = 0
-  const times = Array.from({ length: load.operations }, () => Math.round(random.between(0, load.untilMs)))
-  times.sort((a, b) => a - b)
-  const operations = times.map((at, index): PlannedOperation => ({
-    id: index + 1,
-    at,
-    instance: random.whole(0, load.instances - 1),
-    action: drawAction(),
-  }))
-  return [
-    ...operations,
-    ...Array.from({ length: FINALE }, (_, index) => drawLast(load.operations + index + 1)),
-  ]
+  const drawn: Omit<PlannedOperation, 'id'>[] = []
+  for (let count = 0; count < load.operations; count++) {
+    const at = random.whole(0, load.untilMs)
+    const action = drawAction()
+    drawn.push({ at, instance: drawInstance(), action })
+    const rival = drawRival(at, action)
+    if (rival !== undefined) drawn.push(rival)
+  }
+  for (let count = 0; count < FINALE; count++) drawn.push(drawLast())
+  drawn.sort((a, b) => a.at - b.at)
+  return drawn.map(({ at, instance, action }, index) => ({ id: index + 1, at, instance, action }))
 
-  function drawLast(id: number): PlannedOperation {
-    const set = drawSet(
-      { kind: random.pick(kinds), key: `last-${lastIdentity}` },
-      random.scaled(1, 2000),
-      'none',
-    )
+  function drawInstance(): number {
+    return random.whole(0, load.instances - 1)
+  }
+
+  /** A cancel, move or set that meets a timer about when it is due. */
+  function drawRival(at: number, action: Action): Omit<PlannedOperation, 'id'> | undefined {
+    const [set] = action.type === 'set' ? action.sets : []
+    if (set === undefined || !random.chance(load.rivalChance)) return undefined
+    const meetsAt = at + set.dueInMs + random.whole(-60, 20)
+    if (meetsAt <= at || meetsAt >= load.untilMs) return undefined
+    const name = { kind: set.kind, key: set.key }
+    const type = random.pick(['cancel', 'cancel', 'move', 'set'] as const)
+    const rival: Action =
+      type === 'cancel'
+        ? { type, ...name, aim: 'name' }
+        : type === 'move'
+          ? { type, ...name, dueInMs: drawDue(), aim: 'name' }
+          : { type, sets: [drawSet(name, drawDue(), 'none')], again: undefined }
+    return { at: meetsAt, instance: drawInstance(), action: rival }
+  }
+
+  function drawLast(): Omit<PlannedOperation, 'id'> {
+    const name = { kind: random.pick(kinds), key: `last-${lastIdentity}` }
+    const set = drawSet(name, random.scaled(1, 2000), 'none')
     return {
-      id,
       at: load.untilMs + random.whole(FINALE_MS / 2, FINALE_MS),
-      instance: random.whole(0, load.instances - 1),
+      instance: drawInstance(),
       action: { type: 'set', sets: [set], again: undefined },
     }
   }
 
   function drawAction(): Action {
-    const drawn = random.fraction()
-    if (drawn < 0.16) return { type: 'cancel', ...drawName(), aim: drawAim() }
-    if (drawn < 0.32) return { type: 'move', ...drawName(), dueInMs: drawDue(), aim: drawAim() }
+    const chance = random.fraction()
+    if (chance < 0.16) return { type: 'cancel', ...drawName(), aim: drawAim() }
+    if (chance < 0.32) return { type: 'move', ...drawName(), dueInMs: drawDue(), aim: drawAim() }
     if (random.chance(load.burstChance)) return drawBurst()
     if (random.chance(0.04)) return drawTwin()
     const name = random.chance(load.hotShare)
@@ -128,11 +146,11 @@ export function drawOperations(random: Random, load: Workload): PlannedOperation
   }
 
   function drawDue(): number {
-    const drawn = random.fraction()
-    if (drawn < 0.1) return -random.scaled(1, 10_000)
-    if (drawn < 0.18) return 0
-    if (drawn < 0.6) return random.scaled(1, 3000)
-    if (drawn < 0.85) return random.whole(0, 12_000)
+    const chance = random.fraction()
+    if (chance < 0.1) return -random.scaled(1, 10_000)
+    if (chance < 0.18) return 0
+    if (chance < 0.6) return random.scaled(1, 3000)
+    if (chance < 0.85) return random.whole(0, 12_000)
     return random.whole(0, load.farMs)
   }
 

@@ -105,6 +105,7 @@ export function drawPlan(seed: number): Plan {
       burstChance: random.chance(0.5) ? 0.02 : 0.1,
       mostInBurst: random.whole(4, isBusy ? 40 : 15),
       farMs: random.whole(15_000, 45_000),
+      rivalChance: random.pick([0, 0.1, 0.3]),
     }),
   }
 }
