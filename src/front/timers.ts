@@ -167,12 +167,19 @@ export class Timers implements AsyncDisposable {
   /** Gives a timer another due time; its payload stays. By kind and key, or by handle. */
   move<Payload>(kind: TimerKind<Payload>, key: string, when: When): Promise<MoveOutcome>
   move(handle: TimerHandle, when: When): Promise<MoveOutcome>
-  async move(of: TimerKind<unknown> | TimerHandle, keyOrWhen: string | When, when?: When): Promise<MoveOutcome> {
+  async move(
+    of: TimerKind<unknown> | TimerHandle,
+    keyOrWhen: string | When,
+    when?: When,
+  ): Promise<MoveOutcome> {
     const named = this.#named(of, typeof keyOrWhen === 'string' ? keyOrWhen : undefined)
     const to = typeof keyOrWhen === 'string' ? when : keyOrWhen
     if (to === undefined) throw new InvalidInputError('invalid-when', 'say when: { in } or { at }')
     if (to.on !== undefined) {
-      throw new InvalidInputError('invalid-when', 'a move takes in or at; set the timer anew to give it a schedule')
+      throw new InvalidInputError(
+        'invalid-when',
+        'a move takes in or at; set the timer anew to give it a schedule',
+      )
     }
     const dueAt = dueAtOf(to, this.#parts.clock.now(), '')
     const [answer] = await this.#engine.submit([{ type: 'move', ...named, dueAt }])
@@ -193,7 +200,8 @@ export class Timers implements AsyncDisposable {
   async get(of: TimerKind<unknown> | TimerHandle, key?: string): Promise<TimerView<unknown> | undefined> {
     const named = this.#named(of, key)
     const [row] = await this.#parts.store.find([named])
-    if (row === undefined || (named.identity !== undefined && named.identity !== row.identity)) return undefined
+    if (row === undefined || (named.identity !== undefined && named.identity !== row.identity))
+      return undefined
     return this.#viewOf(row)
   }
 
@@ -202,7 +210,11 @@ export class Timers implements AsyncDisposable {
     if (this.#parts.ownsStore) await this.#parts.store.stop()
   }
 
-  #setOf<Payload>(kind: TimerKind<Payload>, key: string | undefined, options: SetOptions<Payload>): SetRequest {
+  #setOf<Payload>(
+    kind: TimerKind<Payload>,
+    key: string | undefined,
+    options: SetOptions<Payload>,
+  ): SetRequest {
     const { clock, random, namespace } = this.#parts
     const identity = newIdentity(random)
     if (key !== undefined) checkKey(key)
@@ -231,7 +243,10 @@ export class Timers implements AsyncDisposable {
   #named(of: TimerKind<unknown> | TimerHandle, key: string | undefined): TimerName & { identity?: number } {
     if (typeof of === 'string') return parseHandle(of)
     if (key === undefined) {
-      throw new InvalidInputError('invalid-key', `name the key of the ${of.name}, or give its handle, got ${shown(key)}`)
+      throw new InvalidInputError(
+        'invalid-key',
+        `name the key of the ${of.name}, or give its handle, got ${shown(key)}`,
+      )
     }
     checkKey(key)
     return { namespace: this.#parts.namespace, kind: of.name, key }
@@ -284,6 +299,7 @@ function outcomeOf<const Outcome extends SubmitAnswer['outcome']>(
 ): Outcome {
   if (answer.outcome === 'failed') throw answer.error
   const outcome = expected.find((each) => each === answer.outcome)
-  if (outcome === undefined) throw new Error(`unexpected answer ${answer.outcome}, expected ${expected.join(', ')}`)
+  if (outcome === undefined)
+    throw new Error(`unexpected answer ${answer.outcome}, expected ${expected.join(', ')}`)
   return outcome
 }
