@@ -1,12 +1,6 @@
 import { LimitError, StateError, StoreError } from '../error/index.js'
 import type { Clock } from '../time/index.js'
-import {
-  checkRequested,
-  type RequestedOperation,
-  type ShardClaim,
-  type ShardRow,
-  type Store,
-} from '../store/index.js'
+import { type RequestedOperation, type ShardClaim, type ShardRow, type Store } from '../store/index.js'
 import { type Deliver, shardOf, type TimerRow } from '../timer/index.js'
 import type { Answer, SubmitAnswer } from './answer.js'
 import { Asker } from './asker.js'
@@ -117,10 +111,10 @@ export class Engine {
     return this.#shards.get(shardOf(row, this.#store.shardCount))?.isFiring(row) === true
   }
 
-  /** Carries out operations, here or by their shard's owner; one answer each. Refuses bad input, whole. */
+  /** Carries out operations, here or by their shard's owner; one answer each. */
   async submit(operations: readonly RequestedOperation[]): Promise<readonly SubmitAnswer[]> {
     if (this.#isStopping) throw new StateError('stopped', 'this instance was stopped: open another')
-    for (const operation of operations) checkRequested(operation, this.#store.maxPayloadBytes)
+    if (this.#store.shardCount === 1) return await this.#submitTo(0, operations)
     const byShard = new Map<number, number[]>()
     for (const [index, operation] of operations.entries()) {
       const shard = shardOf(operation, this.#store.shardCount)

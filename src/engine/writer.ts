@@ -1,6 +1,13 @@
 import { type CarillonError, InvalidInputError, LimitError, StoreError } from '../error/index.js'
 import type { Clock } from '../time/index.js'
-import type { Operation, OperationAnswer, RequestedOperation, Standing, Store } from '../store/index.js'
+import type {
+  Operation,
+  OperationAnswer,
+  RequestedOperation,
+  SetOperation,
+  Standing,
+  Store,
+} from '../store/index.js'
 import { isBefore, type Place, type TimerRow } from '../timer/index.js'
 import type { Answer } from './answer.js'
 import type { Attempts } from './attempts.js'
@@ -229,9 +236,16 @@ export class Writer {
   #setOf(task: Task): Sent {
     const { operation, request } = task
     if (operation.type !== 'set') throw new Error(`a ${operation.type} has to be looked up first`)
-    const position = Math.max(operation.dueAt, this.#ownership.settledLevel.position)
-    const named = request === undefined ? { ...operation, position } : { ...operation, position, request }
-    return { task, operation: named, held: undefined }
+    return {
+      task,
+      operation: setOperationOf(operation, this.#floored(operation.dueAt), request),
+      held: undefined,
+    }
+  }
+
+  /** Where a row due then may stand: not below the settled level. */
+  #floored(dueAt: number): number {
+    return Math.max(dueAt, this.#ownership.settledLevel.position)
   }
 
   /** What to send for a task; undefined when it is answered without a change. */
@@ -247,7 +261,7 @@ export class Writer {
     }
     return operation.type === 'cancel'
       ? { ...operation, ...named }
-      : { ...operation, ...named, position: Math.max(operation.dueAt, this.#ownership.settledLevel.position) }
+      : { ...operation, ...named, position: this.#floored(operation.dueAt) }
   }
 
   #tooLate(row: TimerRow): 'firing' | 'settled' | undefined {
@@ -347,11 +361,11 @@ export class Writer {
     switch (result.outcome) {
       case 'set':
         if (result.replaced !== undefined) this.#drop(result.replaced)
-        if (operation.type === 'set') this.#takeIn({ ...operation, ...result.place }, readLevel)
+        if (operation.type === 'set') this.#takeInSet(operation, result.place, readLevel)
         task.answer({ outcome: 'set', revision: result.place.revision, replaced: result.replaced })
         return
       case 'same':
-        if (operation.type === 'set') this.#takeIn({ ...operation, ...result.standing }, readLevel)
+        if (operation.type === 'set') this.#takeInSet(operation, result.standing, readLevel)
         task.answer({ outcome: 'set', revision: result.standing.revision, replaced: undefined })
         return
       case 'moved':
@@ -378,6 +392,11 @@ export class Writer {
       case 'below-level':
         throw new StoreError('invalid-level', 'an operation below the level is sent again, not applied')
     }
+  }
+
+  #takeInSet(set: SetOperation, place: Place, readLevel: Place): void {
+    if (isBefore(place, readLevel)) this.#window.addRow(rowOf(set, place))
+    else this.#loader.demand(place.position)
   }
 
   #takeIn(row: TimerRow, readLevel: Place): void {
@@ -432,5 +451,53 @@ function resultOf({ operation, held }: Sent, row: TimerRow | undefined): Operati
       const isOurs = row.dueAt === operation.dueAt && row.position === operation.position
       return isOurs ? { outcome: 'moved', row, from: held } : undefined
     }
+  }
+}
+
+// Written out field by field: every set passes here, and copying by spread costs several times as much.
+function setOperationOf(
+  set: Extract<RequestedOperation, { readonly type: 'set' }>,
+  position: number,
+  request: string | undefined,
+): SetOperation {
+  const operation: SetOperation = {
+    type: 'set',
+    namespace: set.namespace,
+    kind: set.kind,
+    key: set.key,
+    identity: set.identity,
+    createdAt: set.createdAt,
+    payload: set.payload,
+    tags: set.tags,
+    details: set.details,
+    dueAt: set.dueAt,
+    attempt: set.attempt,
+    occurrence: set.occurrence,
+    position,
+  }
+  if (request === undefined && set.ifAbsent === undefined && set.ifRevision === undefined) return operation
+  return {
+    ...operation,
+    ...(request !== undefined && { request }),
+    ...(set.ifAbsent !== undefined && { ifAbsent: set.ifAbsent }),
+    ...(set.ifRevision !== undefined && { ifRevision: set.ifRevision }),
+  }
+}
+
+function rowOf(set: SetOperation, place: Place): TimerRow {
+  return {
+    namespace: set.namespace,
+    kind: set.kind,
+    key: set.key,
+    identity: set.identity,
+    createdAt: set.createdAt,
+    payload: set.payload,
+    tags: set.tags,
+    details: set.details,
+    dueAt: set.dueAt,
+    attempt: set.attempt,
+    occurrence: set.occurrence,
+    position: place.position,
+    revision: place.revision,
   }
 }

@@ -2,7 +2,7 @@ import { type Handle, type HandleMany, Handlers, type TimerFiring } from '../del
 import { Engine, type EngineEvent, type EngineSettings, type SubmitAnswer } from '../engine/index.js'
 import { checkFunction, InvalidInputError, shown } from '../error/index.js'
 import type { Schedule } from '../schedule/index.js'
-import type { RequestedOperation, Store } from '../store/index.js'
+import { checkRequested, type RequestedOperation, type Store } from '../store/index.js'
 import type { Clock } from '../time/index.js'
 import {
   checkKey,
@@ -217,12 +217,11 @@ export class Timers implements AsyncDisposable {
   ): SetRequest {
     const { clock, random, namespace } = this.#parts
     const identity = newIdentity(random)
-    if (key !== undefined) checkKey(key)
     if (options.retry !== undefined) parseRetry(options.retry)
     const now = clock.now()
     const { ifAbsent, ifRevision, retry, tags = [] } = options
     const on: Schedule | undefined = options.on
-    return {
+    const operation: SetRequest = {
       type: 'set',
       namespace,
       kind: kind.name,
@@ -238,6 +237,9 @@ export class Timers implements AsyncDisposable {
       ...(ifAbsent === true && { ifAbsent }),
       ...(ifRevision !== undefined && { ifRevision }),
     }
+    // Here, where the caller is at hand: further in, many callers' timers travel together.
+    checkRequested(operation, this.#parts.store.maxPayloadBytes)
+    return operation
   }
 
   #named(of: TimerKind<unknown> | TimerHandle, key: string | undefined): TimerName & { identity?: number } {

@@ -31,14 +31,14 @@ function seeded(seed: number): () => number {
 }
 
 /** Lets real work (a disk) and virtual time go on until a promise is settled. */
-async function settled<T>(clock: VirtualClock, promise: Promise<T>): Promise<T> {
+async function settled<T>(clock: VirtualClock, promise: Promise<T>, stepMs = 0): Promise<T> {
   const state = { isOver: false }
   const watched = promise.finally(() => {
     state.isOver = true
   })
   watched.catch(() => undefined)
   while (!state.isOver) {
-    await clock.advance(0)
+    await clock.advance(stepMs)
     await new Promise((resolve) => {
       setTimeout(resolve, 1)
     })
@@ -94,8 +94,8 @@ describe.each(['memory', 'file'])('openTimers on %s', (store) => {
     await advance(clock, 10_000)
     expect(fired).toEqual(['b 8 3000', 'a 7 7000'])
     expect(await settled(clock, timers.get(order, 'a'))).toBe(undefined)
-    await settled(clock, timers.stop())
-    await settled(clock, timers.stop())
+    await settled(clock, timers.stop(), 5)
+    await settled(clock, timers.stop(), 5)
   })
 
   it('never hits a later timer of the same key by an old handle', async () => {
@@ -109,7 +109,7 @@ describe.each(['memory', 'file'])('openTimers on %s', (store) => {
     expect(await settled(clock, timers.get(first.handle))).toBe(undefined)
     expect(await settled(clock, timers.move(second.handle, { in: '1m' }))).toBe('moved')
     expect(await settled(clock, timers.cancel(second.handle))).toBe('cancelled')
-    await settled(clock, timers.stop())
+    await settled(clock, timers.stop(), 5)
   })
 
   it('retries by policy, goes to dead letters, and repeats on a schedule', async () => {
@@ -136,7 +136,7 @@ describe.each(['memory', 'file'])('openTimers on %s', (store) => {
     await advance(clock, 35_000)
     expect(attempts).toEqual({ fails: [1, 2, 3], dies: [1], waits: [1, 2] })
     expect(ticks).toEqual([10_000, 20_000, 30_000])
-    await settled(clock, timers.stop())
+    await settled(clock, timers.stop(), 5)
   })
 
   it('keeps a kind without a handler waiting', async () => {
@@ -151,7 +151,7 @@ describe.each(['memory', 'file'])('openTimers on %s', (store) => {
     })
     await advance(clock, 500)
     expect(fired).toEqual(['w'])
-    await settled(clock, timers.stop())
+    await settled(clock, timers.stop(), 5)
   })
 })
 
@@ -162,7 +162,7 @@ describe('file timers', () => {
     const kind = timer<number>('n')
     const first = await settled(clock, openTimers({ store: url, clock }))
     await settled(clock, first.set(kind, 'k', { in: '1m', payload: 42 }))
-    await settled(clock, first.stop())
+    await settled(clock, first.stop(), 5)
     const second = await settled(clock, openTimers({ store: url, clock }))
     const got: number[] = []
     second.handle(kind, (firing) => {
@@ -171,7 +171,7 @@ describe('file timers', () => {
     await settled(clock, second.start())
     await advance(clock, 61_000)
     expect(got).toEqual([42])
-    await settled(clock, second.stop())
+    await settled(clock, second.stop(), 5)
     const store = await openStore(url)
     expect(await store.countRows()).toBe(0)
     await store.stop()
