@@ -234,10 +234,6 @@ export class Attempts implements AttemptListener {
       this.#early.push(token)
       return
     }
-    if (this.#holds.isStale(row)) {
-      this.#window.leave(token)
-      return
-    }
     const attempt = new Attempt(row, token, now, this)
     page.attempts[index] = attempt
     this.#offer(attempt)
@@ -282,11 +278,6 @@ export class Attempts implements AttemptListener {
       if (attempt.isSuperseded || this.#window.page(token)?.attempts[this.#window.index(token)] !== attempt)
         continue
       if (this.#window.state(token) !== READY) continue
-      if (this.#holds.isStale(row)) {
-        attempt.isSuperseded = true
-        this.#window.leave(token)
-        continue
-      }
       if (this.#holds.park(row.revision, token)) continue
       if (row.dueAt > now) {
         this.#early.push(token)

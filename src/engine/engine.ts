@@ -254,7 +254,9 @@ export class Engine {
     const { shard } = seen
     const earlier = this.#claims.get(shard)
     // A claim whose answer was lost is sent again as it was: it may have been granted, from then on.
-    const isOpen = earlier !== undefined && seen.epoch <= earlier.claim.expectedEpoch + 1
+    const isOpen =
+      earlier !== undefined &&
+      (seen.epoch === earlier.claim.expectedEpoch || seen.nonce === earlier.claim.nonce)
     const { claim, sentAt } = isOpen ? earlier : this.#newClaim(seen)
     this.#claims.set(shard, { claim, sentAt })
     const row = await this.#store.claim(claim)

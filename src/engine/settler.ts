@@ -5,11 +5,9 @@ import { earlierOf, isBefore, levelAt, type Place, type TimerRow } from '../time
 import type { Attempt } from './attempt.js'
 import type { Attempts, Report } from './attempts.js'
 import type { OnEvent } from './event.js'
-import type { Holds } from './holds.js'
 import type { Loader } from './loader.js'
 import { newNonce, Outdated, type Ownership, Unresolved, Untaken } from './ownership.js'
 import { Pause } from './pause.js'
-import type { Removals } from './removals.js'
 import type { EngineSettings } from './settings.js'
 import type { ShardStats } from './stats.js'
 import type { Turns } from './turns.js'
@@ -46,12 +44,10 @@ export class Settler {
   readonly #ownership: Ownership
   readonly #window: Window
   readonly #attempts: Attempts
-  readonly #holds: Holds
-  readonly #removals: Removals
   readonly #stats: ShardStats
   readonly #onEvent: OnEvent
   readonly #storeNow: () => number
-  readonly #rewriting: Turns
+  readonly #turns: Turns
   readonly #pause: Pause
   #loader!: Loader
   #isAsked = false
@@ -73,13 +69,11 @@ export class Settler {
     ownership: Ownership
     window: Window
     attempts: Attempts
-    holds: Holds
-    removals: Removals
     stats: ShardStats
     onEvent: OnEvent
     /** About what the store's clock shows. */
     storeNow: () => number
-    rewriting: Turns
+    turns: Turns
   }) {
     this.#store = parts.store
     this.#clock = parts.clock
@@ -88,12 +82,10 @@ export class Settler {
     this.#ownership = parts.ownership
     this.#window = parts.window
     this.#attempts = parts.attempts
-    this.#holds = parts.holds
-    this.#removals = parts.removals
     this.#stats = parts.stats
     this.#onEvent = parts.onEvent
     this.#storeNow = parts.storeNow
-    this.#rewriting = parts.rewriting
+    this.#turns = parts.turns
     this.#pause = new Pause(parts.clock)
     this.#sweptAt = parts.clock.monotonic()
   }
@@ -147,14 +139,12 @@ export class Settler {
 
   /** Settles once. Answers whether there was anything to settle, and it was settled. */
   async settle(): Promise<boolean> {
-    const finish = await this.#rewriting.take()
+    const finish = await this.#turns.take()
     try {
       const sent = this.#build()
       if (sent === undefined) return false
-      this.#removals.begin('settle')
       return await this.#send(sent)
     } finally {
-      this.#removals.end('settle')
       finish()
     }
   }
@@ -298,7 +288,6 @@ export class Settler {
       this.#carriedTo(attempt, answer.followUps[index++], wasStarted)
     }
     this.#window.settle(level)
-    this.#holds.settledTo(level.position)
     this.#isSwept = false
     this.#onEvent({
       type: 'settled',
@@ -311,7 +300,6 @@ export class Settler {
   }
 
   #takeIn(row: TimerRow, readLevel: Place): void {
-    if (this.#removals.has('settle', row.revision)) return
     if (isBefore(row, readLevel)) this.#window.addRow(row)
     else this.#loader.demand(row.position)
   }
@@ -319,7 +307,7 @@ export class Settler {
   /** A row that is not finished stands elsewhere now; it stays in memory whatever the read level. */
   #carriedTo(attempt: Attempt, row: TimerRow | undefined, wasStarted: boolean): void {
     if (!attempt.isSuperseded) this.#window.leave(attempt.token)
-    if (row === undefined || this.#removals.has('settle', row.revision)) {
+    if (row === undefined) {
       attempt.isSuperseded = true
       return
     }

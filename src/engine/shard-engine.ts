@@ -9,7 +9,6 @@ import { Inbox } from './inbox.js'
 import { Loader } from './loader.js'
 import { LostShard, Ownership, type Reading } from './ownership.js'
 import { Pause } from './pause.js'
-import { Removals } from './removals.js'
 import { Settler } from './settler.js'
 import type { EngineSettings } from './settings.js'
 import { ShardStats } from './stats.js'
@@ -75,8 +74,7 @@ export class ShardEngine {
     })
     const window = new Window(clock.now())
     const holds = new Holds()
-    const removals = new Removals()
-    const rewriting = new Turns()
+    const turns = new Turns()
     const { stats } = this
     const attempts = new Attempts({
       window,
@@ -88,10 +86,10 @@ export class ShardEngine {
       stats,
       onReport: () => this.#settler.noticed(),
     })
-    const common = { store, clock, settings, ownership, window, attempts, removals, stats }
-    const settler = new Settler({ ...common, holds, random, onEvent, storeNow: parts.storeNow, rewriting })
+    const common = { store, clock, settings, ownership, window, attempts, stats, turns }
+    const settler = new Settler({ ...common, random, onEvent, storeNow: parts.storeNow })
     const loader = new Loader({ ...common, settler, onEvent })
-    const writer = new Writer({ ...common, holds, settler, loader, rewriting })
+    const writer = new Writer({ ...common, holds, settler, loader })
     settler.connect(loader)
     this.#ownership = ownership
     this.#window = window
