@@ -1,11 +1,22 @@
-import { DAY_S, modulo, monthLength, monthOf, monthStart, weekdayOf } from './calendar.js'
-import { lowestBit } from './field-set.js'
+import {
+  CYCLE_DAYS,
+  CYCLE_MONTHS,
+  DAY_S,
+  modulo,
+  monthLength,
+  monthOf,
+  monthStart,
+  weekdayOf,
+} from './calendar.js'
+import { bitCount, lowestBit } from './field-set.js'
 import { LAST_SECOND } from './horizon.js'
 
 /** The days a schedule names, by day number. */
 export interface Days {
   /** The first that is at least `day`, or Infinity. */
   firstFrom(day: number): number
+  /** How many there are from one day up to another; when there are more than `most`, any number above it. */
+  count(from: number, untilExclusive: number, most: number): number
 }
 
 /** Which days of a month match, month by month. */
@@ -18,10 +29,13 @@ export interface MonthRule {
   mask(month: number, length: number, firstWeekday: number, firstDay: number): number
 }
 
-export const everyDay: Days = { firstFrom: (day) => day }
+export const everyDay: Days = {
+  firstFrom: (day) => day,
+  count: (from, untilExclusive) => untilExclusive - from,
+}
 
 // Local time may run a day ahead of the last instant.
-const LAST_DAY = Math.floor(LAST_SECOND / DAY_S) + 1
+export const LAST_DAY = Math.floor(LAST_SECOND / DAY_S) + 1
 
 /**
  * The days of a month rule. The month looked at last is kept, because schedules are mostly asked for instants
@@ -45,6 +59,34 @@ export class MonthDays implements Days {
     }
     const bits = this.#mask >>> place
     return bits === 0 ? this.#firstInLaterMonths(day) : day + lowestBit(bits)
+  }
+
+  count(from: number, untilExclusive: number, most: number): number {
+    const isCyclic = this.#rule.mostMonths <= CYCLE_MONTHS
+    if (isCyclic && untilExclusive - from > CYCLE_DAYS) {
+      const cycles = Math.floor((untilExclusive - from) / CYCLE_DAYS)
+      const inCycle = this.#countMonths(from, from + CYCLE_DAYS, most)
+      const rest = this.#countMonths(from + cycles * CYCLE_DAYS, untilExclusive, most)
+      return inCycle * cycles + rest
+    }
+    return this.#countMonths(from, untilExclusive, most)
+  }
+
+  #countMonths(from: number, untilExclusive: number, most: number): number {
+    const rule = this.#rule
+    let count = 0
+    let month = rule.monthFrom(monthOf(from))
+    while (count <= most) {
+      const start = monthStart(month)
+      if (!(start < untilExclusive)) break
+      const length = monthLength(month)
+      let mask = rule.mask(month, length, weekdayOf(start), start)
+      if (start < from) mask &= -1 << (from - start)
+      if (start + length > untilExclusive) mask &= (1 << (untilExclusive - start)) - 1
+      count += bitCount(mask)
+      month = rule.monthFrom(month + 1)
+    }
+    return count
   }
 
   #firstInLaterMonths(day: number): number {

@@ -1,4 +1,4 @@
-import { DAY_S, monthIndex, monthOf, monthStart } from './calendar.js'
+import { CYCLE_DAYS, DAY_S, monthIndex, monthOf, monthStart } from './calendar.js'
 import type { Days } from './month-days.js'
 import type { Pattern } from './pattern.js'
 import type { Frequency, RruleParts } from './rrule-text.js'
@@ -20,6 +20,7 @@ function mostDays({ freq, weekdays }: RruleParts): number {
 
 /** BYSETPOS: certain places, from either end, in the set of each year, month, week or day. */
 export class PickedPositions implements Pattern {
+  readonly daysApart: boolean
   readonly #days: Days
   readonly #times: TimesOfDay
   readonly #parts: RruleParts
@@ -31,6 +32,7 @@ export class PickedPositions implements Pattern {
   #picks: readonly number[] = []
 
   constructor(days: Days, times: TimesOfDay, parts: RruleParts, start: number) {
+    this.daysApart = times.count === 1
     this.#days = days
     this.#times = times
     this.#parts = parts
@@ -38,6 +40,44 @@ export class PickedPositions implements Pattern {
     this.#startDay = Math.floor(start / DAY_S)
     this.#largestSet = mostDays(parts) * times.count
     this.#leastPosition = Math.min(...parts.setPositions.map(Math.abs))
+  }
+
+  count(from: number, untilExclusive: number, most: number): number {
+    const first = Math.max(from, this.#start)
+    const cycle = CYCLE_DAYS * DAY_S
+    if (this.#parts.interval === 1 && untilExclusive - first > cycle) {
+      const cycles = Math.floor((untilExclusive - first) / cycle)
+      const inCycle = this.#countPeriods(first, first + cycle, most)
+      return inCycle * cycles + this.#countPeriods(first + cycles * cycle, untilExclusive, most)
+    }
+    return this.#countPeriods(first, untilExclusive, most)
+  }
+
+  #countPeriods(from: number, untilExclusive: number, most: number): number {
+    if (!(from < untilExclusive)) return 0
+    const countOf = new Map<number, number>()
+    let count = 0
+    let period = this.#periodFrom(Math.floor(from / DAY_S))
+    while (count <= most) {
+      const start = this.#startOf(period)
+      const end = this.#startOf(period + 1)
+      if (start * DAY_S >= untilExclusive) break
+      if (start * DAY_S < from || end * DAY_S > untilExclusive) {
+        count += this.#picksOf(period).filter((pick) => pick >= from && pick < untilExclusive).length
+      } else {
+        const size = this.#days.count(start, end, Infinity) * this.#times.count
+        let picks = countOf.get(size)
+        if (picks === undefined) {
+          picks = pickPlaces(this.#parts.setPositions, size).length
+          countOf.set(size, picks)
+        }
+        count += picks
+      }
+      const day = this.#days.firstFrom(end)
+      if (day === Infinity) break
+      period = this.#periodFrom(day)
+    }
+    return count
   }
 
   firstFrom(local: number): number {

@@ -1,6 +1,6 @@
 import { DAY_S, modulo, monthOf, monthStart, weekdayOf } from './calendar.js'
 import { FieldSet } from './field-set.js'
-import { MonthDays } from './month-days.js'
+import { everyDay, MonthDays } from './month-days.js'
 import { DayTimes, type Pattern } from './pattern.js'
 import { PickedPositions, pickPlaces } from './picked-positions.js'
 import { RruleDays } from './rrule-days.js'
@@ -36,7 +36,9 @@ export function rrulePattern(parts: RruleParts, start: number): Pattern {
 function shortPeriods(parts: RruleParts, unit: number, start: number, times: FieldTimes): Pattern {
   const { hours, minutes, seconds } = times
   const zero = new FieldSet([0])
-  const days = new MonthDays(new RruleDays(parts, Math.floor(start / DAY_S), 1))
+  const isAnyDay =
+    parts.months.length + parts.monthDays.length + parts.yearDays.length + parts.weekdays.length === 0
+  const days = isAnyDay ? everyDay : new MonthDays(new RruleDays(parts, Math.floor(start / DAY_S), 1))
   const beginnings = new FieldTimes(hours, unit === 3600 ? zero : minutes, unit === 1 ? seconds : zero)
   const within = new FieldTimes(zero, unit === 3600 ? minutes : zero, unit === 1 ? zero : seconds)
   const places =
@@ -44,9 +46,11 @@ function shortPeriods(parts: RruleParts, unit: number, start: number, times: Fie
       ? pickPlaces(parts.setPositions, within.count)
       : Array.from({ length: within.count }, (_, place) => place)
   return new ShortPeriods({
-    filter: new DayTimes(days, beginnings),
+    days,
+    beginnings,
     offsets: places.map((place) => within.at(place)),
     base: start - modulo(start, unit),
+    unit,
     step: unit * parts.interval,
     start: isRunning(parts) ? -Infinity : start,
   })
@@ -91,15 +95,21 @@ function orAll(values: readonly number[], count: number): Iterable<number> {
 
 /** A pattern from a local time on. */
 class Since implements Pattern {
+  readonly daysApart: boolean
   readonly #pattern: Pattern
   readonly #start: number
 
   constructor(pattern: Pattern, start: number) {
+    this.daysApart = pattern.daysApart
     this.#pattern = pattern
     this.#start = start
   }
 
   firstFrom(local: number): number {
     return this.#pattern.firstFrom(local < this.#start ? this.#start : local)
+  }
+
+  count(from: number, untilExclusive: number, most: number): number {
+    return this.#pattern.count(Math.max(from, this.#start), untilExclusive, most)
   }
 }

@@ -60,6 +60,71 @@ export class WallClock {
     return NEVER
   }
 
+  /** How many instants lie after `after` and up to `at`, which is one; when more than `most`, any number above it. */
+  count(after: number, at: number, most: number): number {
+    const first = this.next(after)
+    if (!(first < at)) return first === at ? 1 : 0
+    const atSecond = at / 1000
+    if (this.#isOneToOne(first / 1000, atSecond)) {
+      return 1 + this.pattern.count(this.#labelAt(first / 1000) + 1, this.#labelAt(atSecond) + 1, most)
+    }
+    return this.#countSegments(Math.floor(after / 1000), atSecond, most)
+  }
+
+  /**
+   * Whether each local time stands for one instant, so that they need not be looked up in the zone: none is left
+   * out or doubled, and a gap is too short for two of them, unless the zone crossed the date line.
+   */
+  #isOneToOne(from: number, until: number): boolean {
+    if (this.gap === 'skip' || this.overlap === 'both' || !this.pattern.daysApart) return false
+    return !this.zone.crossesDateLine(from, until)
+  }
+
+  /** What clocks show at an instant. A local time from the gap before it is earlier, by less than a day. */
+  #labelAt(second: number): number {
+    return second + this.zone.segmentAt(second).offset
+  }
+
+  /** Counts stretch by stretch: up to `covered` everything is counted, whatever piece of a segment comes next. */
+  #countSegments(afterSecond: number, atSecond: number, most: number): number {
+    let count = 0
+    let covered = Math.max(afterSecond, FIRST_SECOND - 1)
+    while (covered < atSecond && count <= most) {
+      const segment = this.zone.segmentAt(covered + 1)
+      const last = Math.min(segment.endExclusive - 1, atSecond)
+      const from = this.#startIn(segment, covered)
+      const end = Math.min(this.#endIn(segment), last + 1 + segment.offset)
+      if (from < end) count += this.pattern.count(from, end, most - count)
+      if (segment.offset > segment.offsetBefore) count += this.#countGap(segment, covered, last)
+      covered = last
+      if (segment.offsetAfter >= segment.offset) {
+        const local = this.pattern.firstFrom(last + 1 + Math.min(segment.offset, segment.offsetBefore))
+        covered = Math.max(covered, local - MARGIN_S)
+      }
+    }
+    return count
+  }
+
+  /** How many instants after `after` and up to `last` the gap before a segment adds to the segment's own. */
+  #countGap(segment: Segment, after: number, last: number): number {
+    if (this.gap === 'skip') return 0
+    const gapEnd = segment.start + segment.offset
+    if (this.gap === 'next') {
+      return this.#fromGap(segment, after) <= last && !this.#names(gapEnd) ? 1 : 0
+    }
+    const missing = segment.offset - segment.offsetBefore
+    const until = Math.min(gapEnd, last + 1 + segment.offsetBefore)
+    let count = 0
+    let local = this.pattern.firstFrom(Math.max(segment.start, after + 1) + segment.offsetBefore)
+    for (; local < until; local = this.pattern.firstFrom(local + 1))
+      if (!this.#names(local + missing)) count++
+    return count
+  }
+
+  #names(local: number): boolean {
+    return this.pattern.firstFrom(local) === local
+  }
+
   /** The local time from which a segment's own instants count. */
   #startIn(segment: Segment, afterSecond: number): number {
     const start = Math.max(afterSecond + 1, segment.start) + segment.offset

@@ -1,7 +1,7 @@
 import { checkOptions, InvalidInputError, shown } from '../error/index.js'
 import { modulo, weekdayOf } from './calendar.js'
 import { calendarNames, type CalendarOptions, calendarSchedule } from './calendar-schedule.js'
-import { lowestBit } from './field-set.js'
+import { bitCount, lowestBit } from './field-set.js'
 import type { Days } from './month-days.js'
 import type { Schedule } from './schedule.js'
 import { oneOrMore } from './times-option.js'
@@ -41,6 +41,13 @@ class WeekDays implements Days {
 
   firstFrom(day: number): number {
     return day + lowestBit(this.#twoWeeks >>> weekdayOf(day))
+  }
+
+  count(from: number, untilExclusive: number): number {
+    const weeks = Math.floor((untilExclusive - from) / 7)
+    const rest = untilExclusive - from - weeks * 7
+    const inRest = (this.#twoWeeks >>> weekdayOf(from)) & ((1 << rest) - 1)
+    return (weeks * bitCount(this.#twoWeeks)) / 2 + bitCount(inRest)
   }
 }
 

@@ -11,6 +11,9 @@ const FIRST_BLOCK_S = dayNumber(1800, 1, 1) * DAY_S
 const YEARLY_FROM = 2200
 const YEARLY_FROM_S = dayNumber(YEARLY_FROM, 1, 1) * DAY_S
 
+// Who crosses the date line stays there for years: 23 the shortest, Kwajalein from 1969 to 1993.
+const SETTLED_S = 5 * 365 * DAY_S
+
 const MOST_GLIMPSES = 16
 const GLIMPSE_S = 3 * DAY_S
 const MOST_ZONES = 512
@@ -53,6 +56,22 @@ export class Zone {
       if (segment.endExclusive > local + 1.5 * DAY_S) return { instants, gapBefore }
       segment = this.segmentAt(segment.endExclusive)
     }
+  }
+
+  /** Whether the offset changed by half a day or more between two instants, for good. */
+  crossesDateLine(from: number, until: number): boolean {
+    if (this.#recent.endExclusive === Infinity) return false
+    const probe = probeOf(this.name)
+    const last = Math.min(until, YEARLY_FROM_S)
+    let second = Math.max(from, FIRST_BLOCK_S)
+    let offset = probe(second)
+    while (second < last) {
+      second = Math.min(second + SETTLED_S, last)
+      const later = probe(second)
+      if (Math.abs(later - offset) >= DAY_S / 2) return true
+      offset = later
+    }
+    return false
   }
 
   #look(second: number): Segment {

@@ -1,0 +1,75 @@
+import { cron, daily, parseSchedule, rrule, type Schedule, weekly } from 'carillon/schedule'
+import * as fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { anySchedule } from './any-schedule.js'
+
+/** The same schedule with a limit, counted from an instant. */
+function limited(schedule: Schedule, from: number, times: number): Schedule {
+  const { until: _until, jitterMs: _jitterMs, ...json } = schedule.toJSON()
+  return parseSchedule({ ...json, from, times })
+}
+
+/** Without a limit, and without the terms that would end it in another way. */
+function unlimited(schedule: Schedule, from: number): Schedule {
+  const { until: _until, jitterMs: _jitterMs, times: _times, ...json } = schedule.toJSON()
+  return parseSchedule({ ...json, from })
+}
+
+function expectCounted(schedule: Schedule, from: number, times: number): void {
+  const endless = unlimited(schedule, from)
+  let before = from - 1
+  let last = from - 1
+  for (let i = 0; i < times; i++) {
+    const next = endless.next(last)
+    if (next === undefined) return
+    before = last
+    last = next
+  }
+  // Asked of a schedule that has counted nothing yet, as after a restart.
+  expect(limited(schedule, from, times).next(before)).toBe(last)
+  expect(limited(schedule, from, times).next(last)).toBeUndefined()
+  const after = endless.next(last)
+  if (after !== undefined) expect(limited(schedule, from, times).next(after)).toBeUndefined()
+}
+
+const anyFrom = fc.oneof(
+  fc.integer({ min: Date.UTC(2026, 0, 1), max: Date.UTC(2028, 0, 1) }),
+  fc.integer({ min: Date.UTC(1840, 0, 1), max: Date.UTC(2210, 0, 1) }),
+  fc.integer({ min: Date.UTC(2011, 11, 20), max: Date.UTC(2012, 0, 2) }),
+)
+
+describe('a limited number of occurrences', () => {
+  it('is counted the same as one by one, wherever the first question is', () => {
+    fc.assert(
+      fc.property(anySchedule, anyFrom, fc.integer({ min: 1, max: 300 }), expectCounted),
+      { numRuns: Number(process.env['RUNS'] ?? 600) },
+    )
+  })
+
+  const zones = ['America/New_York', 'Pacific/Apia', 'Australia/Lord_Howe', 'Antarctica/Troll', 'Asia/Manila']
+  const policies = (['next', 'shift', 'skip'] as const).flatMap((gap) =>
+    (['first', 'second', 'both'] as const).map((overlap) => ({ gap, overlap })),
+  )
+  it.each(zones.flatMap((zone) => policies.map((policy) => ({ zone, ...policy }))))(
+    'is so across every kind of change: %j',
+    (wall) => {
+      const froms = [Date.UTC(1844, 11, 25), Date.UTC(1883, 10, 15), Date.UTC(2011, 11, 25), Date.UTC(2027, 1, 20)]
+      const make: readonly (() => Schedule)[] = [
+        () => daily({ ...wall }),
+        () => daily({ at: '02:30', ...wall }),
+        () => daily({ at: ['00:00', '01:15', '01:45', '02:00', '02:15', '02:30', '03:00', '03:15'], ...wall }),
+        () => weekly({ on: ['saturday', 'sunday'], at: '02:00', ...wall }),
+        () => cron('*/10 1,2 * * *', wall),
+        () => cron('*/10 * * * SUN', wall),
+        () => rrule('FREQ=MONTHLY;BYDAY=FR,SA,SU;BYHOUR=1,2;BYSETPOS=2,-1', { start: '1844-01-01T00:30', ...wall }),
+        () => rrule('FREQ=MINUTELY;INTERVAL=50;BYHOUR=0,1,2,3', { start: '1844-01-01T00:30', ...wall }),
+        () => rrule('FREQ=HOURLY;INTERVAL=7;BYDAY=SU,MO', { start: '1844-01-01T00:30', ...wall }),
+      ]
+      for (const from of froms) {
+        for (const schedule of make) {
+          for (const times of [1, 7, 60, 200]) expectCounted(schedule(), from, times)
+        }
+      }
+    },
+  )
+})
