@@ -1,15 +1,7 @@
-import {
-  CYCLE_DAYS,
-  CYCLE_MONTHS,
-  DAY_S,
-  modulo,
-  monthLength,
-  monthOf,
-  monthStart,
-  weekdayOf,
-} from './calendar.js'
+import { DAY_S, modulo, monthLength, monthOf, monthStart, weekdayOf } from './calendar.js'
 import { bitCount, lowestBit } from './field-set.js'
 import { LAST_SECOND } from './horizon.js'
+import { LongCount, type Repeats } from './long-count.js'
 
 /** The days a schedule names, by day number. */
 export interface Days {
@@ -23,6 +15,7 @@ export interface Days {
 export interface MonthRule {
   /** How many months to look at before the rule counts as spent: once around its own cycle. */
   readonly mostMonths: number
+  readonly repeats: Repeats
   /** The first month at or after `month` that can hold a match. */
   monthFrom(month: number): number
   /** Bit 0 is the first day. `firstDay` is its day number and `firstWeekday` its weekday, Sunday as 0. */
@@ -43,12 +36,14 @@ export const LAST_DAY = Math.floor(LAST_SECOND / DAY_S) + 1
  */
 export class MonthDays implements Days {
   readonly #rule: MonthRule
+  readonly #long: LongCount
   #start = 0
   #length = 0
   #mask = 0
 
   constructor(rule: MonthRule) {
     this.#rule = rule
+    this.#long = new LongCount(rule.repeats, (...range) => this.#countMonths(...range))
   }
 
   firstFrom(day: number): number {
@@ -62,14 +57,7 @@ export class MonthDays implements Days {
   }
 
   count(from: number, untilExclusive: number, most: number): number {
-    const isCyclic = this.#rule.mostMonths <= CYCLE_MONTHS
-    if (isCyclic && untilExclusive - from > CYCLE_DAYS) {
-      const cycles = Math.floor((untilExclusive - from) / CYCLE_DAYS)
-      const inCycle = this.#countMonths(from, from + CYCLE_DAYS, most)
-      const rest = this.#countMonths(from + cycles * CYCLE_DAYS, untilExclusive, most)
-      return inCycle * cycles + rest
-    }
-    return this.#countMonths(from, untilExclusive, most)
+    return this.#long.count(from, untilExclusive, most)
   }
 
   #countMonths(from: number, untilExclusive: number, most: number): number {

@@ -1,6 +1,8 @@
-import { CYCLE_DAYS, DAY_S, monthIndex, monthOf, monthStart } from './calendar.js'
+import { DAY_S, monthIndex, monthOf, monthStart } from './calendar.js'
+import { LongCount } from './long-count.js'
 import type { Days } from './month-days.js'
 import type { Pattern } from './pattern.js'
+import { repeatsOf } from './rrule-days.js'
 import type { Frequency, RruleParts } from './rrule-text.js'
 import type { TimesOfDay } from './time-of-day.js'
 
@@ -26,6 +28,8 @@ export class PickedPositions implements Pattern {
   readonly #parts: RruleParts
   readonly #start: number
   readonly #startDay: number
+  readonly #long: LongCount
+  readonly #pickCounts: (number | undefined)[] = []
   readonly #leastPosition: number
   readonly #largestSet: number
   #pickedPeriod = Number.NaN
@@ -39,45 +43,8 @@ export class PickedPositions implements Pattern {
     this.#start = start
     this.#startDay = Math.floor(start / DAY_S)
     this.#largestSet = mostDays(parts) * times.count
+    this.#long = new LongCount(repeatsOf(parts, parts.interval), (...range) => this.#countDays(...range))
     this.#leastPosition = Math.min(...parts.setPositions.map(Math.abs))
-  }
-
-  count(from: number, untilExclusive: number, most: number): number {
-    const first = Math.max(from, this.#start)
-    const cycle = CYCLE_DAYS * DAY_S
-    if (this.#parts.interval === 1 && untilExclusive - first > cycle) {
-      const cycles = Math.floor((untilExclusive - first) / cycle)
-      const inCycle = this.#countPeriods(first, first + cycle, most)
-      return inCycle * cycles + this.#countPeriods(first + cycles * cycle, untilExclusive, most)
-    }
-    return this.#countPeriods(first, untilExclusive, most)
-  }
-
-  #countPeriods(from: number, untilExclusive: number, most: number): number {
-    if (!(from < untilExclusive)) return 0
-    const countOf = new Map<number, number>()
-    let count = 0
-    let period = this.#periodFrom(Math.floor(from / DAY_S))
-    while (count <= most) {
-      const start = this.#startOf(period)
-      const end = this.#startOf(period + 1)
-      if (start * DAY_S >= untilExclusive) break
-      if (start * DAY_S < from || end * DAY_S > untilExclusive) {
-        count += this.#picksOf(period).filter((pick) => pick >= from && pick < untilExclusive).length
-      } else {
-        const size = this.#days.count(start, end, Infinity) * this.#times.count
-        let picks = countOf.get(size)
-        if (picks === undefined) {
-          picks = pickPlaces(this.#parts.setPositions, size).length
-          countOf.set(size, picks)
-        }
-        count += picks
-      }
-      const day = this.#days.firstFrom(end)
-      if (day === Infinity) break
-      period = this.#periodFrom(day)
-    }
-    return count
   }
 
   firstFrom(local: number): number {
@@ -92,6 +59,54 @@ export class PickedPositions implements Pattern {
       period = this.#periodFrom(day)
     }
     return Infinity
+  }
+
+  count(from: number, untilExclusive: number, most: number): number {
+    const since = Math.max(from, this.#start)
+    if (!(since < untilExclusive)) return 0
+    const first = Math.ceil(since / DAY_S)
+    const last = Math.floor(untilExclusive / DAY_S)
+    if (last < first) return this.#countOn(last, since, untilExclusive)
+    return (
+      this.#countOn(first - 1, since, first * DAY_S) +
+      this.#long.count(first, last, most) +
+      this.#countOn(last, last * DAY_S, untilExclusive)
+    )
+  }
+
+  /** How many there are on a day from one local time up to another. */
+  #countOn(day: number, from: number, untilExclusive: number): number {
+    const period = this.#periodOf(day)
+    if (this.#periodFrom(day) !== period) return 0
+    return this.#picksOf(period).filter((pick) => pick >= from && pick < untilExclusive).length
+  }
+
+  #countDays(from: number, untilExclusive: number, most: number): number {
+    // Without months every week is like the next.
+    const inWeek =
+      this.#parts.freq === 'WEEKLY' && this.#parts.months.length === 0 && this.#days.count(0, 7, 7)
+    let count = 0
+    let period = this.#periodFrom(from)
+    while (count <= most) {
+      const start = this.#startOf(period)
+      const end = this.#startOf(period + 1)
+      if (!(start < untilExclusive)) break
+      if (start < from || end > untilExclusive) {
+        count += this.#picksOf(period).filter(
+          (pick) => pick >= from * DAY_S && pick < untilExclusive * DAY_S,
+        ).length
+      } else {
+        const days = inWeek === false ? this.#days.count(start, end, Infinity) : inWeek
+        count += this.#countPicks(days * this.#times.count)
+      }
+      period = this.#periodFrom(inWeek === false ? this.#days.firstFrom(end) : end)
+    }
+    return count
+  }
+
+  /** How many places are picked from a set of a size. */
+  #countPicks(size: number): number {
+    return (this.#pickCounts[size] ??= pickPlaces(this.#parts.setPositions, size).length)
   }
 
   /** The picks of a period in order. The last ones are kept: the next question is mostly about them. */

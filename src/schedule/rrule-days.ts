@@ -9,6 +9,7 @@ import {
   weekdayOf,
 } from './calendar.js'
 import { allDays, type MonthRule, monthWaits, weekdayMasks } from './month-days.js'
+import type { Repeats } from './long-count.js'
 import type { RruleParts } from './rrule-text.js'
 
 /**
@@ -17,6 +18,7 @@ import type { RruleParts } from './rrule-text.js'
  */
 export class RruleDays implements MonthRule {
   readonly mostMonths: number
+  readonly repeats: Repeats
   readonly #parts: RruleParts
   readonly #startDay: number
   readonly #startMonth: number
@@ -34,6 +36,7 @@ export class RruleDays implements MonthRule {
     this.#weekdays = weekdayMasks(every.reduce((bits, { weekday }) => bits | (1 << weekday), 0))
     this.#waits = parts.months.length > 0 ? monthWaits(parts.months) : undefined
     // Days or weeks at a distance meet the calendar's cycle anew until both have come around.
+    this.repeats = repeatsOf(parts, interval)
     this.mostMonths = interval === 1 ? CYCLE_MONTHS : CYCLE_DAYS
   }
 
@@ -45,7 +48,9 @@ export class RruleDays implements MonthRule {
       const startYear = Math.floor(this.#startMonth / 12)
       const year = Math.floor(month / 12)
       const found = startYear + ceilTo(year - startYear, this.#interval)
-      return found === year ? month : monthIndex(found, 1)
+      const first = found === year ? month : monthIndex(found, 1)
+      const named = first + (this.#waits?.[modulo(first, 12)] ?? 0)
+      return named < monthIndex(found + 1, 1) ? named : this.monthFrom(monthIndex(found + 1, 1))
     }
     return Math.max(month, monthOf(this.#stepFrom(monthStart(month))))
   }
@@ -109,13 +114,15 @@ export class RruleDays implements MonthRule {
 
   #weekNumberMask(length: number, firstDay: number): number {
     let mask = 0
-    for (let place = 0; place < length; place++) if (this.#inWeekNumbers(firstDay + place)) mask |= 1 << place
+    for (let week = this.#weekStart(firstDay); week < firstDay + length; week += 7) {
+      if (!this.#isNumbered(week)) continue
+      mask |= week < firstDay ? 0b111_1111 >> (firstDay - week) : 0b111_1111 << (week - firstDay)
+    }
     return mask
   }
 
   /** Week 1 is the first with at least four days in the year. */
-  #inWeekNumbers(day: number): boolean {
-    const week = this.#weekStart(day)
+  #isNumbered(week: number): boolean {
     // The fourth day of a week lies in the year the week belongs to.
     const year = Math.floor(monthOf(week + 3) / 12)
     const firstWeek = this.#weekStart(monthStart(monthIndex(year, 1)) + 3)
@@ -142,4 +149,10 @@ function yearLength(month: number): number {
 
 function ceilTo(value: number, step: number): number {
   return Math.ceil(value / step) * step
+}
+
+/** The number of a week around New Year depends on the years beside its own as well. */
+export function repeatsOf(parts: RruleParts, interval: number): Repeats {
+  if (interval > 1) return 'never'
+  return parts.weekNumbers.length > 0 ? 'by cycle' : 'by year'
 }

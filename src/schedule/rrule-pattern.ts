@@ -1,12 +1,13 @@
 import { DAY_S, modulo, monthOf, monthStart, weekdayOf } from './calendar.js'
 import { FieldSet } from './field-set.js'
-import { everyDay, MonthDays } from './month-days.js'
+import { type Days, everyDay, MonthDays } from './month-days.js'
 import { DayTimes, type Pattern } from './pattern.js'
 import { PickedPositions, pickPlaces } from './picked-positions.js'
 import { RruleDays } from './rrule-days.js'
 import type { Frequency, RruleParts } from './rrule-text.js'
 import { ShortPeriods } from './short-periods.js'
 import { FieldTimes } from './time-of-day.js'
+import { WeekDays } from './week-days.js'
 
 /**
  * Whether a rule counts hours, minutes or seconds and names no hour: such a rule follows time as it passes, and
@@ -28,17 +29,15 @@ export function rrulePattern(parts: RruleParts, start: number): Pattern {
   const unit = unitSeconds[parts.freq]
   if (unit !== undefined) return shortPeriods(full, unit, start, times)
   if (parts.setPositions.length > 0) {
-    return new PickedPositions(new MonthDays(new RruleDays(full, startDay, 1)), times, full, start)
+    return new PickedPositions(rruleDays(full, startDay, 1), times, full, start)
   }
-  return new Since(new DayTimes(new MonthDays(new RruleDays(full, startDay, parts.interval)), times), start)
+  return new Since(new DayTimes(rruleDays(full, startDay, parts.interval), times), start)
 }
 
 function shortPeriods(parts: RruleParts, unit: number, start: number, times: FieldTimes): Pattern {
   const { hours, minutes, seconds } = times
   const zero = new FieldSet([0])
-  const isAnyDay =
-    parts.months.length + parts.monthDays.length + parts.yearDays.length + parts.weekdays.length === 0
-  const days = isAnyDay ? everyDay : new MonthDays(new RruleDays(parts, Math.floor(start / DAY_S), 1))
+  const days = rruleDays(parts, Math.floor(start / DAY_S), 1)
   const beginnings = new FieldTimes(hours, unit === 3600 ? zero : minutes, unit === 1 ? seconds : zero)
   const within = new FieldTimes(zero, unit === 3600 ? minutes : zero, unit === 1 ? zero : seconds)
   const places =
@@ -87,6 +86,15 @@ function withStart(parts: RruleParts, start: number, startDay: number): RrulePar
         : [Math.floor(second / 60) % 60],
     seconds: parts.seconds.length > 0 || freq === 'SECONDLY' ? parts.seconds : [second % 60],
   }
+}
+
+function rruleDays(parts: RruleParts, startDay: number, interval: number): Days {
+  const { months, monthDays, yearDays, weekNumbers, weekdays } = parts
+  const isWeekly = months.length + monthDays.length + yearDays.length + weekNumbers.length === 0
+  if (interval > 1 || !isWeekly || weekdays.some(({ nth }) => nth !== 0)) {
+    return new MonthDays(new RruleDays(parts, startDay, interval))
+  }
+  return weekdays.length === 0 ? everyDay : new WeekDays(weekdays.map(({ weekday }) => weekday))
 }
 
 function orAll(values: readonly number[], count: number): Iterable<number> {

@@ -24,25 +24,31 @@ const QUARTER_S = 900
 
 /** The segments between two instants, in order; the outermost are cut off there. */
 export function findSegments(probe: OffsetProbe, from: number, untilExclusive: number): Segment[] {
-  const changes: number[] = []
+  const offsetBefore = probe(from - 1)
+  const starts = [from]
+  const offsets = [offsetBefore]
   let last = from - 1
-  let offset = probe(last)
-  const firstOffset = offset
-  while (last < untilExclusive - 1) {
-    const sample = Math.min(last + SAMPLE_S, untilExclusive - 1)
+  let offset = offsetBefore
+  while (last < untilExclusive) {
+    const sample = Math.min(last + SAMPLE_S, untilExclusive)
     const offsetThere = probe(sample)
-    if (offsetThere !== offset) changes.push(findChange(probe, last, sample, offset))
+    if (offsetThere !== offset) {
+      const change = findChange(probe, last, sample, offset)
+      if (change === from) offsets[0] = offsetThere
+      else if (change < untilExclusive) {
+        starts.push(change)
+        offsets.push(offsetThere)
+      }
+    }
     last = sample
     offset = offsetThere
   }
-  const starts = changes[0] === from ? changes : [from, ...changes]
-  const offsets = starts.map((start) => probe(start))
   return starts.map((start, i) => ({
     start,
     endExclusive: starts[i + 1] ?? untilExclusive,
     offset: offsets[i]!,
-    offsetBefore: offsets[i - 1] ?? firstOffset,
-    offsetAfter: offsets[i + 1] ?? probe(untilExclusive),
+    offsetBefore: offsets[i - 1] ?? offsetBefore,
+    offsetAfter: offsets[i + 1] ?? offset,
   }))
 }
 

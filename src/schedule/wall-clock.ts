@@ -12,6 +12,9 @@ export type Overlap = 'first' | 'second' | 'both'
 // Local time is never further from UTC; what ends this long before a local time cannot contain it.
 const MARGIN_S = 2 * 86_400
 
+// Who passes over this much again and again looks at single days rather than at all there is.
+const FAR_S = 10 * 86_400
+
 // A pattern that met nothing but gaps 32 times in a row, with a segment on either side of each, lies on the
 // zone's own rule, such as 02:30 on the second Sunday of March in New York: under `skip` it comes no more.
 const MOST_FUTILE_SEGMENTS = 64
@@ -89,17 +92,20 @@ export class WallClock {
   #countSegments(afterSecond: number, atSecond: number, most: number): number {
     let count = 0
     let covered = Math.max(afterSecond, FIRST_SECOND - 1)
+    let isFar = false
     while (covered < atSecond && count <= most) {
-      const segment = this.zone.segmentAt(covered + 1)
+      const segment = this.zone.segmentAt(covered + 1, isFar)
       const last = Math.min(segment.endExclusive - 1, atSecond)
       const from = this.#startIn(segment, covered)
       const end = Math.min(this.#endIn(segment), last + 1 + segment.offset)
       if (from < end) count += this.pattern.count(from, end, most - count)
       if (segment.offset > segment.offsetBefore) count += this.#countGap(segment, covered, last)
       covered = last
+      isFar = false
       if (segment.offsetAfter >= segment.offset) {
         const local = this.pattern.firstFrom(last + 1 + Math.min(segment.offset, segment.offsetBefore))
-        covered = Math.max(covered, local - MARGIN_S)
+        covered = Math.max(last, local - MARGIN_S)
+        isFar = covered - last > FAR_S
       }
     }
     return count

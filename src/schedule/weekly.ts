@@ -1,10 +1,9 @@
 import { checkOptions, InvalidInputError, shown } from '../error/index.js'
-import { modulo, weekdayOf } from './calendar.js'
+import { modulo } from './calendar.js'
 import { calendarNames, type CalendarOptions, calendarSchedule } from './calendar-schedule.js'
-import { bitCount, lowestBit } from './field-set.js'
-import type { Days } from './month-days.js'
 import type { Schedule } from './schedule.js'
 import { oneOrMore } from './times-option.js'
+import { WeekDays } from './week-days.js'
 import { listed, weekdayWords } from './words.js'
 
 export type Weekday = 'monday' | 'tuesday' | 'wednesday' | 'thursday' | 'friday' | 'saturday' | 'sunday'
@@ -29,26 +28,6 @@ export function weekly(options: WeeklyOptions): Schedule {
     },
     options,
   )
-}
-
-class WeekDays implements Days {
-  readonly #twoWeeks: number
-
-  constructor(weekdays: readonly number[]) {
-    const week = weekdays.reduce((bits, weekday) => bits | (1 << weekday), 0)
-    this.#twoWeeks = week | (week << 7)
-  }
-
-  firstFrom(day: number): number {
-    return day + lowestBit(this.#twoWeeks >>> weekdayOf(day))
-  }
-
-  count(from: number, untilExclusive: number): number {
-    const weeks = Math.floor((untilExclusive - from) / 7)
-    const rest = untilExclusive - from - weeks * 7
-    const inRest = (this.#twoWeeks >>> weekdayOf(from)) & ((1 << rest) - 1)
-    return (weeks * bitCount(this.#twoWeeks)) / 2 + bitCount(inRest)
-  }
 }
 
 function readWeekday(name: unknown): number {

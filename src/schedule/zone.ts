@@ -15,7 +15,8 @@ const YEARLY_FROM_S = dayNumber(YEARLY_FROM, 1, 1) * DAY_S
 const SETTLED_S = 5 * 365 * DAY_S
 
 const MOST_GLIMPSES = 16
-const GLIMPSE_S = 3 * DAY_S
+// Two probes suffice for both sides together, if nothing changes between them.
+const GLIMPSE_S = 3 * DAY_S - 1
 const MOST_ZONES = 512
 const MOST_PROBES = 32
 const LONGEST_NAME = 64
@@ -29,6 +30,7 @@ export class Zone {
   readonly name: string
   readonly #blocks = new Map<number, readonly Segment[]>()
   readonly #glimpses = new Map<number, number>()
+  #glimpse: readonly Segment[] = [lone(0, 0, 0)]
   #recent: Segment
 
   constructor(name: string, fixedOffset?: number) {
@@ -36,11 +38,11 @@ export class Zone {
     this.#recent = fixedOffset === undefined ? lone(0, 0, 0) : lone(fixedOffset, -Infinity, Infinity)
   }
 
-  /** The segment an epoch second lies in. */
-  segmentAt(second: number): Segment {
+  /** The segment an epoch second lies in, or a piece of it. Who asks `inPassing` will not ask about its surroundings. */
+  segmentAt(second: number, inPassing = false): Segment {
     const recent = this.#recent
     if (second >= recent.start && second < recent.endExclusive) return recent
-    return (this.#recent = this.#look(second))
+    return (this.#recent = this.#look(second, inPassing))
   }
 
   /** Where a local time lies: at one or more instants, or in the gap before a segment. */
@@ -74,10 +76,10 @@ export class Zone {
     return false
   }
 
-  #look(second: number): Segment {
+  #look(second: number, inPassing: boolean): Segment {
     if (second < FIRST_BLOCK_S) return lone(probeOf(this.name)(FIRST_BLOCK_S), -Infinity, FIRST_BLOCK_S)
-    if (second >= YEARLY_FROM_S) return this.#lookInLikeYear(second)
-    const segments = this.#segmentsAround(second)
+    if (second >= YEARLY_FROM_S) return this.#lookInLikeYear(second, inPassing)
+    const segments = this.#segmentsAround(second, inPassing)
     let i = segments.length - 1
     while (segments[i]!.start > second) i--
     return segments[i]!
@@ -87,14 +89,17 @@ export class Zone {
    * The block of an instant or, the first few times, only some days around it, which takes a fraction of the
    * probes: who asks about an instant here and there never pays for whole blocks.
    */
-  #segmentsAround(second: number): readonly Segment[] {
+  #segmentsAround(second: number, inPassing: boolean): readonly Segment[] {
     const block = Math.floor(second / BLOCK_S)
     const known = this.#blocks.get(block)
     if (known !== undefined) return known
+    // What a change shortly before means for this second must still be seen.
+    const seen = this.#glimpse
+    if (second >= seen[0]!.start + GLIMPSE_S / 2 && second < seen.at(-1)!.endExclusive) return seen
     const glimpses = (this.#glimpses.get(block) ?? 0) + 1
-    if (glimpses <= MOST_GLIMPSES) {
-      this.#glimpses.set(block, glimpses)
-      return findSegments(probeOf(this.name), second - GLIMPSE_S, second + GLIMPSE_S)
+    if (glimpses <= MOST_GLIMPSES || inPassing) {
+      if (!inPassing) this.#glimpses.set(block, glimpses)
+      return (this.#glimpse = findSegments(probeOf(this.name), second - GLIMPSE_S, second + GLIMPSE_S))
     }
     // A change shortly before the block matters in it: the times it repeats or shifts may come after it.
     const found = findSegments(probeOf(this.name), block * BLOCK_S - GLIMPSE_S, (block + 1) * BLOCK_S)
@@ -104,12 +109,12 @@ export class Zone {
   }
 
   /** A yearly rule depends on the year's length and first weekday only, so one year of each kind is probed. */
-  #lookInLikeYear(second: number): Segment {
+  #lookInLikeYear(second: number, inPassing: boolean): Segment {
     const year = Math.floor(monthOf(Math.floor(second / DAY_S)) / 12)
     const start = yearStart(year)
     const end = yearStart(year + 1)
     const shift = start - yearStart(likeYear(year))
-    const like = this.segmentAt(second - shift)
+    const like = this.segmentAt(second - shift, inPassing)
     const cutAtStart = like.start + shift <= start
     const cutAtEnd = like.endExclusive + shift >= end
     return {

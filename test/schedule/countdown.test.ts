@@ -40,10 +40,9 @@ const anyFrom = fc.oneof(
 
 describe('a limited number of occurrences', () => {
   it('is counted the same as one by one, wherever the first question is', () => {
-    fc.assert(
-      fc.property(anySchedule, anyFrom, fc.integer({ min: 1, max: 300 }), expectCounted),
-      { numRuns: Number(process.env['RUNS'] ?? 600) },
-    )
+    fc.assert(fc.property(anySchedule, anyFrom, fc.integer({ min: 1, max: 300 }), expectCounted), {
+      numRuns: Number(process.env['RUNS'] ?? 600),
+    })
   })
 
   const zones = ['America/New_York', 'Pacific/Apia', 'Australia/Lord_Howe', 'Antarctica/Troll', 'Asia/Manila']
@@ -53,15 +52,25 @@ describe('a limited number of occurrences', () => {
   it.each(zones.flatMap((zone) => policies.map((policy) => ({ zone, ...policy }))))(
     'is so across every kind of change: %j',
     (wall) => {
-      const froms = [Date.UTC(1844, 11, 25), Date.UTC(1883, 10, 15), Date.UTC(2011, 11, 25), Date.UTC(2027, 1, 20)]
+      const froms = [
+        Date.UTC(1844, 11, 25),
+        Date.UTC(1883, 10, 15),
+        Date.UTC(2011, 11, 25),
+        Date.UTC(2027, 1, 20),
+      ]
       const make: readonly (() => Schedule)[] = [
         () => daily({ ...wall }),
         () => daily({ at: '02:30', ...wall }),
-        () => daily({ at: ['00:00', '01:15', '01:45', '02:00', '02:15', '02:30', '03:00', '03:15'], ...wall }),
+        () =>
+          daily({ at: ['00:00', '01:15', '01:45', '02:00', '02:15', '02:30', '03:00', '03:15'], ...wall }),
         () => weekly({ on: ['saturday', 'sunday'], at: '02:00', ...wall }),
         () => cron('*/10 1,2 * * *', wall),
         () => cron('*/10 * * * SUN', wall),
-        () => rrule('FREQ=MONTHLY;BYDAY=FR,SA,SU;BYHOUR=1,2;BYSETPOS=2,-1', { start: '1844-01-01T00:30', ...wall }),
+        () =>
+          rrule('FREQ=MONTHLY;BYDAY=FR,SA,SU;BYHOUR=1,2;BYSETPOS=2,-1', {
+            start: '1844-01-01T00:30',
+            ...wall,
+          }),
         () => rrule('FREQ=MINUTELY;INTERVAL=50;BYHOUR=0,1,2,3', { start: '1844-01-01T00:30', ...wall }),
         () => rrule('FREQ=HOURLY;INTERVAL=7;BYDAY=SU,MO', { start: '1844-01-01T00:30', ...wall }),
       ]
