@@ -1,52 +1,42 @@
-import { CYCLE_DAYS, dayNumber, isLeapYear, monthOf, weekdayOf } from './calendar.js'
-
-/**
- * When what is counted comes again: in every year of the same length and first weekday, of which there are 14
- * kinds, with the calendar's cycle of 400 years, or not in any time that helps.
- */
-export type Repeats = 'by year' | 'by cycle' | 'never'
+import { dayNumber, isLeapYear, monthOf, weekdayOf } from './calendar.js'
 
 /** Counts from one day up to another; when there are more than `most`, any number above it. */
 export type CountDays = (from: number, untilExclusive: number, most: number) => number
 
-// Fewer years than there are kinds of them are counted as they are.
-const FEW_YEARS = 14
+// About as many as there are kinds of years: fewer are counted as they are.
+const FEW_YEARS = 28
 
-/** Counts over centuries without counting anything twice that is known to repeat. */
+/**
+ * Counts over centuries what depends on nothing but the lengths of a year and of its neighbours and the weekday it
+ * begins on. There are hardly more than 28 such kinds of years: each is counted once.
+ */
 export class LongCount {
-  readonly #repeats: Repeats
   readonly #countIn: CountDays
   readonly #inKind: (number | undefined)[] = []
 
-  constructor(repeats: Repeats, countIn: CountDays) {
-    this.#repeats = repeats
+  constructor(countIn: CountDays) {
     this.#countIn = countIn
   }
 
   count(from: number, untilExclusive: number, most: number): number {
-    if (this.#repeats === 'by year') return this.#countYears(from, untilExclusive, most)
-    const cycles = Math.floor((untilExclusive - from) / CYCLE_DAYS)
-    if (this.#repeats === 'never' || cycles < 1) return this.#countIn(from, untilExclusive, most)
-    const inCycles = cycles * this.#countIn(from, from + CYCLE_DAYS, most)
-    return inCycles > most
-      ? inCycles
-      : inCycles + this.#countIn(from + cycles * CYCLE_DAYS, untilExclusive, most)
-  }
-
-  #countYears(from: number, untilExclusive: number, most: number): number {
     const firstYear = yearOf(from) + 1
     const lastYear = yearOf(untilExclusive)
     if (lastYear - firstYear < FEW_YEARS) return this.#countIn(from, untilExclusive, most)
     let day = dayNumber(firstYear, 1, 1)
     let count = this.#countIn(from, day, most)
+    let lengths = lengthBit(firstYear - 1) * 2 + lengthBit(firstYear)
     for (let year = firstYear; year < lastYear && count <= most; year++) {
-      const length = isLeapYear(year) ? 366 : 365
-      const kind = weekdayOf(day) * 2 + length - 365
-      count += this.#inKind[kind] ??= this.#countIn(day, day + length, Infinity)
-      day += length
+      lengths = (lengths * 2 + lengthBit(year + 1)) & 7
+      const nextDay = day + 365 + ((lengths >> 1) & 1)
+      count += this.#inKind[weekdayOf(day) * 8 + lengths] ??= this.#countIn(day, nextDay, Infinity)
+      day = nextDay
     }
     return count > most ? count : count + this.#countIn(day, untilExclusive, most)
   }
+}
+
+function lengthBit(year: number): number {
+  return isLeapYear(year) ? 1 : 0
 }
 
 function yearOf(day: number): number {

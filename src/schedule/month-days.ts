@@ -1,12 +1,14 @@
 import { DAY_S, modulo, monthLength, monthOf, monthStart, weekdayOf } from './calendar.js'
 import { bitCount, lowestBit } from './field-set.js'
 import { LAST_SECOND } from './horizon.js'
-import { LongCount, type Repeats } from './long-count.js'
+import { LongCount } from './long-count.js'
 
 /** The days a schedule names, by day number. */
 export interface Days {
   /** The first that is at least `day`, or Infinity. */
   firstFrom(day: number): number
+  /** Whether like years have the same of them; see `MonthRule`. */
+  readonly isYearly: boolean
   /** How many there are from one day up to another; when there are more than `most`, any number above it. */
   count(from: number, untilExclusive: number, most: number): number
 }
@@ -15,7 +17,8 @@ export interface Days {
 export interface MonthRule {
   /** How many months to look at before the rule counts as spent: once around its own cycle. */
   readonly mostMonths: number
-  readonly repeats: Repeats
+  /** Whether years of equal length, with neighbours of equal length, that begin on one weekday have the same days. */
+  readonly isYearly: boolean
   /** The first month at or after `month` that can hold a match. */
   monthFrom(month: number): number
   /** Bit 0 is the first day. `firstDay` is its day number and `firstWeekday` its weekday, Sunday as 0. */
@@ -23,6 +26,7 @@ export interface MonthRule {
 }
 
 export const everyDay: Days = {
+  isYearly: true,
   firstFrom: (day) => day,
   count: (from, untilExclusive) => untilExclusive - from,
 }
@@ -35,6 +39,7 @@ export const LAST_DAY = Math.floor(LAST_SECOND / DAY_S) + 1
  * that follow each other; a rule that has come once around its cycle without a match has no more days.
  */
 export class MonthDays implements Days {
+  readonly isYearly: boolean
   readonly #rule: MonthRule
   readonly #long: LongCount
   #start = 0
@@ -42,8 +47,9 @@ export class MonthDays implements Days {
   #mask = 0
 
   constructor(rule: MonthRule) {
+    this.isYearly = rule.isYearly
     this.#rule = rule
-    this.#long = new LongCount(rule.repeats, (...range) => this.#countMonths(...range))
+    this.#long = new LongCount((...range) => this.#countMonths(...range))
   }
 
   firstFrom(day: number): number {
@@ -57,7 +63,8 @@ export class MonthDays implements Days {
   }
 
   count(from: number, untilExclusive: number, most: number): number {
-    return this.#long.count(from, untilExclusive, most)
+    if (this.#rule.isYearly) return this.#long.count(from, untilExclusive, most)
+    return this.#countMonths(from, untilExclusive, most)
   }
 
   #countMonths(from: number, untilExclusive: number, most: number): number {

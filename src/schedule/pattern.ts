@@ -13,11 +13,14 @@ export interface Pattern {
   count(from: number, untilExclusive: number, most: number): number
   /** Whether each lies a day or more after the one before. */
   readonly daysApart: boolean
+  /** Whether years of equal length, with neighbours of equal length, that begin on one weekday have the same ones. */
+  readonly isYearly: boolean
 }
 
 /** Certain times on certain days. */
 export class DayTimes implements Pattern {
   readonly daysApart: boolean
+  readonly isYearly: boolean
   readonly #days: Days
   readonly #times: TimesOfDay
 
@@ -25,6 +28,7 @@ export class DayTimes implements Pattern {
     this.#days = days
     this.#times = times
     this.daysApart = times.count === 1
+    this.isYearly = days.isYearly
   }
 
   firstFrom(local: number): number {

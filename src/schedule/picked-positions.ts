@@ -2,7 +2,6 @@ import { DAY_S, monthIndex, monthOf, monthStart } from './calendar.js'
 import { LongCount } from './long-count.js'
 import type { Days } from './month-days.js'
 import type { Pattern } from './pattern.js'
-import { repeatsOf } from './rrule-days.js'
 import type { Frequency, RruleParts } from './rrule-text.js'
 import type { TimesOfDay } from './time-of-day.js'
 
@@ -23,6 +22,7 @@ function mostDays({ freq, weekdays }: RruleParts): number {
 /** BYSETPOS: certain places, from either end, in the set of each year, month, week or day. */
 export class PickedPositions implements Pattern {
   readonly daysApart: boolean
+  readonly isYearly: boolean
   readonly #days: Days
   readonly #times: TimesOfDay
   readonly #parts: RruleParts
@@ -37,13 +37,14 @@ export class PickedPositions implements Pattern {
 
   constructor(days: Days, times: TimesOfDay, parts: RruleParts, start: number) {
     this.daysApart = times.count === 1
+    this.isYearly = parts.interval === 1
     this.#days = days
     this.#times = times
     this.#parts = parts
     this.#start = start
     this.#startDay = Math.floor(start / DAY_S)
     this.#largestSet = mostDays(parts) * times.count
-    this.#long = new LongCount(repeatsOf(parts, parts.interval), (...range) => this.#countDays(...range))
+    this.#long = new LongCount((...range) => this.#countDays(...range))
     this.#leastPosition = Math.min(...parts.setPositions.map(Math.abs))
   }
 
@@ -69,7 +70,7 @@ export class PickedPositions implements Pattern {
     if (last < first) return this.#countOn(last, since, untilExclusive)
     return (
       this.#countOn(first - 1, since, first * DAY_S) +
-      this.#long.count(first, last, most) +
+      (this.isYearly ? this.#long.count(first, last, most) : this.#countDays(first, last, most)) +
       this.#countOn(last, last * DAY_S, untilExclusive)
     )
   }

@@ -9,7 +9,6 @@ import {
   weekdayOf,
 } from './calendar.js'
 import { allDays, type MonthRule, monthWaits, weekdayMasks } from './month-days.js'
-import type { Repeats } from './long-count.js'
 import type { RruleParts } from './rrule-text.js'
 
 /**
@@ -18,7 +17,7 @@ import type { RruleParts } from './rrule-text.js'
  */
 export class RruleDays implements MonthRule {
   readonly mostMonths: number
-  readonly repeats: Repeats
+  readonly isYearly: boolean
   readonly #parts: RruleParts
   readonly #startDay: number
   readonly #startMonth: number
@@ -36,7 +35,7 @@ export class RruleDays implements MonthRule {
     this.#weekdays = weekdayMasks(every.reduce((bits, { weekday }) => bits | (1 << weekday), 0))
     this.#waits = parts.months.length > 0 ? monthWaits(parts.months) : undefined
     // Days or weeks at a distance meet the calendar's cycle anew until both have come around.
-    this.repeats = repeatsOf(parts, interval)
+    this.isYearly = interval === 1
     this.mostMonths = interval === 1 ? CYCLE_MONTHS : CYCLE_DAYS
   }
 
@@ -149,10 +148,4 @@ function yearLength(month: number): number {
 
 function ceilTo(value: number, step: number): number {
   return Math.ceil(value / step) * step
-}
-
-/** The number of a week around New Year depends on the years beside its own as well. */
-export function repeatsOf(parts: RruleParts, interval: number): Repeats {
-  if (interval > 1) return 'never'
-  return parts.weekNumbers.length > 0 ? 'by cycle' : 'by year'
 }

@@ -104,11 +104,13 @@ function orAll(values: readonly number[], count: number): Iterable<number> {
 /** A pattern from a local time on. */
 class Since implements Pattern {
   readonly daysApart: boolean
+  readonly isYearly: boolean
   readonly #pattern: Pattern
   readonly #start: number
 
   constructor(pattern: Pattern, start: number) {
     this.daysApart = pattern.daysApart
+    this.isYearly = pattern.isYearly
     this.#pattern = pattern
     this.#start = start
   }

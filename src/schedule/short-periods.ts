@@ -28,6 +28,7 @@ export interface ShortPeriodParts {
  */
 export class ShortPeriods implements Pattern {
   readonly daysApart: boolean
+  readonly isYearly: boolean
   readonly #parts: ShortPeriodParts
   /** How many periods pass until they begin at the same times of day again. */
   readonly #cycle: number
@@ -39,6 +40,8 @@ export class ShortPeriods implements Pattern {
     this.daysApart = step >= DAY_S && offsets.length === 1
     this.#parts = parts
     this.#cycle = DAY_S / greatestDivisor(step, DAY_S)
+    // Periods that fit into a day are the same on each; others drift through the years.
+    this.isYearly = DAY_S % step === 0 && parts.days.isYearly
     if (beginnings.count < DAY_S / unit) this.#places = placesOf(beginnings, base, step, this.#cycle)
   }
 

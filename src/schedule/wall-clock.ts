@@ -1,4 +1,6 @@
+import { DAY_S } from './calendar.js'
 import { FIRST_SECOND, LAST_INSTANT, LAST_SECOND, NEVER } from './horizon.js'
+import { LongCount } from './long-count.js'
 import type { Pattern } from './pattern.js'
 import type { Segment } from './segment.js'
 import type { Zone } from './zone.js'
@@ -10,10 +12,10 @@ export type Gap = 'next' | 'shift' | 'skip'
 export type Overlap = 'first' | 'second' | 'both'
 
 // Local time is never further from UTC; what ends this long before a local time cannot contain it.
-const MARGIN_S = 2 * 86_400
+const MARGIN_S = 2 * DAY_S
 
 // Who passes over this much again and again looks at single days rather than at all there is.
-const FAR_S = 10 * 86_400
+const FAR_S = 10 * DAY_S
 
 // A pattern that met nothing but gaps 32 times in a row, with a segment on either side of each, lies on the
 // zone's own rule, such as 02:30 on the second Sunday of March in New York: under `skip` it comes no more.
@@ -28,6 +30,10 @@ export class WallClock {
   readonly zone: Zone
   readonly gap: Gap
   readonly overlap: Overlap
+
+  readonly #long = new LongCount((from, untilExclusive, most) =>
+    this.#countSegments(from * DAY_S - 1, untilExclusive * DAY_S - 1, most),
+  )
 
   constructor(pattern: Pattern, zone: Zone, gap: Gap, overlap: Overlap) {
     this.pattern = pattern
@@ -71,7 +77,15 @@ export class WallClock {
     if (this.#isOneToOne(first / 1000, atSecond)) {
       return 1 + this.pattern.count(this.#labelAt(first / 1000) + 1, this.#labelAt(atSecond) + 1, most)
     }
-    return this.#countSegments(Math.floor(after / 1000), atSecond, most)
+    const afterSecond = Math.max(Math.floor(after / 1000), FIRST_SECOND - 1)
+    // From some day on the zone keeps a yearly rule: what else is yearly need not be counted year by year.
+    const firstDay = Math.ceil(Math.max(afterSecond + 1, this.zone.yearlyFrom) / DAY_S)
+    const lastDay = Math.floor((atSecond + 1) / DAY_S)
+    if (!this.pattern.isYearly || lastDay <= firstDay) return this.#countSegments(afterSecond, atSecond, most)
+    const before = this.#countSegments(afterSecond, firstDay * DAY_S - 1, most)
+    if (before > most) return before
+    const within = before + this.#long.count(firstDay, lastDay, most - before)
+    return within > most ? within : within + this.#countSegments(lastDay * DAY_S - 1, atSecond, most)
   }
 
   /**
@@ -91,7 +105,7 @@ export class WallClock {
   /** Counts stretch by stretch: up to `covered` everything is counted, whatever piece of a segment comes next. */
   #countSegments(afterSecond: number, atSecond: number, most: number): number {
     let count = 0
-    let covered = Math.max(afterSecond, FIRST_SECOND - 1)
+    let covered = afterSecond
     let isFar = false
     while (covered < atSecond && count <= most) {
       const segment = this.zone.segmentAt(covered + 1, isFar)

@@ -6,9 +6,10 @@ import { findSegments, intlProbe, type OffsetProbe, type Segment } from './segme
 const BLOCK_S = 67_108_864
 
 // Before standard time every zone kept the sun's; long after the last year that governments have announced
-// (Morocco, 2087) zones follow a yearly rule.
+// (Morocco, 2087) zones follow a yearly rule. Every kind of year comes in the forty years after that one.
+const FIRST_LIKE_YEAR = 2088
 const FIRST_BLOCK_S = dayNumber(1800, 1, 1) * DAY_S
-const YEARLY_FROM = 2200
+const YEARLY_FROM = 2128
 const YEARLY_FROM_S = dayNumber(YEARLY_FROM, 1, 1) * DAY_S
 
 // Who crosses the date line stays there for years: 23 the shortest, Kwajalein from 1969 to 1993.
@@ -24,7 +25,7 @@ const LONGEST_NAME = 64
 /**
  * A time zone as a table of segments. Intl answers in microseconds and only forwards, so every stretch is
  * probed once, when it is first needed, and kept; after that a look-up costs nanoseconds. A table is bounded:
- * the years before 1800 and from 2200 on are not kept.
+ * the years before 1800 and from 2128 on are not kept.
  */
 export class Zone {
   readonly name: string
@@ -36,6 +37,11 @@ export class Zone {
   constructor(name: string, fixedOffset?: number) {
     this.name = name
     this.#recent = fixedOffset === undefined ? lone(0, 0, 0) : lone(fixedOffset, -Infinity, Infinity)
+  }
+
+  /** The epoch second from which like years have like segments. */
+  get yearlyFrom(): number {
+    return YEARLY_FROM_S
   }
 
   /** The segment an epoch second lies in, or a piece of it. Who asks `inPassing` will not ask about its surroundings. */
@@ -136,10 +142,10 @@ function yearStart(year: number): number {
   return dayNumber(year, 1, 1) * DAY_S
 }
 
-/** The first year of the same length and first weekday in the 28 years before `YEARLY_FROM`. */
+/** The first year of the same length and first weekday from `FIRST_LIKE_YEAR` on. */
 function likeYear(year: number): number {
   const weekday = weekdayOf(dayNumber(year, 1, 1))
-  let like = YEARLY_FROM - 28
+  let like = FIRST_LIKE_YEAR
   while (weekdayOf(dayNumber(like, 1, 1)) !== weekday || isLeapYear(like) !== isLeapYear(year)) like++
   return like
 }
