@@ -31,6 +31,9 @@ export const everyDay: Days = {
   count: (from, untilExclusive) => untilExclusive - from,
 }
 
+// Decades: counted by kinds of years.
+const LONG_DAYS = 10_000
+
 // Local time may run a day ahead of the last instant.
 export const LAST_DAY = Math.floor(LAST_SECOND / DAY_S) + 1
 
@@ -49,7 +52,7 @@ export class MonthDays implements Days {
   constructor(rule: MonthRule) {
     this.isYearly = rule.isYearly
     this.#rule = rule
-    this.#long = new LongCount((...range) => this.#countMonths(...range))
+    this.#long = new LongCount((from, until, most) => this.#countMonths(from, until, most))
   }
 
   firstFrom(day: number): number {
@@ -63,7 +66,8 @@ export class MonthDays implements Days {
   }
 
   count(from: number, untilExclusive: number, most: number): number {
-    if (this.#rule.isYearly) return this.#long.count(from, untilExclusive, most)
+    if (this.#rule.isYearly && untilExclusive - from > LONG_DAYS)
+      return this.#long.count(from, untilExclusive, most)
     return this.#countMonths(from, untilExclusive, most)
   }
 

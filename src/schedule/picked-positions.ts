@@ -44,7 +44,7 @@ export class PickedPositions implements Pattern {
     this.#start = start
     this.#startDay = Math.floor(start / DAY_S)
     this.#largestSet = mostDays(parts) * times.count
-    this.#long = new LongCount((...range) => this.#countDays(...range))
+    this.#long = new LongCount((from, until, most) => this.#countDays(from, until, most))
     this.#leastPosition = Math.min(...parts.setPositions.map(Math.abs))
   }
 

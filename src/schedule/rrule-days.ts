@@ -23,6 +23,8 @@ export class RruleDays implements MonthRule {
   readonly #startMonth: number
   readonly #interval: number
   readonly #weekdays: readonly number[]
+  /** BYMONTHDAY in months of 28 to 31 days. */
+  readonly #monthDays: number[] = []
   readonly #waits: readonly number[] | undefined
 
   /** `interval` is 1 when the interval counts something shorter than days, or is looked after elsewhere. */
@@ -57,9 +59,11 @@ export class RruleDays implements MonthRule {
   mask(month: number, length: number, firstWeekday: number, firstDay: number): number {
     const { months, monthDays, weekdays, yearDays, weekNumbers, freq } = this.#parts
     if (months.length > 0 && !months.includes(modulo(month, 12) + 1)) return 0
-    if (this.monthFrom(month) !== month) return 0
-    let mask = allDays(length)
-    if (monthDays.length > 0) mask &= placesMask(monthDays, length, 0, length)
+    if (this.#interval > 1 && !this.#inStep(month)) return 0
+    let mask =
+      monthDays.length > 0
+        ? (this.#monthDays[length - 28] ??= placesMask(monthDays, length, 0, length))
+        : allDays(length)
     if (weekdays.length > 0) mask &= this.#weekdayMask(month, length, firstWeekday, firstDay)
     if (yearDays.length > 0) {
       const yearStart = monthStart(month - modulo(month, 12))
@@ -69,6 +73,13 @@ export class RruleDays implements MonthRule {
     if (this.#interval > 1 && (freq === 'WEEKLY' || freq === 'DAILY'))
       mask &= this.#stepMask(length, firstDay)
     return mask
+  }
+
+  #inStep(month: number): boolean {
+    const { freq } = this.#parts
+    if (freq === 'MONTHLY') return modulo(month - this.#startMonth, this.#interval) === 0
+    const years = Math.floor(month / 12) - Math.floor(this.#startMonth / 12)
+    return freq !== 'YEARLY' || modulo(years, this.#interval) === 0
   }
 
   #weekdayMask(month: number, length: number, firstWeekday: number, firstDay: number): number {

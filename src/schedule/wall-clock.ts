@@ -74,8 +74,8 @@ export class WallClock {
     const first = this.next(after)
     if (!(first < at)) return first === at ? 1 : 0
     const atSecond = at / 1000
-    if (this.#isOneToOne(first / 1000, atSecond)) {
-      return 1 + this.pattern.count(this.#labelAt(first / 1000) + 1, this.#labelAt(atSecond) + 1, most)
+    if (this.gap !== 'skip' && this.overlap !== 'both' && this.pattern.daysApart) {
+      return 1 + this.#countOneToOne(first / 1000, atSecond, most)
     }
     const afterSecond = Math.max(Math.floor(after / 1000), FIRST_SECOND - 1)
     // From some day on the zone keeps a yearly rule: what else is yearly need not be counted year by year.
@@ -89,12 +89,20 @@ export class WallClock {
   }
 
   /**
-   * Whether each local time stands for one instant, so that they need not be looked up in the zone: none is left
-   * out or doubled, and a gap is too short for two of them, unless the zone crossed the date line.
+   * Counts local times instead of instants after the one at `from` and up to `until`. None is left out or doubled
+   * and a gap is too short for two of them, unless it is that of a zone that crossed the date line.
    */
-  #isOneToOne(from: number, until: number): boolean {
-    if (this.gap === 'skip' || this.overlap === 'both' || !this.pattern.daysApart) return false
-    return !this.zone.crossesDateLine(from, until)
+  #countOneToOne(from: number, until: number, most: number): number {
+    const crossing = this.zone.dateLineBetween(from, until)
+    if (crossing === undefined) {
+      return this.pattern.count(this.#labelAt(from) + 1, this.#labelAt(until) + 1, most)
+    }
+    const before = Math.max(from, crossing - MARGIN_S)
+    const behind = Math.min(until, crossing + MARGIN_S)
+    const count =
+      this.pattern.count(this.#labelAt(from) + 1, this.#labelAt(before) + 1, most) +
+      this.#countSegments(before, behind, most)
+    return count > most ? count : count + this.#countOneToOne(behind, until, most - count)
   }
 
   /** What clocks show at an instant. A local time from the gap before it is earlier, by less than a day. */

@@ -66,20 +66,28 @@ export class Zone {
     }
   }
 
-  /** Whether the offset changed by half a day or more between two instants, for good. */
-  crossesDateLine(from: number, until: number): boolean {
-    if (this.#recent.endExclusive === Infinity) return false
+  /** When, within an hour, the zone first crossed the date line between two instants: its offset changed by half a day. */
+  dateLineBetween(from: number, until: number): number | undefined {
+    if (this.#recent.endExclusive === Infinity) return undefined
     const probe = probeOf(this.name)
     const last = Math.min(until, YEARLY_FROM_S)
-    let second = Math.max(from, FIRST_BLOCK_S)
-    let offset = probe(second)
-    while (second < last) {
-      second = Math.min(second + SETTLED_S, last)
-      const later = probe(second)
-      if (Math.abs(later - offset) >= DAY_S / 2) return true
-      offset = later
+    let before = Math.max(from, FIRST_BLOCK_S)
+    let offset = probe(before)
+    while (before < last) {
+      let after = Math.min(before + SETTLED_S, last)
+      const offsetAfter = probe(after)
+      if (Math.abs(offsetAfter - offset) >= DAY_S / 2) {
+        while (after - before > 3600) {
+          const middle = Math.floor((before + after) / 2)
+          if (Math.abs(probe(middle) - offset) >= DAY_S / 2) after = middle
+          else before = middle
+        }
+        return after
+      }
+      before = after
+      offset = offsetAfter
     }
-    return false
+    return undefined
   }
 
   #look(second: number, inPassing: boolean): Segment {

@@ -1,4 +1,4 @@
-import { cron, daily, parseSchedule, rrule, type Schedule, weekly } from 'carillon/schedule'
+import { cron, daily, monthly, parseSchedule, rrule, type Schedule, weekly, yearly } from 'carillon/schedule'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { anySchedule } from './any-schedule.js'
@@ -45,7 +45,14 @@ describe('a limited number of occurrences', () => {
     })
   })
 
-  const zones = ['America/New_York', 'Pacific/Apia', 'Australia/Lord_Howe', 'Antarctica/Troll', 'Asia/Manila']
+  const zones = [
+    'America/New_York',
+    'Pacific/Apia',
+    'Pacific/Kwajalein',
+    'Australia/Lord_Howe',
+    'Antarctica/Troll',
+    'Asia/Manila',
+  ]
   const policies = (['next', 'shift', 'skip'] as const).flatMap((gap) =>
     (['first', 'second', 'both'] as const).map((overlap) => ({ gap, overlap })),
   )
@@ -55,6 +62,8 @@ describe('a limited number of occurrences', () => {
       const froms = [
         Date.UTC(1844, 11, 25),
         Date.UTC(1883, 10, 15),
+        Date.UTC(1969, 8, 20),
+        Date.UTC(1993, 7, 15),
         Date.UTC(2011, 11, 25),
         Date.UTC(2027, 1, 20),
       ]
@@ -81,4 +90,30 @@ describe('a limited number of occurrences', () => {
       }
     },
   )
+
+  const zone = 'America/New_York'
+  const start = '1965-01-01T02:30'
+  it.each([
+    monthly({ day: 31, at: '02:30', zone, gap: 'skip' }),
+    monthly({ day: [8, 31], at: ['01:30', '02:30'], zone, overlap: 'both', invalidDate: 'forward' }),
+    yearly({ month: 3, day: 10, at: ['02:00', '02:30'], zone }),
+    yearly({ month: 3, day: 10, at: '02:30', zone, gap: 'skip' }),
+    yearly({ month: 1, day: 1, at: ['00:00', '12:00'], zone: 'Pacific/Kwajalein', gap: 'shift' }),
+    cron('0,30 1-2 * 3,11 SUN', { zone }),
+    cron('0 0-3 L * *', { zone: 'Africa/Casablanca' }),
+    rrule('FREQ=YEARLY;BYYEARDAY=-366,1,-1', { start, zone }),
+    rrule('FREQ=YEARLY;BYYEARDAY=-366,1,-1', { start, zone: 'Pacific/Auckland', overlap: 'both' }),
+    rrule('FREQ=YEARLY;BYWEEKNO=1,53,-1,-53', { start, zone, gap: 'skip' }),
+    rrule('FREQ=YEARLY;BYWEEKNO=1,-1;BYSETPOS=1,-1;BYDAY=MO,SU', { start, zone }),
+    rrule('FREQ=WEEKLY;BYMONTH=12,1,2;BYDAY=MO,TU,FR;BYSETPOS=-1', { start, zone }),
+    rrule('FREQ=WEEKLY;INTERVAL=3;BYDAY=MO,TU,FR;BYSETPOS=2,-1;WKST=SU', { start, zone }),
+    rrule('FREQ=MONTHLY;INTERVAL=7;BYMONTHDAY=-1,29', { start, zone }),
+    rrule('FREQ=YEARLY;INTERVAL=3;BYMONTH=2,11;BYDAY=1SU', { start, zone, overlap: 'second' }),
+    rrule('FREQ=DAILY;INTERVAL=17', { start, zone }),
+    rrule('FREQ=HOURLY;INTERVAL=25;BYDAY=SU;BYHOUR=1,2', { start, zone }),
+    rrule('FREQ=MINUTELY;INTERVAL=1441;BYHOUR=2', { start, zone, gap: 'shift' }),
+    rrule('FREQ=SECONDLY;INTERVAL=86399;BYMONTH=3;BYHOUR=1,2', { start, zone }),
+  ])('is so over centuries: %s', (schedule) => {
+    for (const times of [1000, 2500]) expectCounted(schedule, Date.UTC(1966, 5, 1), times)
+  })
 })
