@@ -56,14 +56,16 @@ export class Zone {
     const instants: number[] = []
     let gapBefore: Segment | undefined
     // No offset reaches a day and a half, and no gap or overlap is longer than one.
-    let segment = this.segmentAt(local - 1.5 * DAY_S)
-    for (;;) {
+    let second = local - 1.5 * DAY_S
+    while (second <= local + 1.5 * DAY_S) {
+      const segment = this.segmentAt(second)
       const instant = local - segment.offset
-      if (instant >= segment.start && instant < segment.endExclusive) instants.push(instant)
+      // A segment may come in pieces, and the next piece begin before the last one ended.
+      if (instant >= Math.max(segment.start, second) && instant < segment.endExclusive) instants.push(instant)
       if (instant < segment.start && local - segment.offsetBefore >= segment.start) gapBefore = segment
-      if (segment.endExclusive > local + 1.5 * DAY_S) return { instants, gapBefore }
-      segment = this.segmentAt(segment.endExclusive)
+      second = segment.endExclusive
     }
+    return { instants, gapBefore }
   }
 
   /** When, within an hour, the zone first crossed the date line between two instants: its offset changed by half a day. */
