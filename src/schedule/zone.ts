@@ -33,10 +33,13 @@ export class Zone {
   readonly #glimpses = new Map<number, number>()
   #glimpse: readonly Segment[] = [lone(0, 0, 0)]
   #recent: Segment
+  /** From here on the recent segment says all there is to know: before it, a change may lie behind the cut. */
+  #recentFrom: number
 
   constructor(name: string, fixedOffset?: number) {
     this.name = name
     this.#recent = fixedOffset === undefined ? lone(0, 0, 0) : lone(fixedOffset, -Infinity, Infinity)
+    this.#recentFrom = this.#recent.start
   }
 
   /** The epoch second from which like years have like segments. */
@@ -47,7 +50,7 @@ export class Zone {
   /** The segment an epoch second lies in, or a piece of it. Who asks `inPassing` will not ask about its surroundings. */
   segmentAt(second: number, inPassing = false): Segment {
     const recent = this.#recent
-    if (second >= recent.start && second < recent.endExclusive) return recent
+    if (second >= this.#recentFrom && second < recent.endExclusive) return recent
     return (this.#recent = this.#look(second, inPassing))
   }
 
@@ -93,11 +96,15 @@ export class Zone {
   }
 
   #look(second: number, inPassing: boolean): Segment {
-    if (second < FIRST_BLOCK_S) return lone(probeOf(this.name)(FIRST_BLOCK_S), -Infinity, FIRST_BLOCK_S)
+    if (second < FIRST_BLOCK_S) {
+      this.#recentFrom = -Infinity
+      return lone(probeOf(this.name)(FIRST_BLOCK_S), -Infinity, FIRST_BLOCK_S)
+    }
     if (second >= YEARLY_FROM_S) return this.#lookInLikeYear(second, inPassing)
     const segments = this.#segmentsAround(second, inPassing)
     let i = segments.length - 1
     while (segments[i]!.start > second) i--
+    this.#recentFrom = segments[i]!.start + (i === 0 ? GLIMPSE_S / 2 : 0)
     return segments[i]!
   }
 
@@ -132,6 +139,7 @@ export class Zone {
     const shift = start - yearStart(likeYear(year))
     const like = this.segmentAt(second - shift, inPassing)
     const cutAtStart = like.start + shift <= start
+    this.#recentFrom = Math.max(start, this.#recentFrom + shift)
     const cutAtEnd = like.endExclusive + shift >= end
     return {
       start: cutAtStart ? start : like.start + shift,
