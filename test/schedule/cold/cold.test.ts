@@ -16,7 +16,7 @@ const MOST_ROUNDS = 12
 const FEW = 6000
 
 // Where local times are left out, doubled or close to each other, every change of clocks since the start matters.
-const EVERY_CHANGE = 60_000
+const EVERY_CHANGE = 150_000
 
 let questionMs = Number.NaN
 
