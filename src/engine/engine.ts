@@ -11,6 +11,7 @@ import { Pause } from './pause.js'
 import { ownerOf } from './rendezvous.js'
 import { type EngineSettings, engineSettings } from './settings.js'
 import { ShardEngine } from './shard-engine.js'
+import { EngineCounts, type EngineStats } from './stats.js'
 
 export interface EngineOptions {
   readonly store: Store
@@ -45,6 +46,8 @@ export class Engine {
   readonly #membership: Membership
   readonly #asker: Asker
   readonly #shards = new Map<number, ShardEngine>()
+  // What shards did that are no longer here.
+  readonly #ended = new EngineCounts()
   readonly #claims = new Map<number, SentClaim>()
   readonly #pause: Pause
   #offWake: () => void = () => undefined
@@ -78,6 +81,14 @@ export class Engine {
   /** The shards this instance owns now. */
   get shards(): readonly ShardEngine[] {
     return [...this.#shards.values()]
+  }
+
+  stats(): EngineStats {
+    const counts = new EngineCounts()
+    counts.addAll(this.#ended)
+    for (const shard of this.#shards.values()) counts.addAll(shard.counts)
+    const shards = this.shards.map((shard) => shard.view)
+    return { memberId: this.memberId, strategy: this.#settings.strategy, shards, counts }
   }
 
   /** Joins the members; with `holdsAll` claims every shard, without firing yet. */
@@ -276,6 +287,7 @@ export class Engine {
       sentAt,
       onEnd: () => {
         if (this.#shards.get(shard) === engine) this.#shards.delete(shard)
+        this.#ended.addAll(engine.counts)
       },
     })
     this.#shards.set(shard, engine)

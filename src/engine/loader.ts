@@ -9,7 +9,7 @@ import { Outdated, type Ownership, Unresolved, Untaken } from './ownership.js'
 import { Pause } from './pause.js'
 import type { EngineSettings } from './settings.js'
 import type { Settler } from './settler.js'
-import type { ShardStats } from './stats.js'
+import type { EngineCounts } from './stats.js'
 import type { Turns } from './turns.js'
 import type { Window } from './window.js'
 
@@ -30,7 +30,7 @@ export class Loader {
   readonly #window: Window
   readonly #attempts: Attempts
   readonly #settler: Settler
-  readonly #stats: ShardStats
+  readonly #counts: EngineCounts
   readonly #turns: Turns
   readonly #onEvent: OnEvent
   readonly #governor: Governor
@@ -54,7 +54,7 @@ export class Loader {
     window: Window
     attempts: Attempts
     settler: Settler
-    stats: ShardStats
+    counts: EngineCounts
     turns: Turns
     onEvent: OnEvent
   }) {
@@ -65,7 +65,7 @@ export class Loader {
     this.#window = parts.window
     this.#attempts = parts.attempts
     this.#settler = parts.settler
-    this.#stats = parts.stats
+    this.#counts = parts.counts
     this.#turns = parts.turns
     this.#onEvent = parts.onEvent
     this.#governor = new Governor(parts.settings)
@@ -217,8 +217,8 @@ export class Loader {
     const request = { from, untilExclusive: Math.max(until, from.position), limit, limitBytes: pageBytes }
     try {
       const loaded = await this.#ownership.call('load', (fence) => this.#store.load(fence, request))
-      this.#stats.loads++
-      this.#stats.loadedRows += loaded.page.size
+      this.#counts.loads++
+      this.#counts.loadedRows += loaded.page.size
       this.readLevel = loaded.readLevel
       this.#nextPosition = loaded.nextPosition
       const slot = this.#window.addPage(loaded.page)

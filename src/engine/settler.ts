@@ -9,7 +9,7 @@ import type { Loader } from './loader.js'
 import { newNonce, Outdated, type Ownership, Unresolved, Untaken } from './ownership.js'
 import { Pause } from './pause.js'
 import type { EngineSettings } from './settings.js'
-import type { ShardStats } from './stats.js'
+import type { EngineCounts } from './stats.js'
 import type { Turns } from './turns.js'
 import type { Window } from './window.js'
 import { entryState } from './window-page.js'
@@ -44,7 +44,7 @@ export class Settler {
   readonly #ownership: Ownership
   readonly #window: Window
   readonly #attempts: Attempts
-  readonly #stats: ShardStats
+  readonly #counts: EngineCounts
   readonly #onEvent: OnEvent
   readonly #storeNow: () => number
   readonly #turns: Turns
@@ -69,7 +69,7 @@ export class Settler {
     ownership: Ownership
     window: Window
     attempts: Attempts
-    stats: ShardStats
+    counts: EngineCounts
     onEvent: OnEvent
     /** About what the store's clock shows. */
     storeNow: () => number
@@ -82,7 +82,7 @@ export class Settler {
     this.#ownership = parts.ownership
     this.#window = parts.window
     this.#attempts = parts.attempts
-    this.#stats = parts.stats
+    this.#counts = parts.counts
     this.#onEvent = parts.onEvent
     this.#storeNow = parts.storeNow
     this.#turns = parts.turns
@@ -107,7 +107,7 @@ export class Settler {
 
   /** Something ended: settle early if it has become much. */
   noticed(): void {
-    const many = this.#stats.done - this.#doneAtLast + this.#attempts.reportCount
+    const many = this.#counts.done - this.#doneAtLast + this.#attempts.reportCount
     if (many >= this.#settings.settleCount) this.hurry()
   }
 
@@ -188,7 +188,7 @@ export class Settler {
     const settledCount = isLevelled ? this.#window.countDone(level) : 0
     // A level that nothing has ended below need not be raised.
     if (reports.length + carried.length + done.length + settledCount === 0) return undefined
-    this.#doneAtLast = this.#stats.done
+    this.#doneAtLast = this.#counts.done
     const followUps: FollowUp[] = []
     const dead: NewDeadLetter[] = []
     for (const report of reports) {
@@ -264,10 +264,10 @@ export class Settler {
 
   #settled({ settlement, reports, carried }: Sent, answer: SettleAnswer): void {
     const { level } = settlement
-    const stats = this.#stats
-    stats.settlements++
-    stats.settled += settlement.settledCount + settlement.done.length
-    stats.rowDeletes += settlement.done.length
+    const counts = this.#counts
+    counts.settlements++
+    counts.settled += settlement.settledCount + settlement.done.length
+    counts.rowDeletes += settlement.done.length
     this.#ownership.settledTo(level)
     for (const row of settlement.done) {
       const token = this.#window.find(row)
@@ -277,10 +277,10 @@ export class Settler {
     for (const { attempt, outcome } of reports) {
       if (!attempt.isSuperseded) this.#window.leave(attempt.token)
       if (outcome.type === 'dead') {
-        stats.dead++
+        counts.dead++
         continue
       }
-      if (outcome.type === 'retry') stats.retried++
+      if (outcome.type === 'retry') counts.retried++
       const row = answer.followUps[index++]
       if (row !== undefined) this.#takeIn(row, answer.readLevel)
     }
@@ -311,7 +311,7 @@ export class Settler {
       attempt.isSuperseded = true
       return
     }
-    this.#stats.carried++
+    this.#counts.carried++
     attempt.row = row
     attempt.token = this.#window.addRow(row, stateOf(attempt, wasStarted))
     this.#window.page(attempt.token).attempts[this.#window.index(attempt.token)] = attempt
@@ -361,8 +361,8 @@ export class Settler {
     try {
       const { removed, more } = await this.#ownership.call('sweep', (fence) => this.#store.sweep(fence))
       this.#isSwept = !more
-      this.#stats.sweeps++
-      this.#stats.swept += removed
+      this.#counts.sweeps++
+      this.#counts.sweptRows += removed
       this.#onEvent({ type: 'swept', shard: this.#ownership.shard, removed })
     } catch (error) {
       // It is only housekeeping: the next one does it.

@@ -11,7 +11,7 @@ import { LostShard, Ownership, type Reading } from './ownership.js'
 import { Pause } from './pause.js'
 import { Settler } from './settler.js'
 import type { EngineSettings } from './settings.js'
-import { ShardStats } from './stats.js'
+import { EngineCounts, type ShardView } from './stats.js'
 import { Turns } from './turns.js'
 import { Window } from './window.js'
 import { entryState } from './window-page.js'
@@ -41,7 +41,7 @@ export interface ShardEngineParts {
  */
 export class ShardEngine {
   readonly shard: number
-  readonly stats = new ShardStats()
+  readonly counts = new EngineCounts()
   readonly #parts: ShardEngineParts
   readonly #ownership: Ownership
   readonly #window: Window
@@ -75,7 +75,7 @@ export class ShardEngine {
     const window = new Window(clock.now())
     const holds = new Holds()
     const turns = new Turns()
-    const { stats } = this
+    const { counts } = this
     const attempts = new Attempts({
       window,
       clock,
@@ -83,10 +83,10 @@ export class ShardEngine {
       holds,
       deliver: parts.deliver,
       concurrencyOf: parts.concurrencyOf,
-      stats,
+      counts,
       onReport: () => this.#settler.noticed(),
     })
-    const common = { store, clock, settings, ownership, window, attempts, stats, turns }
+    const common = { store, clock, settings, ownership, window, attempts, counts, turns }
     const settler = new Settler({ ...common, random, onEvent, storeNow: parts.storeNow })
     const loader = new Loader({ ...common, settler, onEvent })
     const writer = new Writer({ ...common, holds, settler, loader })
@@ -108,26 +108,17 @@ export class ShardEngine {
     return this.#isOver
   }
 
-  /** Numbers for whoever watches. */
-  get view(): {
-    readonly inMemory: number
-    readonly bytes: number
-    readonly inFlight: number
-    readonly queued: number
-    readonly windowMs: number
-    readonly nextLoadAt: number
-    readonly readPosition: number
-    readonly settledPosition: number
-    readonly isLeased: boolean
-  } {
+  get view(): ShardView {
     return {
+      shard: this.shard,
+      epoch: this.epoch,
       inMemory: this.#window.size,
       bytes: this.#window.bytes,
       inFlight: this.#attempts.running,
       queued: this.#writer.queued,
       windowMs: this.#loader.windowMs,
-      nextLoadAt: this.#loader.nextLoadAt,
       readPosition: this.#loader.readLevel.position,
+      nextLoadAt: this.#loader.nextLoadAt,
       settledPosition: this.#ownership.settledLevel.position,
       isLeased: this.#ownership.isLeased,
     }

@@ -17,7 +17,7 @@ import { LostShard, Outdated, type Ownership, Unresolved, Untaken } from './owne
 import { Pause } from './pause.js'
 import type { EngineSettings } from './settings.js'
 import type { Settler } from './settler.js'
-import type { ShardStats } from './stats.js'
+import type { EngineCounts } from './stats.js'
 import type { Turns } from './turns.js'
 import type { Window } from './window.js'
 import { entryState } from './window-page.js'
@@ -56,7 +56,7 @@ export class Writer {
   readonly #holds: Holds
   readonly #settler: Settler
   readonly #loader: Loader
-  readonly #stats: ShardStats
+  readonly #counts: EngineCounts
   readonly #turns: Turns
   readonly #pause: Pause
   #queue: Task[] = []
@@ -75,7 +75,7 @@ export class Writer {
     holds: Holds
     settler: Settler
     loader: Loader
-    stats: ShardStats
+    counts: EngineCounts
     turns: Turns
   }) {
     this.#store = parts.store
@@ -86,7 +86,7 @@ export class Writer {
     this.#holds = parts.holds
     this.#settler = parts.settler
     this.#loader = parts.loader
-    this.#stats = parts.stats
+    this.#counts = parts.counts
     this.#turns = parts.turns
     this.#pause = new Pause(parts.clock)
   }
@@ -300,8 +300,8 @@ export class Writer {
     const operations = batch.map(({ operation }) => operation)
     try {
       const answer = await this.#ownership.call('write', (fence) => this.#store.write(fence, { operations }))
-      this.#stats.writes++
-      this.#stats.writtenOperations += operations.length
+      this.#counts.writes++
+      this.#counts.operations += operations.length
       const again: Sent[] = []
       for (const [index, sent] of batch.entries()) {
         const result = answer.answers[index]!

@@ -1,8 +1,14 @@
 import { type Handle, type HandleMany, Handlers, type TimerFiring } from '../delivery/index.js'
-import { Engine, type EngineEvent, type EngineSettings, type SubmitAnswer } from '../engine/index.js'
+import {
+  Engine,
+  type EngineEvent,
+  type EngineSettings,
+  type EngineStats,
+  type SubmitAnswer,
+} from '../engine/index.js'
 import { checkFunction, InvalidInputError, shown } from '../error/index.js'
 import type { Schedule } from '../schedule/index.js'
-import { checkRequested, type RequestedOperation, type Store } from '../store/index.js'
+import { checkRequested, type Counts, type RequestedOperation, type Store } from '../store/index.js'
 import type { Clock } from '../time/index.js'
 import {
   checkKey,
@@ -64,6 +70,14 @@ export interface TimerView<Payload> {
   readonly tags: readonly string[]
   /** The JSON form of its schedule; undefined for a timer that fires once. */
   readonly on: unknown
+}
+
+/** An instance, and the store beneath it. */
+export interface TimersStats extends EngineStats {
+  /** Timers that are set and not settled, in the whole store. */
+  readonly pending: number
+  /** What became of timers since the store was made. */
+  readonly store: Counts
 }
 
 export type MoveOutcome = 'moved' | 'firing' | 'settled' | 'unknown'
@@ -203,6 +217,13 @@ export class Timers implements AsyncDisposable {
     if (row === undefined || (named.identity !== undefined && named.identity !== row.identity))
       return undefined
     return this.#viewOf(row)
+  }
+
+  /** How it goes, here and in the store. */
+  async stats(): Promise<TimersStats> {
+    const ended = await this.#parts.store.counts()
+    const pending = ended.created - ended.settled - ended.cancelled - ended.replaced - ended.dead
+    return { ...this.#engine.stats(), pending, store: ended }
   }
 
   async #stop(): Promise<void> {
