@@ -100,7 +100,7 @@ export class FileStore implements Store {
     this.#table = new RowTable(environment, shardCount, randomInt(2 ** 32))
     const settledLevel = (shard: number): Place => this.#shards[shard]!.row.settledLevel
     this.#index = new IndexBuilder(environment, this.#table, settledLevel)
-    this.#readers = this.#table.buckets.map((buckets) => new RowReader(this.#table, buckets, this.#index.index))
+    this.#readers = this.#table.buckets.map((_, shard) => new RowReader(this.#table, shard, this.#index.index))
     this.#table.listeners.push(...this.#readers)
     this.#shards = this.#readers.map((reader, shard) => new FileShard(shard, this.#table, reader))
     this.#rewriter = new Rewriter(this.#table)
