@@ -1,7 +1,6 @@
 import type { Clock, Wake } from '../time/index.js'
-import type { TimerRow } from '../timer/index.js'
+import type { Deliver, Outcome, TimerRow } from '../timer/index.js'
 import { Attempt, type AttemptListener } from './attempt.js'
-import type { Deliver, Outcome } from './firing.js'
 import type { Holds } from './holds.js'
 import { Lane } from './lane.js'
 import type { Ownership } from './ownership.js'
@@ -38,6 +37,8 @@ export class Attempts implements AttemptListener {
   readonly #onReport: () => void
   readonly #lanes = new Map<string, Map<string, Lane>>()
   readonly #dirty = new Set<Lane>()
+  // Lanes that could not start because the lease was over.
+  readonly #withoutLease = new Set<Lane>()
   // Attempts under way, in the order they started.
   readonly #started = new Set<Attempt>()
   #reports: Report[] = []
@@ -144,7 +145,15 @@ export class Attempts implements AttemptListener {
     this.#flush()
   }
 
-  /** The capacity of lanes may have changed, or the lease come back. */
+  /** The lease was prolonged: what waited for it may start. */
+  leased(): void {
+    if (this.#withoutLease.size === 0) return
+    for (const lane of this.#withoutLease) this.#dirty.add(lane)
+    this.#withoutLease.clear()
+    this.#flush()
+  }
+
+  /** The capacity of lanes may have changed. */
   refresh(): void {
     for (const kinds of this.#lanes.values()) {
       for (const lane of kinds.values()) {
@@ -225,10 +234,6 @@ export class Attempts implements AttemptListener {
       this.#early.push(token)
       return
     }
-    if (this.#holds.isStale(row)) {
-      this.#window.leave(token)
-      return
-    }
     const attempt = new Attempt(row, token, now, this)
     page.attempts[index] = attempt
     this.#offer(attempt)
@@ -258,7 +263,11 @@ export class Attempts implements AttemptListener {
   /** Starts as many of a lane as may run. */
   #take(lane: Lane): Attempt[] {
     const batch: Attempt[] = []
-    if (lane.waiting === 0 || lane.running >= lane.capacity || !this.#ownership.isLeased) return batch
+    if (lane.waiting === 0 || lane.running >= lane.capacity) return batch
+    if (!this.#ownership.mayStart) {
+      this.#withoutLease.add(lane)
+      return batch
+    }
     const now = this.#clock.now()
     const startedAt = this.#clock.monotonic()
     while (lane.running < lane.capacity) {
@@ -269,11 +278,6 @@ export class Attempts implements AttemptListener {
       if (attempt.isSuperseded || this.#window.page(token)?.attempts[this.#window.index(token)] !== attempt)
         continue
       if (this.#window.state(token) !== READY) continue
-      if (this.#holds.isStale(row)) {
-        attempt.isSuperseded = true
-        this.#window.leave(token)
-        continue
-      }
       if (this.#holds.park(row.revision, token)) continue
       if (row.dueAt > now) {
         this.#early.push(token)

@@ -32,6 +32,8 @@ export class Ownership {
   readonly #random: () => number
   readonly #onEvent: OnEvent
   readonly #onLost: (reason: string) => void
+  readonly #onLeased: () => void
+  readonly #isClockRight: () => boolean
   readonly #pause: Pause
   #fence: Fence
   #row: ShardRow
@@ -47,6 +49,10 @@ export class Ownership {
     random: () => number
     onEvent: OnEvent
     onLost: (reason: string) => void
+    /** The lease was prolonged. */
+    onLeased: () => void
+    /** Whether this machine's clock agrees with the store's. */
+    isClockRight: () => boolean
     row: ShardRow
     /** The readings of both clocks before the claim was sent. */
     sentAt: Reading
@@ -57,6 +63,8 @@ export class Ownership {
     this.#random = parts.random
     this.#onEvent = parts.onEvent
     this.#onLost = parts.onLost
+    this.#onLeased = parts.onLeased
+    this.#isClockRight = parts.isClockRight
     this.#row = parts.row
     this.shard = parts.row.shard
     this.#fence = fenceOf(parts.row)
@@ -88,6 +96,11 @@ export class Ownership {
       this.#clock.monotonic() < this.#leaseUntilMonotonic &&
       this.#clock.now() < this.#leaseUntilWall
     )
+  }
+
+  /** Whether attempts may start: on a lease that runs, by a clock that is right. */
+  get mayStart(): boolean {
+    return this.isLeased && this.#isClockRight()
   }
 
   /** A settlement was acknowledged. */
@@ -137,6 +150,7 @@ export class Ownership {
     try {
       await this.call('renew', (fence) => this.#store.renew(fence, this.#settings.leaseMs))
       this.#leaseFrom(sentAt)
+      this.#onLeased()
       return true
     } catch (error) {
       if (error instanceof CarillonError) throw error
@@ -190,6 +204,7 @@ export class Ownership {
         this.#row = row
         this.#fence = { ...fenceOf(row), settledLevel: laterOf(row.settledLevel, fence.settledLevel) }
         this.#leaseFrom(sentAt)
+        this.#onLeased()
         return
       } catch (error) {
         if (!(error instanceof StoreError) || error.code === 'fenced') {

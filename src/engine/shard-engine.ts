@@ -3,18 +3,18 @@ import type { RequestedOperation, ShardRow, Store } from '../store/index.js'
 import type { Answer } from './answer.js'
 import { Attempts } from './attempts.js'
 import type { OnEvent } from './event.js'
-import type { Deliver } from './firing.js'
+import type { Deliver, Place } from '../timer/index.js'
 import { Holds } from './holds.js'
 import { Inbox } from './inbox.js'
 import { Loader } from './loader.js'
 import { LostShard, Ownership, type Reading } from './ownership.js'
 import { Pause } from './pause.js'
-import { Removals } from './removals.js'
 import { Settler } from './settler.js'
 import type { EngineSettings } from './settings.js'
 import { ShardStats } from './stats.js'
 import { Turns } from './turns.js'
 import { Window } from './window.js'
+import { entryState } from './window-page.js'
 import { Writer } from './writer.js'
 
 export interface ShardEngineParts {
@@ -25,8 +25,9 @@ export interface ShardEngineParts {
   readonly deliver: Deliver
   readonly concurrencyOf: (namespace: string, kind: string) => number
   readonly onEvent: OnEvent
-  /** About what the store's clock shows. */
+  /** About what the store's clock shows, and whether this machine's agrees with it. */
   readonly storeNow: () => number
+  readonly isClockRight: () => boolean
   /** The shard as it was claimed, and both clocks before the claim was sent. */
   readonly row: ShardRow
   readonly sentAt: Reading
@@ -59,21 +60,21 @@ export class ShardEngine {
     this.#parts = parts
     this.shard = row.shard
     this.#pause = new Pause(clock)
-    const onLost = (reason: string): void => this.#lost(reason)
     const ownership = new Ownership({
       store,
       clock,
       settings,
       random,
       onEvent,
-      onLost,
       row,
       sentAt: parts.sentAt,
+      onLost: (reason) => this.#lost(reason),
+      onLeased: () => this.#attempts.leased(),
+      isClockRight: parts.isClockRight,
     })
     const window = new Window(clock.now())
     const holds = new Holds()
-    const removals = new Removals()
-    const rewriting = new Turns()
+    const turns = new Turns()
     const { stats } = this
     const attempts = new Attempts({
       window,
@@ -85,11 +86,11 @@ export class ShardEngine {
       stats,
       onReport: () => this.#settler.noticed(),
     })
-    const common = { store, clock, settings, ownership, window, attempts, removals, stats }
-    const settler = new Settler({ ...common, holds, random, onEvent, storeNow: parts.storeNow, rewriting })
+    const common = { store, clock, settings, ownership, window, attempts, stats, turns }
+    const settler = new Settler({ ...common, random, onEvent, storeNow: parts.storeNow })
     const loader = new Loader({ ...common, settler, onEvent })
-    const writer = new Writer({ ...common, holds, settler, loader, rewriting })
-    settler.connect(loader, writer)
+    const writer = new Writer({ ...common, holds, settler, loader })
+    settler.connect(loader)
     this.#ownership = ownership
     this.#window = window
     this.#attempts = attempts
@@ -156,6 +157,12 @@ export class ShardEngine {
     return this.#writer.queued
   }
 
+  /** Whether an attempt at this row is under way. */
+  isFiring(place: Place): boolean {
+    const token = this.#window.find(place)
+    return token >= 0 && this.#window.state(token) === entryState.STARTED
+  }
+
   poke(): void {
     this.#inbox.poke()
   }
@@ -178,22 +185,16 @@ export class ShardEngine {
       await this.#pause.wait(Math.min(20, settings.settleMs))
     }
     try {
-      while (
-        !this.#isOver &&
-        clock.monotonic() < until + settings.settleMs &&
-        (await this.#settler.settle())
-      );
+      await this.#settler.settleAll(Math.max(until, clock.monotonic() + settings.settleMs))
     } catch (error) {
       if (!(error instanceof LostShard)) throw error
     }
     if (this.#isOver) return
     const { epoch } = this
-    // An attempt that did not end in time may have been made: whoever comes next must suspect it.
-    if (this.#attempts.running > 0) this.#end()
-    else {
-      this.#end()
-      await this.#ownership.release()
-    }
+    // What was attempted without the store knowing, whoever comes next must suspect: then it is not let go.
+    const isClean = !this.#window.hasUnsettled()
+    this.#end()
+    if (isClean) await this.#ownership.release()
     this.#parts.onEvent({ type: 'released', shard: this.shard, epoch })
     this.#parts.onEnd()
   }
@@ -207,15 +208,9 @@ export class ShardEngine {
 
   async #keepLease(): Promise<void> {
     const { settings } = this.#parts
-    let wasLeased = true
     while (!this.#isOver) {
-      await this.#pause.wait(wasLeased ? settings.leaseMs / 4 : settings.retryMs)
-      if (this.#isOver) return
-      await this.#ownership.renew()
-      const isLeased = this.#ownership.isLeased
-      // What could not start while the lease was over may start now.
-      if (isLeased && !wasLeased) this.#attempts.refresh()
-      wasLeased = isLeased
+      await this.#pause.wait(this.#ownership.isLeased ? settings.leaseMs / 4 : settings.retryMs)
+      if (!this.#isOver) await this.#ownership.renew()
     }
   }
 

@@ -183,6 +183,8 @@ export interface MoveOperation extends TimerName {
   /** Only if the timer of this name is this one. */
   readonly identity?: number
   readonly ifRevision?: number
+  /** Attempts to record with it; those recorded before unless given. */
+  readonly attempt?: number
   readonly request?: string
 }
 

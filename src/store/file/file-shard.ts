@@ -309,7 +309,14 @@ export class FileShard {
     if (operation.position < this.#row.settledLevel.position) return this.#belowLevel()
     const row = table.row()
     table.kill()
-    const moved = this.#rewrite(row, operation.position, operation.dueAt, row.attempt, row.occurrence, now)
+    const moved = this.#rewrite(
+      row,
+      operation.position,
+      operation.dueAt,
+      operation.attempt ?? row.attempt,
+      row.occurrence,
+      now,
+    )
     return {
       outcome: 'moved',
       row: moved,
