@@ -44,6 +44,7 @@ await runBench({
     {
       name: 'memory',
       about: 'MemoryStore, the reference',
+      mostRounds: 2,
       mostN: 10_000_000,
       measure: async (task) => await measureStore((await import('./stores/subject.js')).memory, task),
     },

@@ -15,6 +15,8 @@ export class Attempt implements Firing {
   /** When it became due here; when it was started, by the monotonic clock; -1 before. */
   readonly readyAt: number
   startedAt = -1
+  /** It stands in its lane's queue. */
+  isQueued = false
   firedAt = 0
   readonly attempt: number
   readonly #listener: AttemptListener

@@ -1,12 +1,6 @@
 import { LimitError, StateError, StoreError } from '../error/index.js'
 import type { Clock } from '../time/index.js'
-import {
-  checkRequested,
-  type RequestedOperation,
-  type ShardClaim,
-  type ShardRow,
-  type Store,
-} from '../store/index.js'
+import { type RequestedOperation, type ShardClaim, type ShardRow, type Store } from '../store/index.js'
 import { type Deliver, shardOf, type TimerRow } from '../timer/index.js'
 import type { Answer, SubmitAnswer } from './answer.js'
 import { Asker } from './asker.js'
@@ -17,6 +11,7 @@ import { Pause } from './pause.js'
 import { ownerOf } from './rendezvous.js'
 import { type EngineSettings, engineSettings } from './settings.js'
 import { ShardEngine } from './shard-engine.js'
+import { EngineCounts, type EngineStats } from './stats.js'
 
 export interface EngineOptions {
   readonly store: Store
@@ -51,6 +46,8 @@ export class Engine {
   readonly #membership: Membership
   readonly #asker: Asker
   readonly #shards = new Map<number, ShardEngine>()
+  // What shards did that are no longer here.
+  readonly #ended = new EngineCounts()
   readonly #claims = new Map<number, SentClaim>()
   readonly #pause: Pause
   #offWake: () => void = () => undefined
@@ -86,6 +83,14 @@ export class Engine {
     return [...this.#shards.values()]
   }
 
+  stats(): EngineStats {
+    const counts = new EngineCounts()
+    counts.addAll(this.#ended)
+    for (const shard of this.#shards.values()) counts.addAll(shard.counts)
+    const shards = this.shards.map((shard) => shard.view)
+    return { memberId: this.memberId, strategy: this.#settings.strategy, shards, counts }
+  }
+
   /** Joins the members; with `holdsAll` claims every shard, without firing yet. */
   open(): Promise<void> {
     this.#opening ??= this.#open()
@@ -117,10 +122,10 @@ export class Engine {
     return this.#shards.get(shardOf(row, this.#store.shardCount))?.isFiring(row) === true
   }
 
-  /** Carries out operations, here or by their shard's owner; one answer each. Refuses bad input, whole. */
+  /** Carries out operations, here or by their shard's owner; one answer each. */
   async submit(operations: readonly RequestedOperation[]): Promise<readonly SubmitAnswer[]> {
     if (this.#isStopping) throw new StateError('stopped', 'this instance was stopped: open another')
-    for (const operation of operations) checkRequested(operation, this.#store.maxPayloadBytes)
+    if (this.#store.shardCount === 1) return await this.#submitTo(0, operations)
     const byShard = new Map<number, number[]>()
     for (const [index, operation] of operations.entries()) {
       const shard = shardOf(operation, this.#store.shardCount)
@@ -260,7 +265,9 @@ export class Engine {
     const { shard } = seen
     const earlier = this.#claims.get(shard)
     // A claim whose answer was lost is sent again as it was: it may have been granted, from then on.
-    const isOpen = earlier !== undefined && seen.epoch <= earlier.claim.expectedEpoch + 1
+    const isOpen =
+      earlier !== undefined &&
+      (seen.epoch === earlier.claim.expectedEpoch || seen.nonce === earlier.claim.nonce)
     const { claim, sentAt } = isOpen ? earlier : this.#newClaim(seen)
     this.#claims.set(shard, { claim, sentAt })
     const row = await this.#store.claim(claim)
@@ -280,6 +287,7 @@ export class Engine {
       sentAt,
       onEnd: () => {
         if (this.#shards.get(shard) === engine) this.#shards.delete(shard)
+        this.#ended.addAll(engine.counts)
       },
     })
     this.#shards.set(shard, engine)

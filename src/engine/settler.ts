@@ -5,13 +5,11 @@ import { earlierOf, isBefore, levelAt, type Place, type TimerRow } from '../time
 import type { Attempt } from './attempt.js'
 import type { Attempts, Report } from './attempts.js'
 import type { OnEvent } from './event.js'
-import type { Holds } from './holds.js'
 import type { Loader } from './loader.js'
 import { newNonce, Outdated, type Ownership, Unresolved, Untaken } from './ownership.js'
 import { Pause } from './pause.js'
-import type { Removals } from './removals.js'
 import type { EngineSettings } from './settings.js'
-import type { ShardStats } from './stats.js'
+import type { EngineCounts } from './stats.js'
 import type { Turns } from './turns.js'
 import type { Window } from './window.js'
 import { entryState } from './window-page.js'
@@ -46,12 +44,10 @@ export class Settler {
   readonly #ownership: Ownership
   readonly #window: Window
   readonly #attempts: Attempts
-  readonly #holds: Holds
-  readonly #removals: Removals
-  readonly #stats: ShardStats
+  readonly #counts: EngineCounts
   readonly #onEvent: OnEvent
   readonly #storeNow: () => number
-  readonly #rewriting: Turns
+  readonly #turns: Turns
   readonly #pause: Pause
   #loader!: Loader
   #isAsked = false
@@ -73,13 +69,11 @@ export class Settler {
     ownership: Ownership
     window: Window
     attempts: Attempts
-    holds: Holds
-    removals: Removals
-    stats: ShardStats
+    counts: EngineCounts
     onEvent: OnEvent
     /** About what the store's clock shows. */
     storeNow: () => number
-    rewriting: Turns
+    turns: Turns
   }) {
     this.#store = parts.store
     this.#clock = parts.clock
@@ -88,12 +82,10 @@ export class Settler {
     this.#ownership = parts.ownership
     this.#window = parts.window
     this.#attempts = parts.attempts
-    this.#holds = parts.holds
-    this.#removals = parts.removals
-    this.#stats = parts.stats
+    this.#counts = parts.counts
     this.#onEvent = parts.onEvent
     this.#storeNow = parts.storeNow
-    this.#rewriting = parts.rewriting
+    this.#turns = parts.turns
     this.#pause = new Pause(parts.clock)
     this.#sweptAt = parts.clock.monotonic()
   }
@@ -115,7 +107,7 @@ export class Settler {
 
   /** Something ended: settle early if it has become much. */
   noticed(): void {
-    const many = this.#stats.done - this.#doneAtLast + this.#attempts.reportCount
+    const many = this.#counts.done - this.#doneAtLast + this.#attempts.reportCount
     if (many >= this.#settings.settleCount) this.hurry()
   }
 
@@ -147,14 +139,12 @@ export class Settler {
 
   /** Settles once. Answers whether there was anything to settle, and it was settled. */
   async settle(): Promise<boolean> {
-    const finish = await this.#rewriting.take()
+    const finish = await this.#turns.take()
     try {
       const sent = this.#build()
       if (sent === undefined) return false
-      this.#removals.begin('settle')
       return await this.#send(sent)
     } finally {
-      this.#removals.end('settle')
       finish()
     }
   }
@@ -198,7 +188,7 @@ export class Settler {
     const settledCount = isLevelled ? this.#window.countDone(level) : 0
     // A level that nothing has ended below need not be raised.
     if (reports.length + carried.length + done.length + settledCount === 0) return undefined
-    this.#doneAtLast = this.#stats.done
+    this.#doneAtLast = this.#counts.done
     const followUps: FollowUp[] = []
     const dead: NewDeadLetter[] = []
     for (const report of reports) {
@@ -274,10 +264,10 @@ export class Settler {
 
   #settled({ settlement, reports, carried }: Sent, answer: SettleAnswer): void {
     const { level } = settlement
-    const stats = this.#stats
-    stats.settlements++
-    stats.settled += settlement.settledCount + settlement.done.length
-    stats.rowDeletes += settlement.done.length
+    const counts = this.#counts
+    counts.settlements++
+    counts.settled += settlement.settledCount + settlement.done.length
+    counts.rowDeletes += settlement.done.length
     this.#ownership.settledTo(level)
     for (const row of settlement.done) {
       const token = this.#window.find(row)
@@ -287,10 +277,10 @@ export class Settler {
     for (const { attempt, outcome } of reports) {
       if (!attempt.isSuperseded) this.#window.leave(attempt.token)
       if (outcome.type === 'dead') {
-        stats.dead++
+        counts.dead++
         continue
       }
-      if (outcome.type === 'retry') stats.retried++
+      if (outcome.type === 'retry') counts.retried++
       const row = answer.followUps[index++]
       if (row !== undefined) this.#takeIn(row, answer.readLevel)
     }
@@ -298,7 +288,6 @@ export class Settler {
       this.#carriedTo(attempt, answer.followUps[index++], wasStarted)
     }
     this.#window.settle(level)
-    this.#holds.settledTo(level.position)
     this.#isSwept = false
     this.#onEvent({
       type: 'settled',
@@ -311,7 +300,6 @@ export class Settler {
   }
 
   #takeIn(row: TimerRow, readLevel: Place): void {
-    if (this.#removals.has('settle', row.revision)) return
     if (isBefore(row, readLevel)) this.#window.addRow(row)
     else this.#loader.demand(row.position)
   }
@@ -319,11 +307,11 @@ export class Settler {
   /** A row that is not finished stands elsewhere now; it stays in memory whatever the read level. */
   #carriedTo(attempt: Attempt, row: TimerRow | undefined, wasStarted: boolean): void {
     if (!attempt.isSuperseded) this.#window.leave(attempt.token)
-    if (row === undefined || this.#removals.has('settle', row.revision)) {
+    if (row === undefined) {
       attempt.isSuperseded = true
       return
     }
-    this.#stats.carried++
+    this.#counts.carried++
     attempt.row = row
     attempt.token = this.#window.addRow(row, stateOf(attempt, wasStarted))
     this.#window.page(attempt.token).attempts[this.#window.index(attempt.token)] = attempt
@@ -373,8 +361,8 @@ export class Settler {
     try {
       const { removed, more } = await this.#ownership.call('sweep', (fence) => this.#store.sweep(fence))
       this.#isSwept = !more
-      this.#stats.sweeps++
-      this.#stats.swept += removed
+      this.#counts.sweeps++
+      this.#counts.sweptRows += removed
       this.#onEvent({ type: 'swept', shard: this.#ownership.shard, removed })
     } catch (error) {
       // It is only housekeeping: the next one does it.

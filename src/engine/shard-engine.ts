@@ -9,10 +9,9 @@ import { Inbox } from './inbox.js'
 import { Loader } from './loader.js'
 import { LostShard, Ownership, type Reading } from './ownership.js'
 import { Pause } from './pause.js'
-import { Removals } from './removals.js'
 import { Settler } from './settler.js'
 import type { EngineSettings } from './settings.js'
-import { ShardStats } from './stats.js'
+import { EngineCounts, type ShardView } from './stats.js'
 import { Turns } from './turns.js'
 import { Window } from './window.js'
 import { entryState } from './window-page.js'
@@ -42,7 +41,7 @@ export interface ShardEngineParts {
  */
 export class ShardEngine {
   readonly shard: number
-  readonly stats = new ShardStats()
+  readonly counts = new EngineCounts()
   readonly #parts: ShardEngineParts
   readonly #ownership: Ownership
   readonly #window: Window
@@ -75,9 +74,8 @@ export class ShardEngine {
     })
     const window = new Window(clock.now())
     const holds = new Holds()
-    const removals = new Removals()
-    const rewriting = new Turns()
-    const { stats } = this
+    const turns = new Turns()
+    const { counts } = this
     const attempts = new Attempts({
       window,
       clock,
@@ -85,13 +83,13 @@ export class ShardEngine {
       holds,
       deliver: parts.deliver,
       concurrencyOf: parts.concurrencyOf,
-      stats,
+      counts,
       onReport: () => this.#settler.noticed(),
     })
-    const common = { store, clock, settings, ownership, window, attempts, removals, stats }
-    const settler = new Settler({ ...common, holds, random, onEvent, storeNow: parts.storeNow, rewriting })
+    const common = { store, clock, settings, ownership, window, attempts, counts, turns }
+    const settler = new Settler({ ...common, random, onEvent, storeNow: parts.storeNow })
     const loader = new Loader({ ...common, settler, onEvent })
-    const writer = new Writer({ ...common, holds, settler, loader, rewriting })
+    const writer = new Writer({ ...common, holds, settler, loader })
     settler.connect(loader)
     this.#ownership = ownership
     this.#window = window
@@ -110,26 +108,17 @@ export class ShardEngine {
     return this.#isOver
   }
 
-  /** Numbers for whoever watches. */
-  get view(): {
-    readonly inMemory: number
-    readonly bytes: number
-    readonly inFlight: number
-    readonly queued: number
-    readonly windowMs: number
-    readonly nextLoadAt: number
-    readonly readPosition: number
-    readonly settledPosition: number
-    readonly isLeased: boolean
-  } {
+  get view(): ShardView {
     return {
+      shard: this.shard,
+      epoch: this.epoch,
       inMemory: this.#window.size,
       bytes: this.#window.bytes,
       inFlight: this.#attempts.running,
       queued: this.#writer.queued,
       windowMs: this.#loader.windowMs,
-      nextLoadAt: this.#loader.nextLoadAt,
       readPosition: this.#loader.readLevel.position,
+      nextLoadAt: this.#loader.nextLoadAt,
       settledPosition: this.#ownership.settledLevel.position,
       isLeased: this.#ownership.isLeased,
     }

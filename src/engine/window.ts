@@ -50,14 +50,14 @@ export class Window {
     return this.#wheel.size
   }
 
-  /** Takes in a page, but for rows that are here already or that `isRemoved` says are gone. Answers its slot. */
-  addPage(page: Page, isRemoved: (revision: number) => boolean): number {
+  /** Takes in a page, but for rows that are here already. Answers its slot. */
+  addPage(page: Page): number {
     const entry = new WindowPage(page, true)
     const slot = this.#open(entry)
     this.#sorted.push(slot)
     for (let index = 0; index < page.size; index++) {
       const revision = page.revisions[index]!
-      if ((this.#byRevision.size > 0 && this.#byRevision.has(revision)) || isRemoved(revision)) {
+      if (this.#byRevision.size > 0 && this.#byRevision.has(revision)) {
         entry.leave(index)
       } else {
         entry.handles[index] = this.#wheel.set(this.#tick(page.dueAts[index]!), (slot << INDEX_BITS) | index)

@@ -8,6 +8,7 @@ export {
   type SetOptions,
   type SetTimer,
   Timers,
+  type TimersStats,
   type TimerView,
 } from './timers.js'
 export type { Instant, When } from './when.js'

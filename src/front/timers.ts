@@ -1,8 +1,14 @@
 import { type Handle, type HandleMany, Handlers, type TimerFiring } from '../delivery/index.js'
-import { Engine, type EngineEvent, type EngineSettings, type SubmitAnswer } from '../engine/index.js'
+import {
+  Engine,
+  type EngineEvent,
+  type EngineSettings,
+  type EngineStats,
+  type SubmitAnswer,
+} from '../engine/index.js'
 import { checkFunction, InvalidInputError, shown } from '../error/index.js'
 import type { Schedule } from '../schedule/index.js'
-import type { RequestedOperation, Store } from '../store/index.js'
+import { checkRequested, type Counts, type RequestedOperation, type Store } from '../store/index.js'
 import type { Clock } from '../time/index.js'
 import {
   checkKey,
@@ -64,6 +70,14 @@ export interface TimerView<Payload> {
   readonly tags: readonly string[]
   /** The JSON form of its schedule; undefined for a timer that fires once. */
   readonly on: unknown
+}
+
+/** An instance, and the store beneath it. */
+export interface TimersStats extends EngineStats {
+  /** Timers that are set and not settled, in the whole store. */
+  readonly pending: number
+  /** What became of timers since the store was made. */
+  readonly store: Counts
 }
 
 export type MoveOutcome = 'moved' | 'firing' | 'settled' | 'unknown'
@@ -167,12 +181,19 @@ export class Timers implements AsyncDisposable {
   /** Gives a timer another due time; its payload stays. By kind and key, or by handle. */
   move<Payload>(kind: TimerKind<Payload>, key: string, when: When): Promise<MoveOutcome>
   move(handle: TimerHandle, when: When): Promise<MoveOutcome>
-  async move(of: TimerKind<unknown> | TimerHandle, keyOrWhen: string | When, when?: When): Promise<MoveOutcome> {
+  async move(
+    of: TimerKind<unknown> | TimerHandle,
+    keyOrWhen: string | When,
+    when?: When,
+  ): Promise<MoveOutcome> {
     const named = this.#named(of, typeof keyOrWhen === 'string' ? keyOrWhen : undefined)
     const to = typeof keyOrWhen === 'string' ? when : keyOrWhen
     if (to === undefined) throw new InvalidInputError('invalid-when', 'say when: { in } or { at }')
     if (to.on !== undefined) {
-      throw new InvalidInputError('invalid-when', 'a move takes in or at; set the timer anew to give it a schedule')
+      throw new InvalidInputError(
+        'invalid-when',
+        'a move takes in or at; set the timer anew to give it a schedule',
+      )
     }
     const dueAt = dueAtOf(to, this.#parts.clock.now(), '')
     const [answer] = await this.#engine.submit([{ type: 'move', ...named, dueAt }])
@@ -193,8 +214,16 @@ export class Timers implements AsyncDisposable {
   async get(of: TimerKind<unknown> | TimerHandle, key?: string): Promise<TimerView<unknown> | undefined> {
     const named = this.#named(of, key)
     const [row] = await this.#parts.store.find([named])
-    if (row === undefined || (named.identity !== undefined && named.identity !== row.identity)) return undefined
+    if (row === undefined || (named.identity !== undefined && named.identity !== row.identity))
+      return undefined
     return this.#viewOf(row)
+  }
+
+  /** How it goes, here and in the store. */
+  async stats(): Promise<TimersStats> {
+    const ended = await this.#parts.store.counts()
+    const pending = ended.created - ended.settled - ended.cancelled - ended.replaced - ended.dead
+    return { ...this.#engine.stats(), pending, store: ended }
   }
 
   async #stop(): Promise<void> {
@@ -202,15 +231,18 @@ export class Timers implements AsyncDisposable {
     if (this.#parts.ownsStore) await this.#parts.store.stop()
   }
 
-  #setOf<Payload>(kind: TimerKind<Payload>, key: string | undefined, options: SetOptions<Payload>): SetRequest {
+  #setOf<Payload>(
+    kind: TimerKind<Payload>,
+    key: string | undefined,
+    options: SetOptions<Payload>,
+  ): SetRequest {
     const { clock, random, namespace } = this.#parts
     const identity = newIdentity(random)
-    if (key !== undefined) checkKey(key)
     if (options.retry !== undefined) parseRetry(options.retry)
     const now = clock.now()
     const { ifAbsent, ifRevision, retry, tags = [] } = options
     const on: Schedule | undefined = options.on
-    return {
+    const operation: SetRequest = {
       type: 'set',
       namespace,
       kind: kind.name,
@@ -226,12 +258,18 @@ export class Timers implements AsyncDisposable {
       ...(ifAbsent === true && { ifAbsent }),
       ...(ifRevision !== undefined && { ifRevision }),
     }
+    // Here, where the caller is at hand: further in, many callers' timers travel together.
+    checkRequested(operation, this.#parts.store.maxPayloadBytes)
+    return operation
   }
 
   #named(of: TimerKind<unknown> | TimerHandle, key: string | undefined): TimerName & { identity?: number } {
     if (typeof of === 'string') return parseHandle(of)
     if (key === undefined) {
-      throw new InvalidInputError('invalid-key', `name the key of the ${of.name}, or give its handle, got ${shown(key)}`)
+      throw new InvalidInputError(
+        'invalid-key',
+        `name the key of the ${of.name}, or give its handle, got ${shown(key)}`,
+      )
     }
     checkKey(key)
     return { namespace: this.#parts.namespace, kind: of.name, key }
@@ -284,6 +322,7 @@ function outcomeOf<const Outcome extends SubmitAnswer['outcome']>(
 ): Outcome {
   if (answer.outcome === 'failed') throw answer.error
   const outcome = expected.find((each) => each === answer.outcome)
-  if (outcome === undefined) throw new Error(`unexpected answer ${answer.outcome}, expected ${expected.join(', ')}`)
+  if (outcome === undefined)
+    throw new Error(`unexpected answer ${answer.outcome}, expected ${expected.join(', ')}`)
   return outcome
 }

@@ -31,7 +31,10 @@ export class BucketTable {
 
   /** Forgets a bucket that has no chunk left. */
   drop(bucket: Bucket): void {
-    if (!this.#byIndex[bucket.level]!.delete(bucket.index)) return
+    const byIndex = this.#byIndex[bucket.level]!
+    // Another may have been made in its place.
+    if (byIndex.get(bucket.index) !== bucket) return
+    byIndex.delete(bucket.index)
     const sorted = this.#sorted[bucket.level]!
     sorted.splice(firstNotBelow(sorted, bucket.index), 1)
   }

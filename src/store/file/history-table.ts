@@ -34,7 +34,11 @@ export class HistoryTable {
   add(batch: Batch, entries: readonly HistoryEntry[]): void {
     if (entries.length === 0) return
     const id = ++this.#last
-    put(batch, id, entries)
+    put(
+      batch,
+      id,
+      entries.map((entry, ordinal) => ({ ordinal, entry })),
+    )
     batch.put('meta', Buffer.from(COUNTER), Buffer.from(String(id)))
     batch.onUndo(() => (this.#last = id - 1))
   }
@@ -47,12 +51,12 @@ export class HistoryTable {
     for (const bytes of history.getKeys({ start: startOf(Number(first)) })) {
       const key = parsed(bytes)
       if (key.most < fromInclusive || key.least >= untilExclusive) continue
-      const entries = entriesOf(history.get(bytes))
-      for (let at = key.id === Number(first) ? Number(skipped) : 0; at < entries.length; at++) {
-        const entry = entries[at]!
+      const from = key.id === Number(first) ? Number(skipped) : 0
+      for (const { ordinal, entry } of entriesOf(history.get(bytes))) {
+        if (ordinal < from) continue
         const isAsked = entry.at >= fromInclusive && entry.at < untilExclusive && matchesName(entry, query)
         if (budget.isOver() || (isAsked && items.length === query.limit))
-          return { items, cursor: cursorOf('history', [key.id, at]) }
+          return { items, cursor: cursorOf('history', [key.id, ordinal]) }
         if (isAsked) items.push(entry)
       }
     }
@@ -67,7 +71,7 @@ export class HistoryTable {
       const key = parsed(bytes)
       if (key.least >= beforeExclusive) continue
       const left =
-        key.most < beforeExclusive ? [] : entriesOf(history.get(bytes)).filter(({ at }) => at >= beforeExclusive)
+        key.most < beforeExclusive ? [] : entriesOf(history.get(bytes)).filter(({ entry }) => entry.at >= beforeExclusive)
       pruned += key.count - left.length
       batch.remove('history', Buffer.from(bytes))
       if (left.length > 0) put(batch, key.id, left)
@@ -76,19 +80,20 @@ export class HistoryTable {
   }
 }
 
-function put(batch: Batch, id: number, entries: readonly HistoryEntry[]): void {
+function put(batch: Batch, id: number, entries: readonly Numbered[]): void {
   let least = Infinity
   let most = 0
-  for (const { at } of entries) {
-    least = Math.min(least, at)
-    most = Math.max(most, at)
+  for (const { entry } of entries) {
+    least = Math.min(least, entry.at)
+    most = Math.max(most, entry.at)
   }
   const key = Buffer.alloc(KEY_BYTES)
   key.writeUIntBE(id, 0, 6)
   key.writeUIntBE(clamped(least), 6, 6)
   key.writeUIntBE(clamped(Math.ceil(most)), 12, 6)
   key.writeUInt32BE(entries.length, 18)
-  const rows = entries.map((entry) => [
+  const rows = entries.map(({ ordinal, entry }): EntryRecord => [
+    ordinal,
     entry.namespace,
     entry.kind,
     entry.key,
@@ -122,19 +127,20 @@ function startOf(id: number): Buffer {
   return key
 }
 
-type EntryRecord = [string, string, string, number, number, string, string]
+type EntryRecord = [number, string, string, string, number, number, string, string]
 
-function entriesOf(value: Buffer | undefined): HistoryEntry[] {
+/** An entry, and which it was of those written together: cursors name it, also when others are gone. */
+interface Numbered {
+  readonly ordinal: number
+  readonly entry: HistoryEntry
+}
+
+function entriesOf(value: Buffer | undefined): Numbered[] {
   if (value === undefined) return []
   return (JSON.parse(value.toString()) as EntryRecord[]).map(
-    ([namespace, kind, key, identity, at, event, details]) => ({
-      namespace,
-      kind,
-      key,
-      identity,
-      at,
-      event,
-      details,
+    ([ordinal, namespace, kind, key, identity, at, event, details]) => ({
+      ordinal,
+      entry: { namespace, kind, key, identity, at, event, details },
     }),
   )
 }

@@ -12,6 +12,7 @@ import { firstBucket, Segment, touches } from './segment.js'
  */
 export class RowReader implements ChunkListener {
   readonly #table: RowTable
+  readonly #shard: number
   readonly #buckets: BucketTable
   readonly #ready: (bucket: Bucket) => void
   #segment: Segment | undefined
@@ -19,14 +20,16 @@ export class RowReader implements ChunkListener {
   #level: Place = levelAt(0)
   readonly #added: number[] = []
 
-  constructor(table: RowTable, buckets: BucketTable, ready: (bucket: Bucket) => void) {
+  constructor(table: RowTable, shard: number, ready: (bucket: Bucket) => void) {
     this.#table = table
-    this.#buckets = buckets
+    this.#shard = shard
+    this.#buckets = table.buckets[shard]!
     this.#ready = ready
   }
 
   chunkAdded(bucket: Bucket, ref: number): void {
-    if (this.#segment !== undefined && touches(this.#segment, bucket)) this.#added.push(ref)
+    const isNear = this.#segment !== undefined && touches(this.#segment, bucket)
+    if (isNear && bucket.shard === this.#shard) this.#added.push(ref)
   }
 
   /** Forgets where rows are. */
@@ -80,6 +83,7 @@ export class RowReader implements ChunkListener {
       isBefore(level, segment.end) &&
       comparePlaces(level, this.#level) >= 0
     if (!isHere) {
+      this.reset()
       const first = firstBucket(this.#buckets, level.position)
       if (first === undefined || first.start >= untilExclusive) return undefined
       return this.#begin(level)
