@@ -15,7 +15,7 @@ const shard = 'store/memory/memory-shard.ts'
 /** Writers do not wait for a settlement on its way, nor it for them. */
 const noTurns: Patch = {
   file: 'engine/writer.ts',
-  find: 'const finish = await this.#rewriting.take()',
+  find: 'const finish = await this.#turns.take()',
   replace: 'const finish = (): void => undefined',
 }
 
@@ -157,8 +157,8 @@ export const mutants: readonly Mutant[] = [
       noStoreFloor,
       {
         file: 'engine/writer.ts',
-        find: 'const position = Math.max(operation.dueAt, this.#ownership.settledLevel.position)',
-        replace: 'const position = operation.dueAt',
+        find: 'return Math.max(dueAt, this.#ownership.settledLevel.position)',
+        replace: 'return dueAt',
       },
     ],
   },
@@ -262,10 +262,34 @@ export const mutants: readonly Mutant[] = [
     patches: [
       {
         file: 'engine/loader.ts',
-        find: 'if (!isBefore(from, before)) return',
-        replace: 'if (from !== before) return',
+        find: 'if (!isBefore(from, this.#suspects.before)) return',
+        replace: 'if (from !== this.#suspects.before) return',
       },
     ],
+  },
+  {
+    name: 'a shard is let go with outcomes unsettled',
+    patches: [
+      {
+        file: 'engine/shard-engine.ts',
+        find: 'const isClean = !this.#window.hasUnsettled()',
+        replace: 'const isClean = true',
+      },
+    ],
+  },
+  {
+    name: 'a load and a settlement on their way at once',
+    patches: [
+      {
+        file: 'engine/loader.ts',
+        find: 'const finish = await this.#turns.take()',
+        replace: 'const finish = (): void => undefined',
+      },
+    ],
+  },
+  {
+    name: 'a waiting row is queued twice',
+    patches: [{ file: 'engine/lane.ts', find: 'if (attempt.isQueued) return', replace: '' }],
   },
   // ---- never early
   {
