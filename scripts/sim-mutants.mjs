@@ -1,6 +1,6 @@
-// npm run sim:mutants [-- --seeds 400] [--only name] [--workers 2]: breaks each rule of the protocol in turn and
+// npm run sim:mutants [-- --seeds 400] [--only name] [--workers 2] [--outer]: breaks each rule of the protocol in turn and
 // runs seeds until one of them notices. A rule whose breaking nobody notices is a failure, and so is a patch
-// that does not apply.
+// that does not apply. With --outer only what clients and handlers can see counts, not a look into the store.
 import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
@@ -14,6 +14,7 @@ const { values } = parseArgs({
   options: {
     seeds: { type: 'string', default: '400' },
     only: { type: 'string' },
+    outer: { type: 'boolean', default: false },
     workers: { type: 'string', default: String(os.availableParallelism()) },
   },
 })
@@ -50,6 +51,7 @@ async function hunt(library) {
   await runSeeds({
     library,
     workers: Number(values.workers),
+    view: values.outer ? 'outer' : 'all',
     nextSeed: () => (next < until ? next++ : undefined),
     onResult({ seed, violations, promise }) {
       // A run that did little proves nothing.

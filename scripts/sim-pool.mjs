@@ -10,9 +10,9 @@ const LONGEST_SILENCE_MS = 60_000
 
 /**
  * Runs the seeds of `nextSeed()` until it answers undefined; `onResult` gets one result for each and may
- * answer false to end early. Resolves when all processes have ended.
+ * answer false to end early. `view` is 'all', or 'outer' for the promises that clients can see. Resolves when all processes have ended.
  */
-export async function runSeeds({ library, nextSeed, onResult, workers }) {
+export async function runSeeds({ library, nextSeed, onResult, workers, view = 'all' }) {
   let isOver = false
   await Promise.all(Array.from({ length: workers }, () => runWorker()))
 
@@ -25,7 +25,7 @@ export async function runSeeds({ library, nextSeed, onResult, workers }) {
 
   function oneLife() {
     return new Promise((resolve) => {
-      const child = fork(worker, [library], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
+      const child = fork(worker, [library, view], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
       let pending = []
       let watchdog
       const end = (ending) => {

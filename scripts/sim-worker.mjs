@@ -5,19 +5,24 @@ import path from 'node:path'
 
 const library = process.argv[2]
 const load = (file) => import(pathToFileURL(path.join(library, file)))
-const { simulate, violationText } = await load('testing/simulation/index.js')
+const { outerPromises, simulate, violationText } = await load('testing/simulation/index.js')
 
+const promises = process.argv[3] === 'outer' ? outerPromises : undefined
 let astray = []
 process.on('unhandledRejection', (error) => astray.push(`unhandled rejection: ${error?.stack ?? error}`))
 process.on('uncaughtException', (error) => astray.push(`uncaught exception: ${error?.stack ?? error}`))
-process.on('message', async (seeds) => {
+process.on('message', (seeds) => void runAll(seeds))
+process.on('disconnect', () => process.exit(0))
+process.send('ready')
+
+async function runAll(seeds) {
   for (const seed of seeds) {
     astray = []
     const texts = []
     let counts = {}
     let promise
     try {
-      const report = await simulate(seed)
+      const report = await simulate(seed, { promises })
       counts = report.counts
       promise = report.violations[0]?.promise
       texts.push(...report.violations.map(violationText))
@@ -32,6 +37,4 @@ process.on('message', async (seeds) => {
       counts,
     })
   }
-})
-process.on('disconnect', () => process.exit(0))
-process.send('ready')
+}

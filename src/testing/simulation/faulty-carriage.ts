@@ -7,7 +7,7 @@ import type { Gate } from './gate.js'
 import type { Random } from './random.js'
 
 /** Who looks on as one call travels. */
-export interface Onlooker {
+interface Onlooker {
   /** Carries out `commit` at its instant and notes what it did. */
   commit<Answer>(commit: () => Answer): Answer
   /** The process is about to hear how it ended. */

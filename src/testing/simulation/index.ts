@@ -2,4 +2,4 @@
 export { drawPlan, type Plan } from './plan.js'
 export { shrink, type Shrunk } from './shrink.js'
 export { simulate, type SimulateOptions, type SimulationReport } from './simulate.js'
-export { promises, type PromiseName, type Violation, violationText } from './violation.js'
+export { outerPromises, promises, type PromiseName, type Violation, violationText } from './violation.js'

@@ -13,11 +13,14 @@ export class Journal {
   readonly lines: string[] = []
   readonly #clock: VirtualClock
   readonly #isTraced: boolean
+  readonly #promises: readonly PromiseName[] | undefined
   readonly #began: number
 
-  constructor(clock: VirtualClock, isTraced: boolean) {
+  /** `promises` are those that are looked at; all unless given. */
+  constructor(clock: VirtualClock, isTraced: boolean, promises: readonly PromiseName[] | undefined) {
     this.#clock = clock
     this.#isTraced = isTraced
+    this.#promises = promises
     this.#began = clock.monotonic()
   }
 
@@ -28,6 +31,7 @@ export class Journal {
 
   broken(promise: PromiseName, text: string): void {
     if (this.violations.length >= MOST_VIOLATIONS) return
+    if (this.#promises?.includes(promise) === false) return
     this.violations.push({ promise, text, at: this.at })
     this.say('!', () => `BROKEN ${promise}: ${text}`)
   }

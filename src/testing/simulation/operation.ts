@@ -9,7 +9,7 @@ export interface PlannedOperation {
 }
 
 /** A timer is named by kind and key; `dueInMs` counts from the instance's own now, and may be negative. */
-export type Action =
+type Action =
   | {
       readonly type: 'set'
       readonly sets: readonly PlannedSet[]
@@ -50,7 +50,7 @@ export interface Workload {
   readonly rivalChance: number
 }
 
-export const kinds = ['bell', 'gong'] as const
+const kinds = ['bell', 'gong'] as const
 
 // The very same set comes again while the first still waits: nobody tells one apart that has come and gone.
 const TWIN_DUE_MS = 40_000

@@ -2,7 +2,7 @@ import { Engine } from '../../engine/index.js'
 import type { MakeEngine } from './simulated-process.js'
 import { drawPlan, type Plan } from './plan.js'
 import { Simulation } from './simulation.js'
-import type { Violation } from './violation.js'
+import type { PromiseName, Violation } from './violation.js'
 
 export interface SimulateOptions {
   /** Makes the engines; Carillon's own unless given. */
@@ -11,6 +11,8 @@ export interface SimulateOptions {
   readonly onlyFaults?: readonly number[] | undefined
   /** Only these operations are submitted, by their numbers. */
   readonly onlyOperations?: readonly number[] | undefined
+  /** Only these promises are looked at; all unless given. */
+  readonly promises?: readonly PromiseName[] | undefined
   /** Keep a line for each event. */
   readonly isTraced?: boolean
 }
@@ -48,7 +50,7 @@ export async function simulate(seed: number, options: SimulateOptions = {}): Pro
     faults: whole.faults.filter(({ id }) => onlyFaults?.includes(id) ?? true),
     operations: whole.operations.filter(({ id }) => onlyOperations?.includes(id) ?? true),
   }
-  const simulation = new Simulation(plan, options.makeEngine ?? ownEngine, options.isTraced ?? false)
+  const simulation = new Simulation(plan, options.makeEngine ?? ownEngine, options)
   await simulation.run()
   const { journal } = simulation
   if (journal.violations.length === 0 && onlyFaults === undefined && onlyOperations === undefined) {

@@ -14,6 +14,7 @@ import type { Plan } from './plan.js'
 import { Receiver } from './receiver.js'
 import { ShardCheck } from './shard-check.js'
 import type { MakeEngine } from './simulated-process.js'
+import type { PromiseName } from './violation.js'
 import type { World } from './world.js'
 
 const SLICE_MS = 500
@@ -33,13 +34,17 @@ export class Simulation {
   readonly #machines: readonly Machine[]
   readonly #onGoing = new Map<Fault, () => void>()
 
-  constructor(plan: Plan, makeEngine: MakeEngine, isTraced: boolean) {
+  constructor(
+    plan: Plan,
+    makeEngine: MakeEngine,
+    options: { readonly isTraced?: boolean; readonly promises?: readonly PromiseName[] | undefined },
+  ) {
     this.#plan = plan
     const { seed, shardCount, settings, instances, travel, handling } = plan
     const clock = new VirtualClock()
     const store = new MemoryStore({ clock, shardCount })
     const peephole = new Peephole(store)
-    const journal = new Journal(clock, isTraced)
+    const journal = new Journal(clock, options.isTraced ?? false, options.promises)
     const ledger = new Ledger(shardCount, journal, peephole)
     const shardCheck = new ShardCheck(journal, ledger, peephole)
     const chaos = new Chaos(travel, instances.length)
@@ -197,6 +202,11 @@ export class Simulation {
           1,
           `${lifeText(life)} was due ${clock.now() - life.version.dueAt} ms ago and still stands`,
         )
+      }
+    }
+    for (const life of [...ledger.lives.values()].flat()) {
+      if (life.state === 'settled' && life.attempts.length === 0) {
+        this.journal.broken(1, `${lifeText(life)} was never delivered`)
       }
     }
     for (const request of ledger.requests.values()) {
