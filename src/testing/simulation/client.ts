@@ -12,6 +12,7 @@ interface Submission {
   readonly operation: RequestedOperation
   readonly process: SimulatedProcess
   readonly at: number
+  answeredAt: number
   answer: SubmitAnswer | undefined
 }
 
@@ -64,8 +65,10 @@ export class Client {
     for (const submission of this.#submissions) {
       const { operation, answer, process } = submission
       if (answer === undefined) {
-        if (process.isAlive)
+        // One that was stopped owes its answers as well; only a crash ends them.
+        if (!process.gate.isShut) {
           this.#journal.broken('face', `${operation.type} of ${nameText(operation)} was never answered`)
+        }
         continue
       }
       this.#checkAgain(submission, answer)
@@ -75,7 +78,7 @@ export class Client {
   #send(operations: readonly RequestedOperation[], process: SimulatedProcess): void {
     const submissions = operations.map((operation): Submission => {
       this.#journal.count(operation.type)
-      return { operation, process, at: this.#journal.at, answer: undefined }
+      return { operation, process, at: this.#journal.at, answeredAt: Infinity, answer: undefined }
     })
     this.#submissions.push(...submissions)
     this.#journal.say(process.member, () => `submits ${operations.map(operationText).join(', ')}`)
@@ -98,6 +101,7 @@ export class Client {
       return
     }
     submission.answer = answer
+    submission.answeredAt = this.#journal.at
     this.#journal.count(answer.outcome)
     this.#journal.say(
       submission.process.member,
@@ -153,12 +157,18 @@ export class Client {
     else this.#journal.broken(4, `${operationText(operation)} was answered ${type}, which nobody did`)
   }
 
-  #checkAgain({ operation, at, process }: Submission, answer: SubmitAnswer): void {
+  #checkAgain({ operation, at, answeredAt, process }: Submission, answer: SubmitAnswer): void {
     const { outcome } = answer
     if (outcome === 'firing') {
       const isFired = [...this.#ledger.lives.values()]
         .flat()
-        .some((life) => life.name === nameText(operation) && life.attempts.length > 0)
+        .some(
+          (life) =>
+            life.name === nameText(operation) &&
+            life.bornAt <= answeredAt &&
+            life.endedAt >= at &&
+            life.attempts.length > 0,
+        )
       if (!isFired)
         this.#journal.broken(4, `${operationText(operation)} was answered firing, and it never fired`)
       return

@@ -253,6 +253,7 @@ export class Ledger {
       name: nameText(set),
       shard: this.#shardOf(set),
       bornAt: this.#journal.at,
+      endedAt: Infinity,
       takeoversAtBirth: this.takeovers[this.#shardOf(set)]!,
       version: versionOf(version),
       revisions: new Set([version.revision]),
@@ -278,6 +279,7 @@ export class Ledger {
 
   #end(life: Life, state: LifeState): void {
     life.state = state
+    life.endedAt = this.#journal.at
     this.#tally[state]++
     this.#journal.count(`ended ${state}`)
     this.#tally.standing--

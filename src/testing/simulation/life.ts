@@ -10,6 +10,8 @@ export interface Life {
   readonly name: string
   readonly shard: number
   readonly bornAt: number
+  /** Infinity while it stands. */
+  endedAt: number
   /** Unclean takeovers that its shard had had by then. */
   readonly takeoversAtBirth: number
   version: Version
