@@ -152,7 +152,7 @@ export class Handlers {
     if (dueAt - row.dueAt > retry.maxDurationMs) {
       return { type: 'dead', reason: `attempt ${attempt} failed and the time for retries is over: ${reason}` }
     }
-    return { type: 'retry', dueAt }
+    return { type: 'retry', dueAt, reason }
   }
 }
 

@@ -107,7 +107,8 @@ export class Settler {
 
   /** Something ended: settle early if it has become much. */
   noticed(): void {
-    const many = this.#counts.done - this.#doneAtLast + this.#attempts.reportCount
+    const many =
+      this.#counts.done - this.#doneAtLast + Math.max(this.#attempts.reportCount, this.#attempts.noteCount)
     if (many >= this.#settings.settleCount) this.hurry()
   }
 
@@ -187,7 +188,8 @@ export class Settler {
     const done = this.#window.doneRows(limit, named)
     const settledCount = isLevelled ? this.#window.countDone(level) : 0
     // A level that nothing has ended below need not be raised.
-    if (reports.length + carried.length + done.length + settledCount === 0) return undefined
+    const history = this.#attempts.takeNotes()
+    if (reports.length + carried.length + done.length + settledCount + history.length === 0) return undefined
     this.#doneAtLast = this.#counts.done
     const followUps: FollowUp[] = []
     const dead: NewDeadLetter[] = []
@@ -218,7 +220,7 @@ export class Settler {
       done,
       followUps,
       dead,
-      history: [],
+      history,
     }
     return { settlement, reports, carried }
   }
@@ -318,7 +320,8 @@ export class Settler {
     if (!wasStarted) this.#attempts.offer(attempt)
   }
 
-  #revert({ reports, carried }: Sent): void {
+  #revert({ settlement, reports, carried }: Sent): void {
+    this.#attempts.giveBackNotes(settlement.history)
     for (const { attempt } of reports) {
       if (!attempt.isSuperseded) this.#window.stay(attempt.token, REPORTED)
     }

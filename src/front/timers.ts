@@ -111,7 +111,7 @@ export class Timers implements AsyncDisposable {
       clock,
       random,
       deliver: this.#handlers.deliver,
-      concurrencyOf: (of, kind) => (of === namespace ? this.#handlers.concurrencyOf(kind) : 0),
+      flow: { concurrencyOf: (of, kind) => (of === namespace ? this.#handlers.concurrencyOf(kind) : 0) },
       settings: parts.settings,
       // Nobody else has this store open, so there is nobody to share its shards with.
       holdsAll: !store.capabilities.shared || !store.capabilities.durable,
