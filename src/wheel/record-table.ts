@@ -8,8 +8,7 @@ import { recordLayout } from './record-layout.js'
  */
 export type Handle = number
 
-const { MAX_TIMERS, STATE, GENERATION, OWN, ARMED, WIDE_TOKEN } = recordLayout
-const INDEX_SPAN = 2 ** 27
+const { MAX_TIMERS, INDEX_SPAN, STATE, GENERATION, OWN, ARMED, WIDE_TOKEN } = recordLayout
 const INDEX = INDEX_SPAN - 1
 const FIRST_CAPACITY = 1024 + 32
 const RECORD_BYTES = 8
@@ -58,38 +57,46 @@ export class RecordTable {
     )
   }
 
-  /**
-   * Takes a free index and arms it. To be called only while `freeBits` is not 0; the due word of a timer that
-   * is not near is set anew by whoever places it.
-   */
-  arm(token: number, due: number): number {
+  /** Takes a free index. To be called only while `freeBits` is not 0. */
+  take(): number {
     const bits = this.freeBits
     const lowest = bits & -bits
     this.freeBits = bits ^ lowest
-    const index = (this.#freeWord << 5) | (31 - Math.clz32(lowest))
+    return (this.#freeWord << 5) | (31 - Math.clz32(lowest))
+  }
+
+  /**
+   * Arms a record that was taken and answers its generation. The due word of a timer that is not near is set
+   * anew by whoever places it.
+   */
+  arm(index: number, token: number, due: number): number {
     const words = this.words
     const at = index << 1
+    const generation = (words[at | STATE]! & GENERATION) + 1
     words[at] = due
-    const state = ((words[at | STATE]! & GENERATION) + 1) | ARMED
     if (token === index) {
-      words[at | STATE] = state | OWN
+      words[at | STATE] = generation | (ARMED | OWN)
     } else {
-      words[at | STATE] = state
+      words[at | STATE] = generation | ARMED
       this.tokens[index] = token
     }
     this.size++
-    return index
+    return generation
   }
 
-  /** As `arm`, for any token and without a due word. */
+  /** Takes and arms a record for any token, without a due word; answers its index. */
   armUncommon(token: number): number {
     if (this.freeBits === 0) this.#sweep()
-    if ((token | 0) === token) return this.arm(token, 0)
+    const index = this.take()
+    if ((token | 0) === token) {
+      this.arm(index, token, 0)
+      return index
+    }
     if (this.#wideTokenMemory === undefined) {
       this.#wideTokenMemory = new GrowingMemory(MAX_TIMERS * 8)
       this.#wideTokens = new Float64Array(this.#wideTokenMemory.grow(this.capacity * 8))
     }
-    const index = this.arm(WIDE_TOKEN, 0)
+    this.arm(index, WIDE_TOKEN, 0)
     this.#wideTokens[index] = token
     return index
   }
@@ -109,22 +116,13 @@ export class RecordTable {
 
   /** The index a handle names, or -1 when its timer is gone. Refuses what cannot be a handle. */
   find(handle: Handle): number {
-    if (typeof handle === 'number') {
-      const index = (handle | 0) & INDEX
-      const generation = (handle * (1 / INDEX_SPAN)) | 0
-      if (
-        index < this.capacity &&
-        (this.words[(index << 1) | STATE]! & (ARMED | GENERATION)) === (ARMED | generation) &&
-        generation * INDEX_SPAN + index === handle
-      ) {
-        return index
-      }
-      if (Number.isSafeInteger(handle) && handle >= 0) return -1
-    }
-    throw new InvalidInputError(
-      'invalid-handle',
-      `${shown(handle)} is no handle: give the number that set returned`,
-    )
+    if (typeof handle !== 'number') refuseHandle(handle)
+    const index = handle & INDEX
+    const generation = (handle * (1 / INDEX_SPAN)) >>> 0
+    if (generation > GENERATION || generation * INDEX_SPAN + index !== handle) refuseHandle(handle)
+    if (index >= this.capacity) return -1
+    const state = this.words[(index << 1) | STATE]!
+    return (state & (ARMED | GENERATION)) === (ARMED | generation) ? index : -1
   }
 
   isArmed(index: number): boolean {
@@ -209,4 +207,11 @@ export class RecordTable {
     this.#freeWord = (before >>> 5) - 1
     return true
   }
+}
+
+function refuseHandle(handle: unknown): never {
+  throw new InvalidInputError(
+    'invalid-handle',
+    `${shown(handle)} is no handle: give the number that set returned`,
+  )
 }
