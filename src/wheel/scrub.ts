@@ -40,7 +40,7 @@ export class Scrub {
   /** Keeps stale entries in bounds while nobody advances the wheel. No record may be half moved. */
   betweenAdvances(nowTick: number): void {
     const slots = this.#slots
-    if (slots.taken < TAKEN_IS_MANY) return
+    if (slots.taken <= TAKEN_IS_MANY) return
     slots.taken = 0
     if (slots.entriesAtLeast > this.#records.size * 4 + FLOOD_ALLOWED) this.#run(nowTick)
   }

@@ -20,6 +20,7 @@ export const slotLayout = Object.freeze({
 
 // A chunk is two cache lines: the number of the next chunk and 15 entries of (index, due).
 const CHUNK_WORDS = 32
+const IN_CHUNK = CHUNK_WORDS - 1
 const { SLOTS, ENTRIES, CHUNK_ENTRIES } = slotLayout
 const FIRST_CHUNKS = 64
 const MAX_BYTES = 65_535 * 65_536
@@ -72,8 +73,7 @@ export class SlotTable {
   /** Counts the entries, by looking at every slot. */
   countEntries(): number {
     let count = this.entriesAtLeast
-    for (const tail of this.tails)
-      if (tail !== 0) count += (((tail - 1) & (CHUNK_WORDS - 1)) - ENTRIES + 1) / 2
+    for (const tail of this.tails) if (tail !== 0) count += (((tail - 1) & IN_CHUNK) - ENTRIES + 1) / 2
     return count
   }
 
@@ -93,7 +93,7 @@ export class SlotTable {
   push(slot: number, index: number, due: number): void {
     const tails = this.tails
     const tail = tails[slot]!
-    if ((tail & (CHUNK_WORDS - 1)) === 0) {
+    if ((tail & IN_CHUNK) === 0) {
       this.#pushOnNewChunk(slot, index, due)
       return
     }

@@ -37,6 +37,9 @@ const BATCH_FIELDS = 2
 const BATCH_WORDS = 512 * BATCH_FIELDS
 const ALL = 0x7fff_ffff
 const LAST_TICK = Number.MAX_SAFE_INTEGER
+// Not in the levels; and what is left of a state once it is.
+const ASIDE = WIDE | OVERDUE
+const QUEUED = ~(LAZY | ASIDE)
 // The share of moves that go later is kept as a moving average over some 2^7 of them: each adds 2^9.
 const ONE_LATER = 9
 const OF_MOVES = 7
@@ -99,12 +102,10 @@ export class Wheel {
     // caller. Where it does not, every handle that passes is a number newly made on the heap.
     if (typeof dueTick !== 'number' || typeof token !== 'number') return this.#setUncommon(dueTick, token)
     const records = this.#records
-    const slots = this.#slots
     const distance = dueTick - this.#now
-    const ahead = distance | 0
     if (
-      ahead !== distance ||
-      ahead <= 0 ||
+      (distance | 0) !== distance ||
+      distance <= 0 ||
       dueTick > LAST_TICK ||
       (token | 0) !== token ||
       token < 0 ||
@@ -112,10 +113,10 @@ export class Wheel {
     ) {
       return this.#setUncommon(dueTick, token)
     }
-    const due = (slots.low + ahead) | 0
+    const due = dueTick | 0
     const index = records.take()
     const generation = records.arm(index, token, due)
-    slots.enqueue(index, due)
+    this.#slots.enqueue(index, due)
     return generation * INDEX_SPAN + index
   }
 
@@ -144,11 +145,7 @@ export class Wheel {
 
   /** Takes a timer out. False when it is gone already. */
   cancel(handle: Handle): boolean {
-    const records = this.#records
-    const index = records.find(handle)
-    if (index < 0) return false
-    records.release(index)
-    return true
+    return this.#records.cancel(handle)
   }
 
   /** As `cancel`, for the timer at an index. */
@@ -167,27 +164,33 @@ export class Wheel {
    */
   #moveTo(index: number, dueTick: number): boolean {
     const slots = this.#slots
-    if (typeof dueTick !== 'number' || index < 0 || slots.taken >= TAKEN_IS_MANY)
+    const distance = typeof dueTick === 'number' ? dueTick - this.#now : 0
+    if (
+      (distance | 0) !== distance ||
+      distance <= 0 ||
+      dueTick > LAST_TICK ||
+      index < 0 ||
+      slots.taken > TAKEN_IS_MANY
+    ) {
       return this.#moveUncommon(index, dueTick)
-    const distance = dueTick - this.#now
-    const ahead = distance | 0
-    if (ahead !== distance || ahead <= 0 || dueTick > LAST_TICK) return this.#moveUncommon(index, dueTick)
+    }
     const { words } = this.#records
     const at = index << 1
-    const due = (slots.low + ahead) | 0
-    const state = words[at | STATE]!
+    const stateAt = at | STATE
+    const due = dueTick | 0
+    const state = words[stateAt]!
     const sooner = (words[at]! - due) | 0
     const later = this.#later
     this.#later = later - (later >> OF_MOVES) + ((sooner >>> 31) << ONE_LATER)
     words[at] = due
-    if ((state & (WIDE | OVERDUE)) === 0) {
+    if ((state & ASIDE) === 0) {
       if (sooner === 0) return true
       if (later > MOSTLY_LATER && sooner < 0) {
-        words[at | STATE] = state | LAZY
+        words[stateAt] = state | LAZY
         return true
       }
     }
-    words[at | STATE] = state & ~(LAZY | WIDE | OVERDUE)
+    words[stateAt] = state & QUEUED
     slots.enqueue(index, due)
     return true
   }
@@ -320,7 +323,7 @@ export class Wheel {
       const at = index << 1
       const due = dueTick | 0
       words[at] = due
-      words[at | STATE]! &= ~(LAZY | WIDE | OVERDUE)
+      words[at | STATE]! &= QUEUED
       this.#slots.enqueue(index, due)
     }
   }
