@@ -30,8 +30,8 @@ export const recordLayout = Object.freeze({
   WIDE,
   /** Moved later without a new entry: the old entry will find it. Never together with WIDE or OVERDUE. */
   LAZY,
-  /** How far to shift LAZY to make it 1. */
-  LAZY_SHIFT: 29,
+  /** How far LAZY is from the highest bit. */
+  ABOVE_LAZY: 2,
   ARMED,
   /** Set only while a chunk is rewritten, on those it has met. */
   SEEN: 1 << 31,

@@ -104,6 +104,11 @@ export class SlotTable {
     tails[slot] = tail + 2
   }
 
+  /** The first chunk of a slot with a chain. */
+  front(slot: number): number {
+    return this.#heads[slot]!
+  }
+
   /** Where the entries of the first chunk of a slot end. They begin at `ENTRIES` behind the chunk's start. */
   frontEnd(slot: number): number {
     return this.chunks[slot] === 1 ? this.tails[slot]! : this.#heads[slot]! + CHUNK_WORDS

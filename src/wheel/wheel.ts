@@ -8,8 +8,8 @@ import { type Handle, RecordTable } from './record-table.js'
 import { Scrub } from './scrub.js'
 import { slotLayout, SlotTable } from './slot-table.js'
 
-const { MAX_TIMERS, INDEX_SPAN, STATE, OWN, OVERDUE, WIDE, LAZY, LAZY_SHIFT, ARMED, FLAGS } = recordLayout
-const { ENTRIES, CHUNK_ENTRIES, TAKEN_IS_MANY } = slotLayout
+const { MAX_TIMERS, INDEX_SPAN, STATE, OWN, OVERDUE, WIDE, LAZY, ABOVE_LAZY, ARMED, FLAGS } = recordLayout
+const { ENTRIES, TAKEN_IS_MANY } = slotLayout
 
 /** Receives a timer that fires: the token it was set with and the tick it was due at. */
 export type Fire = (token: number, dueTick: number) => void
@@ -32,9 +32,6 @@ export interface WheelStats {
   readonly bytes: number
 }
 
-// Entries looked at before the first of them fires: their cache misses overlap instead of following each other.
-const BATCH_FIELDS = 2
-const BATCH_WORDS = 512 * BATCH_FIELDS
 const ALL = 0x7fff_ffff
 const LAST_TICK = Number.MAX_SAFE_INTEGER
 // Not in the levels; and what is left of a state once it is.
@@ -62,7 +59,6 @@ export class Wheel {
   readonly #overdue = new OverdueList(this.#records)
   readonly #far = new FarList(this.#records, this.#slots)
   readonly #scrub = new Scrub(this.#records, this.#slots, this.#far)
-  readonly #batch = new Int32Array(BATCH_WORDS + CHUNK_ENTRIES * BATCH_FIELDS)
   #now = 0
   #later = ALL_LATER
   #busy = false
@@ -279,7 +275,7 @@ export class Wheel {
       size: records.size,
       capacity: records.capacity,
       entries: slots.countEntries() + this.#overdue.places,
-      bytes: records.bytes + slots.bytes + this.#overdue.bytes + this.#batch.byteLength,
+      bytes: records.bytes + slots.bytes + this.#overdue.bytes,
     }
   }
 
@@ -352,64 +348,33 @@ export class Wheel {
     this.#inHand = this.#now
     let fired = 0
     try {
-      let count = 0
-      while (slots.tails[slot] !== 0) {
-        count = this.#collect(slot, count)
-        if (count < BATCH_WORDS) continue
-        fired += this.#fireBatch(count, fire)
-        count = 0
-      }
-      return fired + this.#fireBatch(count, fire)
+      while (slots.tails[slot] !== 0) fired += this.#fireChunk(slot, fire)
+      return fired
     } catch (error) {
-      while (slots.tails[slot] !== 0) this.#postpone(0, this.#collect(slot, 0))
+      while (slots.tails[slot] !== 0) {
+        const chunk = slots.front(slot)
+        this.#postpone(chunk + ENTRIES, this.#collect(slot))
+        slots.release(chunk)
+      }
       throw error
     }
   }
 
-  /**
-   * Adds to the batch what is due now in the first chunk of a slot, as (index, token). Which entries are stale
-   * nobody can guess, and a wrong guess would wait for the record to come from memory: so there is no branch
-   * on it, every entry is written and the place of the next one reckoned.
-   */
-  #collect(slot: number, filled: number): number {
+  /** Takes the first chunk off a slot and fires what is due now in it. */
+  #fireChunk(slot: number, fire: Fire): number {
     const records = this.#records
     const slots = this.#slots
-    const { words, tokens } = records
-    const { pool, low } = slots
-    const batch = this.#batch
-    const end = slots.frontEnd(slot)
-    const chunk = slots.shift(slot)
-    let count = filled
-    // Those moved later are gathered at the start of the chunk, over what was read already.
-    let lazyEnd = chunk + ENTRIES
-    for (let at = chunk + ENTRIES; at < end; at += 2) {
-      const index = pool[at]!
-      const record = index << 1
-      const state = words[record | STATE]!
-      // 0 when it is due now.
-      const difference = ((state & FLAGS) ^ ARMED) | (words[record]! ^ low)
-      batch[count] = index
-      batch[count + 1] = (state & OWN) !== 0 ? index : tokens[index]!
-      count += BATCH_FIELDS & ~((difference | -difference) >> 31)
-      pool[lazyEnd] = index
-      lazyEnd += (state >>> LAZY_SHIFT) & 1
-    }
-    for (let at = chunk + ENTRIES; at < lazyEnd; at++) catchUp(records, slots, slots.pool[at]!)
-    slots.release(chunk)
-    return count
-  }
-
-  #fireBatch(count: number, fire: Fire): number {
-    const records = this.#records
-    const batch = this.#batch
     const tick = this.#now
+    const chunk = slots.front(slot)
+    const end = this.#collect(slot)
     let fired = 0
-    let at = 0
+    let at = chunk + ENTRIES
     try {
-      while (at < count) {
-        const index = batch[at]!
-        const token = batch[at + 1]!
-        at += BATCH_FIELDS
+      while (at < end) {
+        const { pool } = slots
+        const index = pool[at]!
+        const token = pool[at + 1]!
+        at += 2
         if (this.#isDue(index)) {
           const whole = token < 0 ? records.tokenOf(index) : token
           records.release(index)
@@ -421,23 +386,53 @@ export class Wheel {
       }
       return fired
     } catch (error) {
-      this.#postpone(at, count)
+      this.#postpone(at, end)
       throw error
+    } finally {
+      slots.release(chunk)
     }
   }
 
-  /** Makes overdue what stands in the batch and was not fired. */
-  #postpone(from: number, count: number): void {
-    const batch = this.#batch
-    for (let at = from; at < count; at += BATCH_FIELDS) {
-      const index = batch[at]!
+  /**
+   * Takes the first chunk off a slot and leaves in it, as (index, token), the timers that are due now or were
+   * moved later; answers where they end. All records are looked at before the first timer fires, so that their
+   * cache misses overlap. Which entries are stale nobody can guess, and a wrong guess would wait for the record
+   * to come from memory: so there is no branch on it, every entry is kept and the place of the next reckoned.
+   */
+  #collect(slot: number): number {
+    const slots = this.#slots
+    const { words, tokens } = this.#records
+    const { pool, low } = slots
+    const end = slots.frontEnd(slot)
+    const chunk = slots.shift(slot)
+    let kept = chunk | ENTRIES
+    for (let at = kept; at < end; at += 2) {
+      const index = pool[at]!
+      const record = index << 1
+      const state = words[record | STATE]!
+      // 0 when it is due now.
+      const difference = ((state & FLAGS) ^ ARMED) | (words[record]! ^ low)
+      pool[kept] = index
+      pool[kept | 1] = (state & OWN) !== 0 ? index : tokens[index]!
+      const isStale = (difference | -difference) >> 31
+      const isLazy = (state << ABOVE_LAZY) >> 31
+      kept = (kept + (2 & (~isStale | isLazy))) | 0
+    }
+    return kept
+  }
+
+  /** Makes overdue what was left in a chunk and not fired. */
+  #postpone(from: number, end: number): void {
+    const slots = this.#slots
+    for (let at = from; at < end; at += 2) {
+      const index = slots.pool[at]!
       if (this.#isDue(index)) this.#place(index, this.#now)
       else this.#keepLazy(index)
     }
   }
 
   /**
-   * Whether the timer of a batch is still to be fired. It need not be compared with what was collected: what
+   * Whether a timer left in a chunk is still to be fired. It need not be compared with what was collected: what
    * is set or moved to the tick being fired is overdue, so none can have become due in the meantime.
    */
   #isDue(index: number): boolean {
@@ -446,7 +441,7 @@ export class Wheel {
     return (words[record | STATE]! & FLAGS) === ARMED && words[record] === this.#slots.low
   }
 
-  /** For a timer moved later by one that fired before it: its entry was the one in our hands. */
+  /** For a timer that was moved later, maybe by one that fired just now: its entry was the one in our hands. */
   #keepLazy(index: number): void {
     const records = this.#records
     if ((records.words[(index << 1) | STATE]! & LAZY) !== 0) catchUp(records, this.#slots, index)
