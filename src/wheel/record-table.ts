@@ -240,8 +240,6 @@ export class RecordTable {
       this.#wideTokens = new Float64Array(this.#wideTokenMemory.grow(capacity * 8))
     }
     this.capacity = capacity
-    // What is new is wholly free: go on there.
-    this.#freeWord = (before >>> 5) - 1
     return true
   }
 }

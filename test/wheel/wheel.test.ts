@@ -207,6 +207,21 @@ describe('Wheel', () => {
     expect(new Set(fired.slice(1)).size).toBe(1)
   })
 
+  it('keeps what fire moved before it threw', () => {
+    const wheel = new Wheel()
+    const handles = Array.from({ length: 40 }, (_, token) => wheel.set(10, token))
+    const fired: number[] = []
+    expect(() =>
+      wheel.advance(10, () => {
+        for (const handle of handles) wheel.move(handle, 20)
+        throw new Error('thrown')
+      }),
+    ).toThrow('thrown')
+    expect(wheel.advance(19, (_token, dueTick) => fired.push(dueTick))).toBe(0)
+    expect(wheel.advance(20, (_token, dueTick) => fired.push(dueTick))).toBe(39)
+    expect(new Set(fired)).toEqual(new Set([20]))
+  })
+
   it('keeps what was not fired when fire throws', () => {
     const wheel = new Wheel()
     for (let token = 0; token < 5000; token++) wheel.set(token < 4000 ? 10 : 20, token)
@@ -375,7 +390,7 @@ describe('Wheel', () => {
   })
 
   it('gives timers set one after another indices side by side, also while it grows', () => {
-    const wheel = new Wheel()
+    const wheel = new Wheel({ reserve: 5000 })
     for (let k = 0; k < 200_000; k++) {
       if (wheel.indexOf(wheel.set(1 + k, 7)) !== k) expect.fail(`the index of timer ${k} is another`)
     }
