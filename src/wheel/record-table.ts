@@ -13,7 +13,6 @@ const INDEX = INDEX_SPAN - 1
 const PER_INDEX = 1 / INDEX_SPAN
 // What tells one life of a record from another. A generation equals it, with ARMED turned over, in that life only.
 const LIFE = ARMED | GENERATION
-const OWN_LIFE = ARMED | OWN
 const FIRST_CAPACITY = 1024 + 32
 const RECORD_BYTES = 8
 
@@ -78,12 +77,9 @@ export class RecordTable {
     const at = index << 1
     const generation = (words[at | STATE]! & GENERATION) + 1
     words[at] = due
-    if (token === index) {
-      words[at | STATE] = generation | OWN_LIFE
-    } else {
-      words[at | STATE] = generation | ARMED
-      this.tokens[index] = token
-    }
+    words[at | STATE] = generation | ARMED
+    // Also where it equals the index: a branch that V8 has not seen taken costs more than the write.
+    this.tokens[index] = token
     this.size++
     return generation
   }
