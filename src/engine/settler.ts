@@ -202,6 +202,8 @@ export class Settler {
     }
     // Well above the level, so that it does not hold it back again at once.
     const aside = this.#clock.now() + 2 * this.#settings.carryAfterMs
+    // What is not started yet stays below the read level: whoever takes over suspects only what lies there.
+    const belowRead = this.#loader.readLevel.position - 1
     for (const { attempt, wasStarted } of carried) {
       const { row } = attempt
       const recorded = wasStarted ? Math.max(row.attempt, attempt.attempt) : row.attempt
@@ -210,7 +212,7 @@ export class Settler {
         dueAt: row.dueAt,
         attempt: recorded,
         occurrence: row.occurrence,
-        position: Math.max(aside, level.position),
+        position: Math.max(wasStarted ? aside : Math.min(aside, belowRead), level.position),
       })
     }
     const settlement: Settlement = {
@@ -246,6 +248,7 @@ export class Settler {
       if (this.#isCarriable(attempt, STARTED)) carried.push({ attempt, wasStarted: true })
     }
     const dueBefore = this.#clock.now() - this.#settings.carryAfterMs
+    if (this.#loader.readLevel.position <= this.#clock.now()) return carried
     for (const attempt of this.#attempts.ready()) {
       if (carried.length === limit) break
       if (attempt.readyAt <= dueBefore && this.#isCarriable(attempt, READY)) {

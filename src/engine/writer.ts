@@ -125,7 +125,6 @@ export class Writer {
     while (this.#queue.length > 0 && !this.#isOver) {
       const batch = this.#take()
       try {
-        await this.#makeRoom(batch)
         await this.#write(batch)
       } catch (error) {
         if (error instanceof InvalidInputError || error instanceof LimitError) {
@@ -178,21 +177,28 @@ export class Writer {
     return count === this.#queue.length ? this.#queue.splice(0) : this.#queue.splice(0, count)
   }
 
-  /** Waits until there is room in memory for what may have to be kept there. */
-  async #makeRoom(batch: readonly Task[]): Promise<void> {
+  /** Whether there is room in memory for what may have to be kept there. */
+  #hasRoomFor(batch: readonly Task[]): boolean {
     const near = this.#loader.readLevel.position
     const count = batch.reduce((sum, { operation }) => sum + (isNear(operation, near) ? 1 : 0), 0)
-    if (count === 0) return
-    while (!this.#isOver && !this.#loader.hasRoomFor(count)) {
-      this.#settler.relieve()
-      await this.#pause.wait(Math.min(50, this.#settings.settleMs))
-    }
+    return count === 0 || this.#loader.hasRoomFor(count)
   }
 
   async #write(batch: readonly Task[]): Promise<void> {
+    let isShort = false
     for (;;) {
+      if (isShort) {
+        isShort = false
+        this.#settler.relieve()
+        await this.#pause.wait(Math.min(50, this.#settings.settleMs))
+      }
       const finish = await this.#turns.take()
       try {
+        if (this.#isOver) throw new LostShard()
+        if (!this.#hasRoomFor(batch)) {
+          isShort = true
+          continue
+        }
         const rows = batch.some(needsLookUp) ? await this.#lookUp(batch) : []
         if (!rows.some((row) => row !== undefined && this.#stateOf(row) === REPORTED)) {
           const sent: Sent[] = []
