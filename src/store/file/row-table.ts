@@ -199,8 +199,8 @@ export class RowTable {
     const pending = this.#pending.get(ref)
     if (pending !== undefined) return pending
     const peek = this.peek(ref)
-    const bytes = Buffer.allocUnsafeSlow(peek.length)
-    peek.bytes.copy(bytes, 0, 0, peek.length)
+    const bytes = this.#slab.take(peek.length)
+    bytes.set(peek.bytes.subarray(0, peek.length))
     return new Chunk(bytes)
   }
 
