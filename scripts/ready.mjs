@@ -44,10 +44,11 @@ export async function built() {
   await compiled('library', 'dist', 'tsconfig.build.json', ['src'])
 }
 
-/** .carillon/run/ holds the compiled benches and examples; they import the built library by its name. */
+/** .carillon/run/ holds the programs that import the built library by its name: benches, examples, chaos. */
 export async function runnable() {
   await built()
-  await compiled('benches and examples', '.carillon/run', 'tsconfig.run.json', ['src', 'bench', 'examples'])
+  const sources = ['src', 'bench', 'examples', 'test/store/chaos']
+  await compiled('benches and examples', '.carillon/run', 'tsconfig.run.json', sources)
 }
 
 /** Runs a program of node_modules and ends this process with its exit code when that is not 0. */

@@ -6,9 +6,15 @@ export interface Bench {
   /** The name on the command line. */
   readonly name: string
   readonly about: string
+  /** What `n` counts; timers unless given. */
+  readonly unit?: string
   readonly defaultN: number
   readonly leastN: number
   readonly defaultRounds: number
+  /** How long one candidate may take in one round; a quarter of an hour unless given. */
+  readonly longestRunMs?: number
+  /** An option of this bench alone, a whole number, `'--calls'`. */
+  readonly ownOption?: { readonly name: string; readonly about: string }
   readonly metrics: readonly Metric[]
   /** The first is ours: ratios are against it. */
   readonly candidates: readonly [Candidate, ...Candidate[]]
@@ -57,6 +63,8 @@ export interface ProgramCandidate extends CandidateBase {
 export interface Task {
   readonly n: number
   readonly seed: number
+  /** What the bench's own option says, if it was given. */
+  readonly own?: number
 }
 
 /** What one run of one candidate found. Programs print it as JSON, alone on their standard output. */

@@ -39,11 +39,11 @@ export class Workshop {
     await rm(this.#folder, { recursive: true, force: true })
   }
 
-  async ready(candidate: Candidate, { n, seed }: Task): Promise<Readied> {
+  async ready(candidate: Candidate, { n, seed, own }: Task): Promise<Readied> {
     if (candidate.mostN !== undefined && n > candidate.mostN) {
       return { absent: `left out: it holds at most ${candidate.mostN} timers` }
     }
-    const tail = [String(n), String(seed)]
+    const tail = [String(n), String(seed), ...(own === undefined ? [] : [String(own)])]
     if ('measure' in candidate) {
       const entry = process.argv[1]!
       return {
@@ -83,9 +83,9 @@ export class Workshop {
 }
 
 /** Runs a command and answers what it printed; fails with the end of what it complained about. */
-export async function outputOf({ file, args }: Command): Promise<string> {
+export async function outputOf({ file, args }: Command, longestMs = LONGEST_RUN_MS): Promise<string> {
   try {
-    const { stdout } = await run(file, args, { timeout: LONGEST_RUN_MS, maxBuffer: MOST_OUTPUT_BYTES })
+    const { stdout } = await run(file, args, { timeout: longestMs, maxBuffer: MOST_OUTPUT_BYTES })
     return stdout
   } catch (error) {
     const complaint = error instanceof Error && 'stderr' in error ? String(error.stderr).trim() : ''

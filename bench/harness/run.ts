@@ -32,11 +32,15 @@ export async function runBench(bench: Bench, args: readonly string[] = process.a
 }
 
 /** The child's side: one candidate, once, its measurement as JSON. Also the way to profile one. */
-async function measureHere(bench: Bench, [name, n, seed]: readonly string[]): Promise<void> {
+async function measureHere(bench: Bench, [name, n, seed, own]: readonly string[]): Promise<void> {
   const candidate = bench.candidates.find((known) => known.name === name)
   if (candidate === undefined || !('measure' in candidate)) throw new Error(`cannot measure '${name}' here`)
   const coreWait = new CoreWait()
-  const measurement = await candidate.measure({ n: Number(n), seed: Number(seed) })
+  const measurement = await candidate.measure({
+    n: Number(n),
+    seed: Number(seed),
+    ...(own === undefined ? {} : { own: Number(own) }),
+  })
   const notes = [...measurement.notes, ...coreWait.notes()]
   process.stdout.write(`${JSON.stringify({ ...measurement, notes })}\n`)
 }
@@ -63,7 +67,8 @@ async function compare(bench: Bench, settings: Settings): Promise<void> {
 }
 
 async function measureAll(bench: Bench, settings: Settings, workshop: Workshop): Promise<Result[]> {
-  const task: Task = { n: settings.n, seed: settings.seed }
+  const { n, seed, own } = settings
+  const task: Task = { n, seed, ...(own === undefined ? {} : { own }) }
   const entrants: { readonly result: Result; readonly command: Command }[] = []
   const results: Result[] = []
   for (const candidate of settings.candidates) {
@@ -81,7 +86,7 @@ async function measureAll(bench: Bench, settings: Settings, workshop: Workshop):
       if (round >= mostRounds || result.failed !== undefined) continue
       const began = performance.now()
       try {
-        result.measurements.push(parseMeasurement(await outputOf(command), bench))
+        result.measurements.push(parseMeasurement(await outputOf(command, bench.longestRunMs), bench))
       } catch (error) {
         result.failed = error instanceof Error ? error.message : String(error)
       }

@@ -99,7 +99,7 @@ function footnotesOf({ candidates, disagreements }: Report): string {
   ])
   const agreed =
     disagreements.length === 0
-      ? ['all did the same work: what they fired, moved and cancelled agrees']
+      ? ['all did the same work: what they found agrees']
       : disagreements.map((sentence) => `NOT THE SAME WORK: ${sentence}`)
   return [...lines, ...agreed].join('\n')
 }

@@ -79,6 +79,7 @@ export class Asker {
     requests: readonly Request[],
     giveUpAt: number,
   ): Promise<CarillonError | undefined> {
+    let unsure: StoreError | undefined
     for (;;) {
       try {
         const answers = await this.#store.append(requests)
@@ -87,7 +88,9 @@ export class Asker {
           : undefined
       } catch (error) {
         if (!(error instanceof StoreError)) throw error
-        if (this.#isOver || this.#clock.monotonic() >= giveUpAt) return error
+        // One that may have been appended is not undone by a later refusal.
+        if (error.code === 'unknown-outcome') unsure = error
+        if (this.#isOver || this.#clock.monotonic() >= giveUpAt) return unsure ?? error
       }
       await this.#pauseFor(shard).wait(this.#settings.retryMs)
     }

@@ -1,5 +1,4 @@
-import type { TimerRow } from '../timer/index.js'
-import { type Firing, firingIdOf, type Outcome } from './firing.js'
+import { type Firing, firingIdOf, type Outcome, type TimerRow } from '../timer/index.js'
 
 /** Hears how an attempt ended. */
 export interface AttemptListener {
@@ -16,6 +15,8 @@ export class Attempt implements Firing {
   /** When it became due here; when it was started, by the monotonic clock; -1 before. */
   readonly readyAt: number
   startedAt = -1
+  /** It stands in its lane's queue. */
+  isQueued = false
   firedAt = 0
   readonly attempt: number
   readonly #listener: AttemptListener

@@ -1,11 +1,10 @@
 import type { Clock, Wake } from '../time/index.js'
-import type { TimerRow } from '../timer/index.js'
+import type { Deliver, Outcome, TimerRow } from '../timer/index.js'
 import { Attempt, type AttemptListener } from './attempt.js'
-import type { Deliver, Outcome } from './firing.js'
 import type { Holds } from './holds.js'
 import { Lane } from './lane.js'
 import type { Ownership } from './ownership.js'
-import type { ShardStats } from './stats.js'
+import type { EngineCounts } from './stats.js'
 import type { Window } from './window.js'
 import { entryState } from './window-page.js'
 
@@ -34,10 +33,12 @@ export class Attempts implements AttemptListener {
   readonly #holds: Holds
   readonly #deliver: Deliver
   readonly #concurrencyOf: (namespace: string, kind: string) => number
-  readonly #stats: ShardStats
+  readonly #counts: EngineCounts
   readonly #onReport: () => void
   readonly #lanes = new Map<string, Map<string, Lane>>()
   readonly #dirty = new Set<Lane>()
+  // Lanes that could not start because the lease was over.
+  readonly #withoutLease = new Set<Lane>()
   // Attempts under way, in the order they started.
   readonly #started = new Set<Attempt>()
   #reports: Report[] = []
@@ -56,7 +57,7 @@ export class Attempts implements AttemptListener {
     holds: Holds
     deliver: Deliver
     concurrencyOf: (namespace: string, kind: string) => number
-    stats: ShardStats
+    counts: EngineCounts
     /** There is something to settle. */
     onReport: () => void
   }) {
@@ -66,7 +67,7 @@ export class Attempts implements AttemptListener {
     this.#holds = parts.holds
     this.#deliver = parts.deliver
     this.#concurrencyOf = parts.concurrencyOf
-    this.#stats = parts.stats
+    this.#counts = parts.counts
     this.#onReport = parts.onReport
   }
 
@@ -144,7 +145,15 @@ export class Attempts implements AttemptListener {
     this.#flush()
   }
 
-  /** The capacity of lanes may have changed, or the lease come back. */
+  /** The lease was prolonged: what waited for it may start. */
+  leased(): void {
+    if (this.#withoutLease.size === 0) return
+    for (const lane of this.#withoutLease) this.#dirty.add(lane)
+    this.#withoutLease.clear()
+    this.#flush()
+  }
+
+  /** The capacity of lanes may have changed. */
   refresh(): void {
     for (const kinds of this.#lanes.values()) {
       for (const lane of kinds.values()) {
@@ -160,12 +169,11 @@ export class Attempts implements AttemptListener {
     const lane = this.#laneOf(attempt.row)
     lane.running--
     if (this.#isOver) return
-    this.#stats.inFlight = this.#started.size
     if (lane.waiting > 0) this.#dirty.add(lane)
     if (attempt.isSuperseded) {
-      this.#stats.superseded++
+      this.#counts.superseded++
     } else if (outcome.type === 'done') {
-      this.#stats.done++
+      this.#counts.done++
       // On its way to the store to be carried: the settlement that comes back finds it over.
       if (this.#window.state(attempt.token) === STARTED) {
         this.#window.setState(attempt.token, DONE)
@@ -225,10 +233,6 @@ export class Attempts implements AttemptListener {
       this.#early.push(token)
       return
     }
-    if (this.#holds.isStale(row)) {
-      this.#window.leave(token)
-      return
-    }
     const attempt = new Attempt(row, token, now, this)
     page.attempts[index] = attempt
     this.#offer(attempt)
@@ -258,7 +262,11 @@ export class Attempts implements AttemptListener {
   /** Starts as many of a lane as may run. */
   #take(lane: Lane): Attempt[] {
     const batch: Attempt[] = []
-    if (lane.waiting === 0 || lane.running >= lane.capacity || !this.#ownership.isLeased) return batch
+    if (lane.waiting === 0 || lane.running >= lane.capacity) return batch
+    if (!this.#ownership.mayStart) {
+      this.#withoutLease.add(lane)
+      return batch
+    }
     const now = this.#clock.now()
     const startedAt = this.#clock.monotonic()
     while (lane.running < lane.capacity) {
@@ -269,11 +277,6 @@ export class Attempts implements AttemptListener {
       if (attempt.isSuperseded || this.#window.page(token)?.attempts[this.#window.index(token)] !== attempt)
         continue
       if (this.#window.state(token) !== READY) continue
-      if (this.#holds.isStale(row)) {
-        attempt.isSuperseded = true
-        this.#window.leave(token)
-        continue
-      }
       if (this.#holds.park(row.revision, token)) continue
       if (row.dueAt > now) {
         this.#early.push(token)
@@ -284,10 +287,9 @@ export class Attempts implements AttemptListener {
       this.#window.setState(token, STARTED)
       this.#started.add(attempt)
       lane.running++
-      this.#stats.fired(now - row.dueAt)
+      this.#counts.started(now - row.dueAt)
       batch.push(attempt)
     }
-    this.#stats.inFlight = this.#started.size
     return batch
   }
 

@@ -1,23 +1,17 @@
 import { LimitError, StateError, StoreError } from '../error/index.js'
 import type { Clock } from '../time/index.js'
-import {
-  checkRequested,
-  type RequestedOperation,
-  type ShardClaim,
-  type ShardRow,
-  type Store,
-} from '../store/index.js'
-import { shardOf } from '../timer/index.js'
+import { type RequestedOperation, type ShardClaim, type ShardRow, type Store } from '../store/index.js'
+import { type Deliver, shardOf, type TimerRow } from '../timer/index.js'
 import type { Answer, SubmitAnswer } from './answer.js'
 import { Asker } from './asker.js'
 import type { OnEvent } from './event.js'
-import type { Deliver } from './firing.js'
 import { Membership } from './membership.js'
 import { newNonce, type Reading } from './ownership.js'
 import { Pause } from './pause.js'
 import { ownerOf } from './rendezvous.js'
 import { type EngineSettings, engineSettings } from './settings.js'
 import { ShardEngine } from './shard-engine.js'
+import { EngineCounts, type EngineStats } from './stats.js'
 
 export interface EngineOptions {
   readonly store: Store
@@ -52,6 +46,8 @@ export class Engine {
   readonly #membership: Membership
   readonly #asker: Asker
   readonly #shards = new Map<number, ShardEngine>()
+  // What shards did that are no longer here.
+  readonly #ended = new EngineCounts()
   readonly #claims = new Map<number, SentClaim>()
   readonly #pause: Pause
   #offWake: () => void = () => undefined
@@ -87,6 +83,14 @@ export class Engine {
     return [...this.#shards.values()]
   }
 
+  stats(): EngineStats {
+    const counts = new EngineCounts()
+    counts.addAll(this.#ended)
+    for (const shard of this.#shards.values()) counts.addAll(shard.counts)
+    const shards = this.shards.map((shard) => shard.view)
+    return { memberId: this.memberId, strategy: this.#settings.strategy, shards, counts }
+  }
+
   /** Joins the members; with `holdsAll` claims every shard, without firing yet. */
   open(): Promise<void> {
     this.#opening ??= this.#open()
@@ -113,10 +117,15 @@ export class Engine {
     for (const shard of this.#shards.values()) shard.refresh()
   }
 
-  /** Carries out operations, here or by their shard's owner; one answer each. Refuses bad input, whole. */
+  /** Whether an attempt at this row is under way in this instance. */
+  isFiring(row: TimerRow): boolean {
+    return this.#shards.get(shardOf(row, this.#store.shardCount))?.isFiring(row) === true
+  }
+
+  /** Carries out operations, here or by their shard's owner; one answer each. */
   async submit(operations: readonly RequestedOperation[]): Promise<readonly SubmitAnswer[]> {
     if (this.#isStopping) throw new StateError('stopped', 'this instance was stopped: open another')
-    for (const operation of operations) checkRequested(operation, this.#store.maxPayloadBytes)
+    if (this.#store.shardCount === 1) return await this.#submitTo(0, operations)
     const byShard = new Map<number, number[]>()
     for (const [index, operation] of operations.entries()) {
       const shard = shardOf(operation, this.#store.shardCount)
@@ -227,13 +236,20 @@ export class Engine {
 
   async #look(row: ShardRow): Promise<void> {
     const { shard } = row
-    const isOurs = this.#holdsAll || ownerOf(shard, this.#membership.memberIds) === this.#membership.id
+    const isOurs = this.#holdsAll || ownerOf(shard, this.#candidates(row)) === this.#membership.id
     const engine = this.#shards.get(shard)
     if (engine !== undefined) {
       if (!isOurs) await engine.stop()
       return
     }
     if (isOurs && !this.#isStopping) await this.#claim(row)
+  }
+
+  /** An owner that let its lease run out does not count, though its heartbeat may still be remembered. */
+  #candidates({ owner, leaseUntil }: ShardRow): readonly string[] {
+    const { memberIds, id } = this.#membership
+    const isExpired = owner !== '' && owner !== id && leaseUntil <= this.#membership.storeNow()
+    return isExpired ? memberIds.filter((other) => other !== owner) : memberIds
   }
 
   #newClaim({ shard, epoch }: ShardRow): SentClaim {
@@ -249,7 +265,9 @@ export class Engine {
     const { shard } = seen
     const earlier = this.#claims.get(shard)
     // A claim whose answer was lost is sent again as it was: it may have been granted, from then on.
-    const isOpen = earlier !== undefined && seen.epoch <= earlier.claim.expectedEpoch + 1
+    const isOpen =
+      earlier !== undefined &&
+      (seen.epoch === earlier.claim.expectedEpoch || seen.nonce === earlier.claim.nonce)
     const { claim, sentAt } = isOpen ? earlier : this.#newClaim(seen)
     this.#claims.set(shard, { claim, sentAt })
     const row = await this.#store.claim(claim)
@@ -264,10 +282,12 @@ export class Engine {
       concurrencyOf: this.#concurrencyOf,
       onEvent: this.#onEvent,
       storeNow: () => this.#membership.storeNow(),
+      isClockRight: () => this.#membership.isClockRight,
       row,
       sentAt,
       onEnd: () => {
         if (this.#shards.get(shard) === engine) this.#shards.delete(shard)
+        this.#ended.addAll(engine.counts)
       },
     })
     this.#shards.set(shard, engine)

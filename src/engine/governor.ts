@@ -47,7 +47,7 @@ export class Governor {
   }
 
   #shorter(): number {
-    return Math.max(this.#settings.minWindowMs, this.#windowMs * SHORTEN)
+    return Math.max(this.#settings.minWindowMs, Math.floor(this.#windowMs * SHORTEN))
   }
 
   shrink(): void {
@@ -55,6 +55,6 @@ export class Governor {
   }
 
   grow(): void {
-    this.#windowMs = Math.min(this.#settings.windowMs, this.#windowMs / SHORTEN)
+    this.#windowMs = Math.min(this.#settings.windowMs, Math.ceil(this.#windowMs / SHORTEN))
   }
 }

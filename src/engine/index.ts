@@ -2,6 +2,5 @@
 export type { SubmitAnswer } from './answer.js'
 export { Engine, type EngineOptions } from './engine.js'
 export type { EngineEvent, OnEvent } from './event.js'
-export { type Deliver, done, type Firing, firingIdOf, type Outcome } from './firing.js'
 export { engineDefaults, type EngineSettings, engineSettings } from './settings.js'
-export { LatenessHistogram, ShardStats } from './stats.js'
+export { EngineCounts, type EngineStats, LatenessHistogram, type ShardView } from './stats.js'

@@ -19,7 +19,10 @@ export class Lane {
     return this.#queue.length - this.#head
   }
 
+  /** Puts an attempt last, unless it stands here already. */
   push(attempt: Attempt): void {
+    if (attempt.isQueued) return
+    attempt.isQueued = true
     this.#queue.push(attempt)
   }
 
@@ -31,6 +34,7 @@ export class Lane {
   shift(): Attempt | undefined {
     const attempt = this.#queue[this.#head]
     if (attempt === undefined) return undefined
+    attempt.isQueued = false
     this.#head++
     if (this.#head === this.#queue.length) {
       this.#queue = []

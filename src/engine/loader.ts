@@ -1,16 +1,16 @@
 import { StoreError } from '../error/index.js'
 import type { Clock, Wake } from '../time/index.js'
 import type { Store, Suspects } from '../store/index.js'
-import { comparePlaces, isBefore, levelAt, type Place } from '../timer/index.js'
+import { comparePlaces, isBefore, levelAt, type Place, type TimerRow } from '../timer/index.js'
 import type { Attempts } from './attempts.js'
 import type { OnEvent } from './event.js'
 import { Governor } from './governor.js'
 import { Outdated, type Ownership, Unresolved, Untaken } from './ownership.js'
 import { Pause } from './pause.js'
-import type { Removals } from './removals.js'
 import type { EngineSettings } from './settings.js'
 import type { Settler } from './settler.js'
-import type { ShardStats } from './stats.js'
+import type { EngineCounts } from './stats.js'
+import type { Turns } from './turns.js'
 import type { Window } from './window.js'
 
 /**
@@ -30,8 +30,8 @@ export class Loader {
   readonly #window: Window
   readonly #attempts: Attempts
   readonly #settler: Settler
-  readonly #removals: Removals
-  readonly #stats: ShardStats
+  readonly #counts: EngineCounts
+  readonly #turns: Turns
   readonly #onEvent: OnEvent
   readonly #governor: Governor
   readonly #pause: Pause
@@ -54,8 +54,8 @@ export class Loader {
     window: Window
     attempts: Attempts
     settler: Settler
-    removals: Removals
-    stats: ShardStats
+    counts: EngineCounts
+    turns: Turns
     onEvent: OnEvent
   }) {
     this.#store = parts.store
@@ -65,8 +65,8 @@ export class Loader {
     this.#window = parts.window
     this.#attempts = parts.attempts
     this.#settler = parts.settler
-    this.#removals = parts.removals
-    this.#stats = parts.stats
+    this.#counts = parts.counts
+    this.#turns = parts.turns
     this.#onEvent = parts.onEvent
     this.#governor = new Governor(parts.settings)
     this.#pause = new Pause(parts.clock)
@@ -102,6 +102,11 @@ export class Loader {
     this.plan()
   }
 
+  /** Rows were added: make room if it is short. */
+  noticed(): void {
+    if (this.#isTight()) this.plan()
+  }
+
   /** Whether there is room for `count` rows more. When there is not, room is made. */
   hasRoomFor(count: number): boolean {
     if (this.#governor.hasRoomFor(this.#window, count)) return true
@@ -128,12 +133,14 @@ export class Loader {
   async #run(): Promise<void> {
     try {
       while (!this.#isOver) {
-        if (this.#isTight()) {
-          await this.#shrink()
-        } else if (this.#isLoadDue()) {
-          await this.#load()
-        } else {
-          break
+        const finish = await this.#turns.take()
+        try {
+          if (this.#isOver) break
+          if (this.#isTight()) await this.#shrink()
+          else if (this.#isLoadDue()) await this.#load()
+          else break
+        } finally {
+          finish()
         }
       }
     } catch (error) {
@@ -208,14 +215,13 @@ export class Loader {
     const until = now + this.windowMs
     const limit = Math.min(pageRows, this.#governor.room(this.#window))
     const request = { from, untilExclusive: Math.max(until, from.position), limit, limitBytes: pageBytes }
-    this.#removals.begin('load')
     try {
       const loaded = await this.#ownership.call('load', (fence) => this.#store.load(fence, request))
-      this.#stats.loads++
-      this.#stats.loadedRows += loaded.page.size
+      this.#counts.loads++
+      this.#counts.loadedRows += loaded.page.size
       this.readLevel = loaded.readLevel
       this.#nextPosition = loaded.nextPosition
-      const slot = this.#window.addPage(loaded.page, (revision) => this.#removals.has('load', revision))
+      const slot = this.#window.addPage(loaded.page)
       this.#setSuspectsAside(slot, loaded.page.size, from)
       const isFull = loaded.page.size >= limit
       if (strategy === 'lookahead') this.#planLookahead(loaded.page.size, isFull)
@@ -236,8 +242,6 @@ export class Loader {
       } else {
         throw error
       }
-    } finally {
-      this.#removals.end('load')
     }
   }
 
@@ -267,15 +271,23 @@ export class Loader {
     this.#nextLoadAt = isFull ? now : Math.min(now + this.#intervalMs, this.#nextPosition ?? Infinity)
   }
 
+  /** Whether an owner before may have attempted this row without anybody knowing. */
+  isSuspect(row: TimerRow): boolean {
+    const { before, untilRevision, dueUntil } = this.#suspects
+    // That owner may have been ahead of the store's clock by what is allowed.
+    const latest = dueUntil + this.#settings.maxClockOffsetMs
+    return row.revision <= untilRevision && row.dueAt <= latest && isBefore(row, before)
+  }
+
   /** Rows that an owner before may have attempted wait until that is written down. */
   #setSuspectsAside(slot: number, size: number, from: Place): void {
-    const { before, untilRevision, dueUntil } = this.#suspects
-    if (!isBefore(from, before)) return
+    if (!isBefore(from, this.#suspects.before)) return
     const page = this.#window.pageIn(slot)
     if (page === undefined) return
-    for (let index = 0; index < size && page.isBefore(index, before); index++) {
-      if (page.revisions[index]! > untilRevision || !page.isWaiting(index)) continue
-      if (page.row(index).dueAt <= dueUntil) this.#attempts.suspect(this.#window.takeOut(slot, index))
+    for (let index = 0; index < size; index++) {
+      if (page.isWaiting(index) && this.isSuspect(page.row(index))) {
+        this.#attempts.suspect(this.#window.takeOut(slot, index))
+      }
     }
   }
 }

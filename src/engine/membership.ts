@@ -29,15 +29,17 @@ export class Membership {
 
   /** About what the store's clock shows. */
   storeNow(): number {
-    return this.#clock.now() + this.#offsetMs
+    return Math.floor(this.#clock.now() + this.#offsetMs)
+  }
+
+  /** Whether this machine's clock agrees with the store's, as far as is allowed. */
+  get isClockRight(): boolean {
+    return Math.abs(this.#offsetMs) <= this.#settings.maxClockOffsetMs
   }
 
   /** Whether this instance may claim shards: it has been heard lately, and its clock is right. */
   get isFit(): boolean {
-    return (
-      Math.abs(this.#offsetMs) <= this.#settings.maxClockOffsetMs &&
-      this.#clock.monotonic() - this.#beatAt < this.#settings.leaseMs
-    )
+    return this.isClockRight && this.#clock.monotonic() - this.#beatAt < this.#settings.leaseMs
   }
 
   /** One heartbeat. */
@@ -56,7 +58,7 @@ export class Membership {
       this.#offsetMs = Math.abs(offsetMs) <= halfWayMs ? 0 : offsetMs - Math.sign(offsetMs) * halfWayMs
       this.#memberIds = members.map(({ id }) => id)
       this.#beatAt = answeredAt
-      if (Math.abs(this.#offsetMs) > this.#settings.maxClockOffsetMs) {
+      if (!this.isClockRight) {
         this.#onEvent({ type: 'clock-off', offsetMs: this.#offsetMs })
       }
     } catch (error) {

@@ -1,4 +1,4 @@
-import { CarillonError, StoreError } from '../error/index.js'
+import { CarillonError, InvalidInputError, LimitError, StoreError } from '../error/index.js'
 import type { Clock } from '../time/index.js'
 import type { Fence, ShardRow, Store } from '../store/index.js'
 import { laterOf, type Place } from '../timer/index.js'
@@ -32,6 +32,8 @@ export class Ownership {
   readonly #random: () => number
   readonly #onEvent: OnEvent
   readonly #onLost: (reason: string) => void
+  readonly #onLeased: () => void
+  readonly #isClockRight: () => boolean
   readonly #pause: Pause
   #fence: Fence
   #row: ShardRow
@@ -47,6 +49,10 @@ export class Ownership {
     random: () => number
     onEvent: OnEvent
     onLost: (reason: string) => void
+    /** The lease was prolonged. */
+    onLeased: () => void
+    /** Whether this machine's clock agrees with the store's. */
+    isClockRight: () => boolean
     row: ShardRow
     /** The readings of both clocks before the claim was sent. */
     sentAt: Reading
@@ -57,6 +63,8 @@ export class Ownership {
     this.#random = parts.random
     this.#onEvent = parts.onEvent
     this.#onLost = parts.onLost
+    this.#onLeased = parts.onLeased
+    this.#isClockRight = parts.isClockRight
     this.#row = parts.row
     this.shard = parts.row.shard
     this.#fence = fenceOf(parts.row)
@@ -90,6 +98,11 @@ export class Ownership {
     )
   }
 
+  /** Whether attempts may start: on a lease that runs, by a clock that is right. */
+  get mayStart(): boolean {
+    return this.isLeased && this.#isClockRight()
+  }
+
   /** A settlement was acknowledged. */
   settledTo(level: Place): void {
     this.#fence = { ...this.#fence, settledLevel: laterOf(this.#fence.settledLevel, level) }
@@ -97,7 +110,7 @@ export class Ownership {
 
   /**
    * Makes a call under the fence. Rejects with `LostShard`, `Outdated`, `Unresolved` (the epoch is raised by
-   * then) or `Untaken`; what else the store refuses comes through as it is.
+   * then) or `Untaken`; a refusal of what was asked (bad input, a bad level) comes through as it is.
    */
   async call<Answer>(name: string, send: (fence: Fence) => Promise<Answer>): Promise<Answer> {
     await this.#refencingDone()
@@ -107,6 +120,7 @@ export class Ownership {
       return await send(fence)
     } catch (error) {
       if (this.#isOver) throw new LostShard()
+      if (error instanceof InvalidInputError || error instanceof LimitError) throw error
       if (!(error instanceof StoreError)) {
         this.lose(`${name} failed: ${String(error)}`)
         throw new LostShard()
@@ -136,6 +150,7 @@ export class Ownership {
     try {
       await this.call('renew', (fence) => this.#store.renew(fence, this.#settings.leaseMs))
       this.#leaseFrom(sentAt)
+      this.#onLeased()
       return true
     } catch (error) {
       if (error instanceof CarillonError) throw error
@@ -189,6 +204,7 @@ export class Ownership {
         this.#row = row
         this.#fence = { ...fenceOf(row), settledLevel: laterOf(row.settledLevel, fence.settledLevel) }
         this.#leaseFrom(sentAt)
+        this.#onLeased()
         return
       } catch (error) {
         if (!(error instanceof StoreError) || error.code === 'fenced') {

@@ -5,17 +5,14 @@ import { earlierOf, isBefore, levelAt, type Place, type TimerRow } from '../time
 import type { Attempt } from './attempt.js'
 import type { Attempts, Report } from './attempts.js'
 import type { OnEvent } from './event.js'
-import type { Holds } from './holds.js'
 import type { Loader } from './loader.js'
 import { newNonce, Outdated, type Ownership, Unresolved, Untaken } from './ownership.js'
 import { Pause } from './pause.js'
-import type { Removals } from './removals.js'
 import type { EngineSettings } from './settings.js'
-import type { ShardStats } from './stats.js'
+import type { EngineCounts } from './stats.js'
 import type { Turns } from './turns.js'
 import type { Window } from './window.js'
 import { entryState } from './window-page.js'
-import type { Writer } from './writer.js'
 
 const { READY, STARTED, REPORTED, DONE, LEAVING } = entryState
 
@@ -30,18 +27,16 @@ interface Sent {
   readonly settlement: Settlement
   readonly reports: readonly Report[]
   readonly carried: readonly Carried[]
-  readonly overcounted: number
 }
 
 /**
  * Makes outcomes durable: one atomic write raises the settled level over what is over, rewrites what goes on,
  * and keeps what died (rule 7). One settlement is on its way at a time; one of unknown outcome is looked up
- * before the next. The level never passes a row that is not finished, an insert on its way, the read level,
- * or the store's clock.
+ * before the next, and no write is on its way meanwhile: so every insert knows the level it must not go below,
+ * and every count is exact. The level never passes a row that is not finished, the read level, or the store's
+ * clock.
  */
 export class Settler {
-  /** The highest level that was sent, acknowledged or not: inserts must not go below it. */
-  issued: Place
   readonly #store: Store
   readonly #clock: Clock
   readonly #settings: EngineSettings
@@ -49,23 +44,20 @@ export class Settler {
   readonly #ownership: Ownership
   readonly #window: Window
   readonly #attempts: Attempts
-  readonly #holds: Holds
-  readonly #removals: Removals
-  readonly #stats: ShardStats
+  readonly #counts: EngineCounts
   readonly #onEvent: OnEvent
   readonly #storeNow: () => number
-  readonly #rewriting: Turns
+  readonly #turns: Turns
   readonly #pause: Pause
   #loader!: Loader
-  #writer!: Writer
   #isAsked = false
   #isUnderPressure = false
+  // The shard is about to be let go: nothing is left for the next settlement.
+  #isLast = false
   #isOver = false
   #doneAtLast = 0
   #sweptAt: number
   #isSwept = true
-  // Rows counted as settled that turned out to have been replaced before: the next settlement takes them back.
-  #overcounted = 0
   // How far behind ours the store's clock may be.
   #clockSlackMs = 0
 
@@ -77,13 +69,11 @@ export class Settler {
     ownership: Ownership
     window: Window
     attempts: Attempts
-    holds: Holds
-    removals: Removals
-    stats: ShardStats
+    counts: EngineCounts
     onEvent: OnEvent
     /** About what the store's clock shows. */
     storeNow: () => number
-    rewriting: Turns
+    turns: Turns
   }) {
     this.#store = parts.store
     this.#clock = parts.clock
@@ -92,20 +82,16 @@ export class Settler {
     this.#ownership = parts.ownership
     this.#window = parts.window
     this.#attempts = parts.attempts
-    this.#holds = parts.holds
-    this.#removals = parts.removals
-    this.#stats = parts.stats
+    this.#counts = parts.counts
     this.#onEvent = parts.onEvent
     this.#storeNow = parts.storeNow
-    this.#rewriting = parts.rewriting
+    this.#turns = parts.turns
     this.#pause = new Pause(parts.clock)
-    this.issued = parts.ownership.settledLevel
     this.#sweptAt = parts.clock.monotonic()
   }
 
-  connect(loader: Loader, writer: Writer): void {
+  connect(loader: Loader): void {
     this.#loader = loader
-    this.#writer = writer
   }
 
   /** Settles now and then until it is ended. */
@@ -121,7 +107,7 @@ export class Settler {
 
   /** Something ended: settle early if it has become much. */
   noticed(): void {
-    const many = this.#stats.done - this.#doneAtLast + this.#attempts.reportCount
+    const many = this.#counts.done - this.#doneAtLast + this.#attempts.reportCount
     if (many >= this.#settings.settleCount) this.hurry()
   }
 
@@ -138,9 +124,12 @@ export class Settler {
     this.hurry()
   }
 
-  /** A row that was counted as settled had been replaced just before. */
-  tookBack(): void {
-    this.#overcounted++
+  /** Settles everything there is to settle, as far as the store lets it, until the time is over. */
+  async settleAll(untilMonotonic: number): Promise<void> {
+    this.#isLast = true
+    while (!this.#isOver && this.#window.hasUnsettled() && this.#clock.monotonic() < untilMonotonic) {
+      if (!(await this.settle())) await this.#pause.wait(this.#settings.retryMs)
+    }
   }
 
   end(): void {
@@ -150,14 +139,12 @@ export class Settler {
 
   /** Settles once. Answers whether there was anything to settle, and it was settled. */
   async settle(): Promise<boolean> {
-    const finish = await this.#rewriting.take()
+    const finish = await this.#turns.take()
     try {
       const sent = this.#build()
       if (sent === undefined) return false
-      this.#removals.begin('settle')
       return await this.#send(sent)
     } finally {
-      this.#removals.end('settle')
       finish()
     }
   }
@@ -195,10 +182,13 @@ export class Settler {
     for (const { attempt } of [...reports, ...carried]) this.#window.setState(attempt.token, LEAVING)
     const before = this.#ownership.settledLevel
     const level = isLevelled ? this.#level(before) : before
-    const done = isLevelled ? [] : this.#window.doneRows(limit)
-    const isEmpty = reports.length + carried.length + done.length + this.#overcounted === 0
-    if (isEmpty && !isBefore(before, level)) return undefined
-    this.#doneAtLast = this.#stats.done
+    // What the level cannot pass, now or ever, is named one by one.
+    const named = isLevelled && !this.#isLast ? this.#loader.readLevel : level
+    const done = this.#window.doneRows(limit, named)
+    const settledCount = isLevelled ? this.#window.countDone(level) : 0
+    // A level that nothing has ended below need not be raised.
+    if (reports.length + carried.length + done.length + settledCount === 0) return undefined
+    this.#doneAtLast = this.#counts.done
     const followUps: FollowUp[] = []
     const dead: NewDeadLetter[] = []
     for (const report of reports) {
@@ -221,19 +211,16 @@ export class Settler {
         position: Math.max(aside, level.position),
       })
     }
-    this.issued = level
     const settlement: Settlement = {
       id: newNonce(this.#random),
       level,
-      settledCount: (isLevelled ? this.#window.countDone(level) : 0) - this.#overcounted,
+      settledCount,
       done,
       followUps,
       dead,
       history: [],
     }
-    const overcounted = this.#overcounted
-    this.#overcounted = 0
-    return { settlement, reports, carried, overcounted }
+    return { settlement, reports, carried }
   }
 
   /** The highest level that leaves nothing unfinished behind. */
@@ -242,22 +229,11 @@ export class Settler {
     let level = earlierOf(this.#loader.readLevel, latest)
     const holding = this.#window.firstHolding()
     if (holding !== undefined) level = earlierOf(level, holding)
-    level = earlierOf(level, levelAt(this.#writer.lowestOnItsWay))
     return isBefore(level, before) ? before : level
   }
 
   #takeReports(limit: number): Report[] {
-    const taken: Report[] = []
-    const kept: Report[] = []
-    for (const report of this.#attempts.takeReports(limit)) {
-      const { attempt } = report
-      if (attempt.isSuperseded) continue
-      // Its move or cancel is on its way to the store: that goes first.
-      if (this.#holds.isHeld(attempt.row.revision)) kept.push(report)
-      else taken.push(report)
-    }
-    this.#attempts.giveBack(kept)
-    return taken
+    return this.#attempts.takeReports(limit).filter(({ attempt }) => !attempt.isSuperseded)
   }
 
   #takeCarried(limit: number): Carried[] {
@@ -282,17 +258,16 @@ export class Settler {
     return (
       !attempt.isSuperseded &&
       attempt.row.position <= this.#clock.now() &&
-      this.#window.state(attempt.token) === state &&
-      !this.#holds.isHeld(attempt.row.revision)
+      this.#window.state(attempt.token) === state
     )
   }
 
   #settled({ settlement, reports, carried }: Sent, answer: SettleAnswer): void {
     const { level } = settlement
-    const stats = this.#stats
-    stats.settlements++
-    stats.settled += settlement.settledCount + settlement.done.length
-    stats.rowDeletes += settlement.done.length
+    const counts = this.#counts
+    counts.settlements++
+    counts.settled += settlement.settledCount + settlement.done.length
+    counts.rowDeletes += settlement.done.length
     this.#ownership.settledTo(level)
     for (const row of settlement.done) {
       const token = this.#window.find(row)
@@ -302,10 +277,10 @@ export class Settler {
     for (const { attempt, outcome } of reports) {
       if (!attempt.isSuperseded) this.#window.leave(attempt.token)
       if (outcome.type === 'dead') {
-        stats.dead++
+        counts.dead++
         continue
       }
-      if (outcome.type === 'retry') stats.retried++
+      if (outcome.type === 'retry') counts.retried++
       const row = answer.followUps[index++]
       if (row !== undefined) this.#takeIn(row, answer.readLevel)
     }
@@ -313,7 +288,6 @@ export class Settler {
       this.#carriedTo(attempt, answer.followUps[index++], wasStarted)
     }
     this.#window.settle(level)
-    this.#holds.settledTo(level.position)
     this.#isSwept = false
     this.#onEvent({
       type: 'settled',
@@ -326,7 +300,6 @@ export class Settler {
   }
 
   #takeIn(row: TimerRow, readLevel: Place): void {
-    if (this.#removals.has('settle', row.revision)) return
     if (isBefore(row, readLevel)) this.#window.addRow(row)
     else this.#loader.demand(row.position)
   }
@@ -334,19 +307,18 @@ export class Settler {
   /** A row that is not finished stands elsewhere now; it stays in memory whatever the read level. */
   #carriedTo(attempt: Attempt, row: TimerRow | undefined, wasStarted: boolean): void {
     if (!attempt.isSuperseded) this.#window.leave(attempt.token)
-    if (row === undefined || this.#removals.has('settle', row.revision)) {
+    if (row === undefined) {
       attempt.isSuperseded = true
       return
     }
-    this.#stats.carried++
+    this.#counts.carried++
     attempt.row = row
     attempt.token = this.#window.addRow(row, stateOf(attempt, wasStarted))
     this.#window.page(attempt.token).attempts[this.#window.index(attempt.token)] = attempt
     if (!wasStarted) this.#attempts.offer(attempt)
   }
 
-  #revert({ reports, carried, overcounted }: Sent): void {
-    this.#overcounted += overcounted
+  #revert({ reports, carried }: Sent): void {
     for (const { attempt } of reports) {
       if (!attempt.isSuperseded) this.#window.stay(attempt.token, REPORTED)
     }
@@ -389,8 +361,8 @@ export class Settler {
     try {
       const { removed, more } = await this.#ownership.call('sweep', (fence) => this.#store.sweep(fence))
       this.#isSwept = !more
-      this.#stats.sweeps++
-      this.#stats.swept += removed
+      this.#counts.sweeps++
+      this.#counts.sweptRows += removed
       this.#onEvent({ type: 'swept', shard: this.#ownership.shard, removed })
     } catch (error) {
       // It is only housekeeping: the next one does it.

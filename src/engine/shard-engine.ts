@@ -3,18 +3,18 @@ import type { RequestedOperation, ShardRow, Store } from '../store/index.js'
 import type { Answer } from './answer.js'
 import { Attempts } from './attempts.js'
 import type { OnEvent } from './event.js'
-import type { Deliver } from './firing.js'
+import type { Deliver, Place } from '../timer/index.js'
 import { Holds } from './holds.js'
 import { Inbox } from './inbox.js'
 import { Loader } from './loader.js'
 import { LostShard, Ownership, type Reading } from './ownership.js'
 import { Pause } from './pause.js'
-import { Removals } from './removals.js'
 import { Settler } from './settler.js'
 import type { EngineSettings } from './settings.js'
-import { ShardStats } from './stats.js'
+import { EngineCounts, type ShardView } from './stats.js'
 import { Turns } from './turns.js'
 import { Window } from './window.js'
+import { entryState } from './window-page.js'
 import { Writer } from './writer.js'
 
 export interface ShardEngineParts {
@@ -25,8 +25,9 @@ export interface ShardEngineParts {
   readonly deliver: Deliver
   readonly concurrencyOf: (namespace: string, kind: string) => number
   readonly onEvent: OnEvent
-  /** About what the store's clock shows. */
+  /** About what the store's clock shows, and whether this machine's agrees with it. */
   readonly storeNow: () => number
+  readonly isClockRight: () => boolean
   /** The shard as it was claimed, and both clocks before the claim was sent. */
   readonly row: ShardRow
   readonly sentAt: Reading
@@ -40,7 +41,7 @@ export interface ShardEngineParts {
  */
 export class ShardEngine {
   readonly shard: number
-  readonly stats = new ShardStats()
+  readonly counts = new EngineCounts()
   readonly #parts: ShardEngineParts
   readonly #ownership: Ownership
   readonly #window: Window
@@ -59,22 +60,22 @@ export class ShardEngine {
     this.#parts = parts
     this.shard = row.shard
     this.#pause = new Pause(clock)
-    const onLost = (reason: string): void => this.#lost(reason)
     const ownership = new Ownership({
       store,
       clock,
       settings,
       random,
       onEvent,
-      onLost,
       row,
       sentAt: parts.sentAt,
+      onLost: (reason) => this.#lost(reason),
+      onLeased: () => this.#attempts.leased(),
+      isClockRight: parts.isClockRight,
     })
     const window = new Window(clock.now())
     const holds = new Holds()
-    const removals = new Removals()
-    const rewriting = new Turns()
-    const { stats } = this
+    const turns = new Turns()
+    const { counts } = this
     const attempts = new Attempts({
       window,
       clock,
@@ -82,14 +83,14 @@ export class ShardEngine {
       holds,
       deliver: parts.deliver,
       concurrencyOf: parts.concurrencyOf,
-      stats,
+      counts,
       onReport: () => this.#settler.noticed(),
     })
-    const common = { store, clock, settings, ownership, window, attempts, removals, stats }
-    const settler = new Settler({ ...common, holds, random, onEvent, storeNow: parts.storeNow, rewriting })
+    const common = { store, clock, settings, ownership, window, attempts, counts, turns }
+    const settler = new Settler({ ...common, random, onEvent, storeNow: parts.storeNow })
     const loader = new Loader({ ...common, settler, onEvent })
-    const writer = new Writer({ ...common, holds, settler, loader, rewriting })
-    settler.connect(loader, writer)
+    const writer = new Writer({ ...common, holds, settler, loader })
+    settler.connect(loader)
     this.#ownership = ownership
     this.#window = window
     this.#attempts = attempts
@@ -107,26 +108,17 @@ export class ShardEngine {
     return this.#isOver
   }
 
-  /** Numbers for whoever watches. */
-  get view(): {
-    readonly inMemory: number
-    readonly bytes: number
-    readonly inFlight: number
-    readonly queued: number
-    readonly windowMs: number
-    readonly nextLoadAt: number
-    readonly readPosition: number
-    readonly settledPosition: number
-    readonly isLeased: boolean
-  } {
+  get view(): ShardView {
     return {
+      shard: this.shard,
+      epoch: this.epoch,
       inMemory: this.#window.size,
       bytes: this.#window.bytes,
       inFlight: this.#attempts.running,
       queued: this.#writer.queued,
       windowMs: this.#loader.windowMs,
-      nextLoadAt: this.#loader.nextLoadAt,
       readPosition: this.#loader.readLevel.position,
+      nextLoadAt: this.#loader.nextLoadAt,
       settledPosition: this.#ownership.settledLevel.position,
       isLeased: this.#ownership.isLeased,
     }
@@ -156,6 +148,12 @@ export class ShardEngine {
     return this.#writer.queued
   }
 
+  /** Whether an attempt at this row is under way. */
+  isFiring(place: Place): boolean {
+    const token = this.#window.find(place)
+    return token >= 0 && this.#window.state(token) === entryState.STARTED
+  }
+
   poke(): void {
     this.#inbox.poke()
   }
@@ -178,22 +176,16 @@ export class ShardEngine {
       await this.#pause.wait(Math.min(20, settings.settleMs))
     }
     try {
-      while (
-        !this.#isOver &&
-        clock.monotonic() < until + settings.settleMs &&
-        (await this.#settler.settle())
-      );
+      await this.#settler.settleAll(Math.max(until, clock.monotonic() + settings.settleMs))
     } catch (error) {
       if (!(error instanceof LostShard)) throw error
     }
     if (this.#isOver) return
     const { epoch } = this
-    // An attempt that did not end in time may have been made: whoever comes next must suspect it.
-    if (this.#attempts.running > 0) this.#end()
-    else {
-      this.#end()
-      await this.#ownership.release()
-    }
+    // What was attempted without the store knowing, whoever comes next must suspect: then it is not let go.
+    const isClean = !this.#window.hasUnsettled()
+    this.#end()
+    if (isClean) await this.#ownership.release()
     this.#parts.onEvent({ type: 'released', shard: this.shard, epoch })
     this.#parts.onEnd()
   }
@@ -207,15 +199,9 @@ export class ShardEngine {
 
   async #keepLease(): Promise<void> {
     const { settings } = this.#parts
-    let wasLeased = true
     while (!this.#isOver) {
-      await this.#pause.wait(wasLeased ? settings.leaseMs / 4 : settings.retryMs)
-      if (this.#isOver) return
-      await this.#ownership.renew()
-      const isLeased = this.#ownership.isLeased
-      // What could not start while the lease was over may start now.
-      if (isLeased && !wasLeased) this.#attempts.refresh()
-      wasLeased = isLeased
+      await this.#pause.wait(this.#ownership.isLeased ? settings.leaseMs / 4 : settings.retryMs)
+      if (!this.#isOver) await this.#ownership.renew()
     }
   }
 

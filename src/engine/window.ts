@@ -4,7 +4,7 @@ import { Wheel } from '../wheel/index.js'
 import { LoosePage } from './loose-page.js'
 import { entryState, WindowPage } from './window-page.js'
 
-const { WAITING, GONE, DONE } = entryState
+const { WAITING, READY, GONE, DONE } = entryState
 
 // A token names an entry: the slot of its page, then its index there.
 const INDEX_BITS = 16
@@ -50,14 +50,14 @@ export class Window {
     return this.#wheel.size
   }
 
-  /** Takes in a page, but for rows that are here already or that `isRemoved` says are gone. Answers its slot. */
-  addPage(page: Page, isRemoved: (revision: number) => boolean): number {
+  /** Takes in a page, but for rows that are here already. Answers its slot. */
+  addPage(page: Page): number {
     const entry = new WindowPage(page, true)
     const slot = this.#open(entry)
     this.#sorted.push(slot)
     for (let index = 0; index < page.size; index++) {
       const revision = page.revisions[index]!
-      if ((this.#byRevision.size > 0 && this.#byRevision.has(revision)) || isRemoved(revision)) {
+      if (this.#byRevision.size > 0 && this.#byRevision.has(revision)) {
         entry.leave(index)
       } else {
         entry.handles[index] = this.#wheel.set(this.#tick(page.dueAts[index]!), (slot << INDEX_BITS) | index)
@@ -248,15 +248,27 @@ export class Window {
     return places
   }
 
-  /** Every row that is done, for those who remove rows one by one. */
-  doneRows(limit: number): TimerRow[] {
+  /** Rows at or after `level` that are done, for those who remove rows one by one. */
+  doneRows(limit: number, level: Place): TimerRow[] {
     const rows: TimerRow[] = []
     for (const page of this.#pages()) {
+      if (page.isSorted && page.isBefore(page.size - 1, level)) continue
       for (let index = 0; index < page.size && rows.length < limit; index++) {
-        if (page.states[index] === DONE) rows.push(page.row(index))
+        if (page.states[index] !== DONE || page.isBefore(index, level)) continue
+        rows.push(page.row(index))
       }
     }
     return rows
+  }
+
+  /** Whether a row was attempted, or is being attempted, and the store does not know what came of it. */
+  hasUnsettled(): boolean {
+    for (const page of this.#pages()) {
+      for (const state of page.states) {
+        if (state !== WAITING && state !== READY && state !== GONE) return true
+      }
+    }
+    return false
   }
 
   #forget(page: WindowPage, index: number): void {

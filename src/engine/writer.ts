@@ -1,17 +1,23 @@
-import { StoreError } from '../error/index.js'
+import { type CarillonError, InvalidInputError, LimitError, StoreError } from '../error/index.js'
 import type { Clock } from '../time/index.js'
-import type { Operation, OperationAnswer, RequestedOperation, Standing, Store } from '../store/index.js'
-import { isBefore, type Place, type TimerRow } from '../timer/index.js'
+import type {
+  Operation,
+  OperationAnswer,
+  RequestedOperation,
+  SetOperation,
+  Standing,
+  Store,
+} from '../store/index.js'
+import { isBefore, type Place, type TimerName, type TimerRow } from '../timer/index.js'
 import type { Answer } from './answer.js'
 import type { Attempts } from './attempts.js'
 import type { Holds } from './holds.js'
 import type { Loader } from './loader.js'
 import { LostShard, Outdated, type Ownership, Unresolved, Untaken } from './ownership.js'
 import { Pause } from './pause.js'
-import type { Removals } from './removals.js'
 import type { EngineSettings } from './settings.js'
 import type { Settler } from './settler.js'
-import type { ShardStats } from './stats.js'
+import type { EngineCounts } from './stats.js'
 import type { Turns } from './turns.js'
 import type { Window } from './window.js'
 import { entryState } from './window-page.js'
@@ -36,7 +42,8 @@ interface Sent {
 
 /**
  * The owner's way of writing timers: one write at a time, in the order the operations came, which is what
- * serialises the operations of one key (rule 8). A `set` never goes below the highest level issued (rule 4). A
+ * serialises the operations of one key (rule 8), and none while a settlement is on its way. So a `set` never
+ * goes below a level (rule 4), and no row is rewritten between the look at it and the write. A
  * move or cancel first looks the row up and keeps it from starting, or answers that it is too late; so what
  * was cancelled never starts. A write of unknown outcome is looked up and completed before the next (rule 5).
  */
@@ -47,16 +54,16 @@ export class Writer {
   readonly #window: Window
   readonly #attempts: Attempts
   readonly #holds: Holds
-  readonly #removals: Removals
   readonly #settler: Settler
   readonly #loader: Loader
-  readonly #stats: ShardStats
-  readonly #rewriting: Turns
+  readonly #counts: EngineCounts
+  readonly #turns: Turns
   readonly #pause: Pause
   #queue: Task[] = []
   #isRunning = false
   #isOver = false
-  #lowest = Infinity
+  // How many of the next operations are sent one by one.
+  #alone = 0
 
   constructor(parts: {
     store: Store
@@ -66,11 +73,10 @@ export class Writer {
     window: Window
     attempts: Attempts
     holds: Holds
-    removals: Removals
     settler: Settler
     loader: Loader
-    stats: ShardStats
-    rewriting: Turns
+    counts: EngineCounts
+    turns: Turns
   }) {
     this.#store = parts.store
     this.#settings = parts.settings
@@ -78,17 +84,11 @@ export class Writer {
     this.#window = parts.window
     this.#attempts = parts.attempts
     this.#holds = parts.holds
-    this.#removals = parts.removals
     this.#settler = parts.settler
     this.#loader = parts.loader
-    this.#stats = parts.stats
-    this.#rewriting = parts.rewriting
+    this.#counts = parts.counts
+    this.#turns = parts.turns
     this.#pause = new Pause(parts.clock)
-  }
-
-  /** The lowest position among what is on its way to the store; Infinity when nothing is. */
-  get lowestOnItsWay(): number {
-    return this.#lowest
   }
 
   get queued(): number {
@@ -128,6 +128,10 @@ export class Writer {
         await this.#makeRoom(batch)
         await this.#write(batch)
       } catch (error) {
+        if (error instanceof InvalidInputError || error instanceof LimitError) {
+          await this.#singleOut(batch, error)
+          continue
+        }
         // Those that were answered know already; the others may have been written or not.
         const isLost = error instanceof LostShard
         for (const task of batch) task.answer({ outcome: isLost ? 'unsure' : 'lost' })
@@ -138,17 +142,34 @@ export class Writer {
     if (this.#isOver) this.#abandon()
   }
 
-  /** The next operations, up to a batch. A move or cancel does not share a batch with another of its name. */
+  /** The store refused a batch for something in it: what that is shows when they are sent one by one. */
+  async #singleOut(batch: readonly Task[], error: CarillonError): Promise<void> {
+    const [task] = batch
+    if (batch.length > 1 || task === undefined) {
+      this.#queue.unshift(...batch)
+      this.#alone = batch.length
+      return
+    }
+    task.answer({ outcome: 'failed', error })
+    if (task.request === undefined) return
+    // A request that nobody can carry out must not stand in the way of the others.
+    const operation = { type: 'answer', request: task.request, outcome: 'unknown' } as const
+    await this.#send([{ task, operation, held: undefined }])
+  }
+
+  /** The next operations, up to a batch. What depends on the row that stands shares no batch with its like. */
   #take(): Task[] {
     // Small enough to fit between a tight window and a full one.
     const fitting = Math.max(1, Math.floor(this.#settings.maxTimers / 20))
-    const limit = Math.min(this.#settings.writeBatch, fitting, this.#queue.length)
-    const names = this.#queue.some(needsLookUp) ? new Set<string>() : undefined
+    const most = this.#alone > 0 ? 1 : this.#settings.writeBatch
+    if (this.#alone > 0) this.#alone--
+    const limit = Math.min(most, fitting, this.#queue.length)
+    const names = this.#queue.some(needsOneName) ? new Set<string>() : undefined
     let count = 0
     while (count < limit) {
       if (names !== undefined) {
         const { operation } = this.#queue[count]!
-        const name = `${operation.namespace}\0${operation.kind}\0${operation.key}`
+        const name = nameOf(operation)
         if (names.has(name)) break
         names.add(name)
       }
@@ -169,16 +190,15 @@ export class Writer {
   }
 
   async #write(batch: readonly Task[]): Promise<void> {
-    if (!batch.some(needsLookUp)) return await this.#send(batch.map((task) => this.#setOf(task)))
-    const sent: Sent[] = []
     for (;;) {
-      // No settlement rewrites a row between the look at it and the hold on it.
-      const finish = await this.#rewriting.take()
+      const finish = await this.#turns.take()
       try {
-        const rows = await this.#lookUp(batch)
+        const rows = batch.some(needsLookUp) ? await this.#lookUp(batch) : []
         if (!rows.some((row) => row !== undefined && this.#stateOf(row) === REPORTED)) {
+          const sent: Sent[] = []
           for (const [index, task] of batch.entries()) this.#prepare(task, rows[index], sent)
-          break
+          if (sent.length > 0) await this.#send(sent)
+          return
         }
       } finally {
         finish()
@@ -187,7 +207,6 @@ export class Writer {
       await this.#settler.settle()
       if (this.#isOver) throw new LostShard()
     }
-    if (sent.length > 0) await this.#send(sent)
   }
 
   /** The rows of moves and cancels. */
@@ -213,9 +232,16 @@ export class Writer {
   #setOf(task: Task): Sent {
     const { operation, request } = task
     if (operation.type !== 'set') throw new Error(`a ${operation.type} has to be looked up first`)
-    const position = Math.max(operation.dueAt, this.#settler.issued.position)
-    const named = request === undefined ? { ...operation, position } : { ...operation, position, request }
-    return { task, operation: named, held: undefined }
+    return {
+      task,
+      operation: setOperationOf(operation, this.#floored(operation.dueAt), request),
+      held: undefined,
+    }
+  }
+
+  /** Where a row due then may stand: not below the settled level. */
+  #floored(dueAt: number): number {
+    return Math.max(dueAt, this.#ownership.settledLevel.position)
   }
 
   /** What to send for a task; undefined when it is answered without a change. */
@@ -231,7 +257,13 @@ export class Writer {
     }
     return operation.type === 'cancel'
       ? { ...operation, ...named }
-      : { ...operation, ...named, position: Math.max(operation.dueAt, this.#settler.issued.position) }
+      : { ...operation, ...named, ...this.#suspicion(row), position: this.#floored(operation.dueAt) }
+  }
+
+  /** An attempt that an owner before may have made is not forgotten by moving the row. */
+  #suspicion(row: TimerRow | undefined): { readonly attempt?: number } {
+    const isSuspect = row !== undefined && this.#window.find(row) < 0 && this.#loader.isSuspect(row)
+    return isSuspect ? { attempt: row.attempt + 1 } : {}
   }
 
   #tooLate(row: TimerRow): 'firing' | 'settled' | undefined {
@@ -255,22 +287,21 @@ export class Writer {
     try {
       while (left.length > 0) left = await this.#sendOnce(left)
     } finally {
-      this.#lowest = Infinity
       for (const { held } of batch) {
         if (held !== undefined) this.#attempts.unpark(this.#holds.release(held.revision))
       }
       this.#attempts.setAlarm()
+      this.#loader.noticed()
     }
   }
 
   /** Sends a batch and applies the answers. Answers what has to be sent again. */
   async #sendOnce(batch: readonly Sent[]): Promise<readonly Sent[]> {
-    this.#lowest = batch.reduce((lowest, { operation }) => Math.min(lowest, positionOf(operation)), Infinity)
     const operations = batch.map(({ operation }) => operation)
     try {
       const answer = await this.#ownership.call('write', (fence) => this.#store.write(fence, { operations }))
-      this.#stats.writes++
-      this.#stats.writtenOperations += operations.length
+      this.#counts.writes++
+      this.#counts.operations += operations.length
       const again: Sent[] = []
       for (const [index, sent] of batch.entries()) {
         const result = answer.answers[index]!
@@ -282,7 +313,7 @@ export class Writer {
       if (error instanceof Unresolved) return await this.#resolve(batch)
       if (!(error instanceof Outdated || error instanceof Untaken)) throw error
       await this.#pause.wait(this.#settings.retryMs)
-      return batch.map((sent) => this.#refloored(sent, this.#settler.issued))
+      return batch.map((sent) => this.#refloored(sent, this.#ownership.settledLevel))
     }
   }
 
@@ -291,17 +322,24 @@ export class Writer {
     const rows = await this.#find(batch.map(({ task }) => task.operation))
     const again: Sent[] = []
     const { readLevel } = this.#ownership.row
+    const written = new Set(
+      batch.flatMap((sent, index) => (resultOf(sent, rows[index]) ? [nameOf(sent.task.operation)] : [])),
+    )
     for (const [index, sent] of batch.entries()) {
       const result = resultOf(sent, rows[index])
+      if (result === undefined && written.has(nameOf(sent.task.operation))) {
+        // A later set of the same write replaced it: one that is there says that all of it was written.
+        sent.task.answer({ outcome: 'set', revision: undefined, replaced: undefined })
+        continue
+      }
       if (result === undefined) {
-        again.push(this.#refloored(sent, this.#settler.issued))
+        again.push(this.#refloored(sent, this.#ownership.settledLevel))
         continue
       }
       if (result.outcome === 'set') {
-        // Which row it replaced is not known: whatever older one is here, or turns up, is stale.
+        // Which row it replaced is not known: whatever older one is here is stale.
         const { operation } = sent.task
         for (const place of this.#window.versionsOf(operation, result.place.revision)) this.#drop(place)
-        this.#holds.replacedBefore(sent.task.operation, result.place.revision, readLevel.position)
       }
       this.#apply(sent, result, readLevel)
     }
@@ -323,7 +361,7 @@ export class Writer {
   #refloored(sent: Sent, level: Place): Sent {
     const { operation } = sent
     if (operation.type !== 'set' && operation.type !== 'move') return sent
-    const floor = Math.max(level.position, this.#settler.issued.position)
+    const floor = Math.max(level.position, this.#ownership.settledLevel.position)
     return { ...sent, operation: { ...operation, position: Math.max(operation.dueAt, floor) } }
   }
 
@@ -332,11 +370,11 @@ export class Writer {
     switch (result.outcome) {
       case 'set':
         if (result.replaced !== undefined) this.#drop(result.replaced)
-        if (operation.type === 'set') this.#takeIn({ ...operation, ...result.place }, readLevel)
+        if (operation.type === 'set') this.#takeInSet(operation, result.place, readLevel)
         task.answer({ outcome: 'set', revision: result.place.revision, replaced: result.replaced })
         return
       case 'same':
-        if (operation.type === 'set') this.#takeIn({ ...operation, ...result.standing }, readLevel)
+        if (operation.type === 'set') this.#takeInSet(operation, result.standing, readLevel)
         task.answer({ outcome: 'set', revision: result.standing.revision, replaced: undefined })
         return
       case 'moved':
@@ -365,6 +403,11 @@ export class Writer {
     }
   }
 
+  #takeInSet(set: SetOperation, place: Place, readLevel: Place): void {
+    if (isBefore(place, readLevel)) this.#window.addRow(rowOf(set, place))
+    else this.#loader.demand(place.position)
+  }
+
   #takeIn(row: TimerRow, readLevel: Place): void {
     if (isBefore(row, readLevel)) this.#window.addRow(row)
     else this.#loader.demand(row.position)
@@ -372,22 +415,27 @@ export class Writer {
 
   /** A version of a row is no more. An attempt at it that is under way goes on, and is not followed. */
   #drop(standing: Place): void {
-    this.#removals.add(standing.revision)
     const token = this.#window.find(standing)
     if (token < 0) return
     const page = this.#window.page(token)
     const index = this.#window.index(token)
-    const state = page.states[index]!
-    // It was counted as settled, or is in a settlement on its way, and was replaced before that.
     const attempt = page.attempts[index]
     if (attempt !== undefined) attempt.isSuperseded = true
-    if (state === DONE && isBefore(standing, this.#settler.issued)) this.#settler.tookBack()
     this.#window.leave(token)
   }
 }
 
 function needsLookUp({ operation }: Task): boolean {
   return operation.type !== 'set'
+}
+
+/** Whether what comes of it depends on the row of its name, so that it shares no batch with another. */
+function needsOneName({ operation }: Task): boolean {
+  return operation.type !== 'set' || operation.ifAbsent !== undefined || operation.ifRevision !== undefined
+}
+
+function nameOf(name: TimerName): string {
+  return `${name.namespace}\0${name.kind}\0${name.key}`
 }
 
 function isAsked(operation: RequestedOperation, row: TimerRow): boolean {
@@ -400,10 +448,6 @@ function isAsked(operation: RequestedOperation, row: TimerRow): boolean {
 
 function isNear(operation: RequestedOperation, position: number): boolean {
   return operation.type !== 'cancel' && operation.dueAt < position
-}
-
-function positionOf(operation: Operation): number {
-  return operation.type === 'set' || operation.type === 'move' ? operation.position : Infinity
 }
 
 /** What came of an operation, judged by the row that stands now; undefined when it was not carried out. */
@@ -424,5 +468,53 @@ function resultOf({ operation, held }: Sent, row: TimerRow | undefined): Operati
       const isOurs = row.dueAt === operation.dueAt && row.position === operation.position
       return isOurs ? { outcome: 'moved', row, from: held } : undefined
     }
+  }
+}
+
+// Written out field by field: every set passes here, and copying by spread costs several times as much.
+function setOperationOf(
+  set: Extract<RequestedOperation, { readonly type: 'set' }>,
+  position: number,
+  request: string | undefined,
+): SetOperation {
+  const operation: SetOperation = {
+    type: 'set',
+    namespace: set.namespace,
+    kind: set.kind,
+    key: set.key,
+    identity: set.identity,
+    createdAt: set.createdAt,
+    payload: set.payload,
+    tags: set.tags,
+    details: set.details,
+    dueAt: set.dueAt,
+    attempt: set.attempt,
+    occurrence: set.occurrence,
+    position,
+  }
+  if (request === undefined && set.ifAbsent === undefined && set.ifRevision === undefined) return operation
+  return {
+    ...operation,
+    ...(request !== undefined && { request }),
+    ...(set.ifAbsent !== undefined && { ifAbsent: set.ifAbsent }),
+    ...(set.ifRevision !== undefined && { ifRevision: set.ifRevision }),
+  }
+}
+
+function rowOf(set: SetOperation, place: Place): TimerRow {
+  return {
+    namespace: set.namespace,
+    kind: set.kind,
+    key: set.key,
+    identity: set.identity,
+    createdAt: set.createdAt,
+    payload: set.payload,
+    tags: set.tags,
+    details: set.details,
+    dueAt: set.dueAt,
+    attempt: set.attempt,
+    occurrence: set.occurrence,
+    position: place.position,
+    revision: place.revision,
   }
 }

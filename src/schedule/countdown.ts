@@ -1,30 +1,33 @@
-import { NEVER } from './horizon.js'
+/** How many occurrences lie after `after` and up to `at`; when there are more than `most`, any number above it. */
+export type CountUpTo = (after: number, at: number, most: number) => number
 
 /**
- * Counts a limited number of occurrences out, only as far as it is asked to, so that a schedule used in order
- * never counts twice and the first question does not pay for the last.
+ * Tells which occurrences are among a limited number. It counts by arithmetic and never steps through them; what
+ * it has counted it keeps, so that a schedule used in order counts nothing twice.
  */
 export class Countdown {
-  readonly #next: (after: number) => number
+  readonly #count: CountUpTo
   #reached: number
   #left: number
+  #over = Infinity
 
-  constructor(next: (after: number) => number, from: number, count: number) {
-    this.#next = next
+  constructor(count: CountUpTo, from: number, most: number) {
+    this.#count = count
     this.#reached = from - 1
-    this.#left = count
+    this.#left = most
   }
 
   /** Whether the occurrence at `at` is among those counted. */
   includes(at: number): boolean {
-    while (this.#left > 0 && this.#reached < at) {
-      const next = this.#next(this.#reached)
-      if (next === NEVER) this.#left = 0
-      else {
-        this.#reached = next
-        this.#left--
-      }
+    if (at <= this.#reached) return true
+    if (at >= this.#over) return false
+    const count = this.#count(this.#reached, at, this.#left)
+    if (count > this.#left) {
+      this.#over = at
+      return false
     }
-    return at <= this.#reached
+    this.#reached = at
+    this.#left -= count
+    return true
   }
 }

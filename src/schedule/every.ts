@@ -50,6 +50,11 @@ class EveryRule implements Rule {
     return at <= LAST_INSTANT ? at : NEVER
   }
 
+  count(after: number, at: number): number {
+    const place = (instant: number) => Math.floor((instant - this.#anchor) / this.#everyMs)
+    return place(at) - place(after)
+  }
+
   reasons(): string[] {
     return []
   }

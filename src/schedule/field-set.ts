@@ -25,6 +25,12 @@ export class FieldSet {
     return value < 30 ? (this.#low & (1 << value)) !== 0 : (this.#high & (1 << (value - 30))) !== 0
   }
 
+  /** How many members are less than `value` (0 to 59). */
+  countBelow(value: number): number {
+    if (value < 30) return bitCount(this.#low & ((1 << value) - 1))
+    return bitCount(this.#low) + bitCount(this.#high & ((1 << (value - 30)) - 1))
+  }
+
   /** The smallest member that is at least `value` (0 to 60), or -1. */
   firstFrom(value: number): number {
     let from = value
@@ -41,4 +47,11 @@ export class FieldSet {
 /** The place of the lowest set bit of a word that is not 0. */
 export function lowestBit(bits: number): number {
   return 31 - Math.clz32(bits & -bits)
+}
+
+/** How many bits of a word are set. */
+export function bitCount(bits: number): number {
+  let left = bits - ((bits >>> 1) & 0x5555_5555)
+  left = (left & 0x3333_3333) + ((left >>> 2) & 0x3333_3333)
+  return Math.imul((left + (left >>> 4)) & 0x0f0f_0f0f, 0x0101_0101) >>> 24
 }

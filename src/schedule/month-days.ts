@@ -1,40 +1,58 @@
 import { DAY_S, modulo, monthLength, monthOf, monthStart, weekdayOf } from './calendar.js'
-import { lowestBit } from './field-set.js'
+import { bitCount, lowestBit } from './field-set.js'
 import { LAST_SECOND } from './horizon.js'
+import { LongCount } from './long-count.js'
 
 /** The days a schedule names, by day number. */
 export interface Days {
   /** The first that is at least `day`, or Infinity. */
   firstFrom(day: number): number
+  /** Whether like years have the same of them; see `MonthRule`. */
+  readonly isYearly: boolean
+  /** How many there are from one day up to another; when there are more than `most`, any number above it. */
+  count(from: number, untilExclusive: number, most: number): number
 }
 
 /** Which days of a month match, month by month. */
 export interface MonthRule {
   /** How many months to look at before the rule counts as spent: once around its own cycle. */
   readonly mostMonths: number
+  /** Whether years of equal length, with neighbours of equal length, that begin on one weekday have the same days. */
+  readonly isYearly: boolean
   /** The first month at or after `month` that can hold a match. */
   monthFrom(month: number): number
   /** Bit 0 is the first day. `firstDay` is its day number and `firstWeekday` its weekday, Sunday as 0. */
   mask(month: number, length: number, firstWeekday: number, firstDay: number): number
 }
 
-export const everyDay: Days = { firstFrom: (day) => day }
+export const everyDay: Days = {
+  isYearly: true,
+  firstFrom: (day) => day,
+  count: (from, untilExclusive) => untilExclusive - from,
+}
+
+// Decades: counted by kinds of years.
+const LONG_DAYS = 10_000
 
 // Local time may run a day ahead of the last instant.
-const LAST_DAY = Math.floor(LAST_SECOND / DAY_S) + 1
+export const LAST_DAY = Math.floor(LAST_SECOND / DAY_S) + 1
 
 /**
  * The days of a month rule. The month looked at last is kept, because schedules are mostly asked for instants
  * that follow each other; a rule that has come once around its cycle without a match has no more days.
  */
 export class MonthDays implements Days {
+  readonly isYearly: boolean
   readonly #rule: MonthRule
+  readonly #long: LongCount
   #start = 0
   #length = 0
   #mask = 0
 
   constructor(rule: MonthRule) {
+    this.isYearly = rule.isYearly
     this.#rule = rule
+    this.#long = new LongCount((from, until, most) => this.#countMonths(from, until, most))
   }
 
   firstFrom(day: number): number {
@@ -45,6 +63,29 @@ export class MonthDays implements Days {
     }
     const bits = this.#mask >>> place
     return bits === 0 ? this.#firstInLaterMonths(day) : day + lowestBit(bits)
+  }
+
+  count(from: number, untilExclusive: number, most: number): number {
+    if (this.#rule.isYearly && untilExclusive - from > LONG_DAYS)
+      return this.#long.count(from, untilExclusive, most)
+    return this.#countMonths(from, untilExclusive, most)
+  }
+
+  #countMonths(from: number, untilExclusive: number, most: number): number {
+    const rule = this.#rule
+    let count = 0
+    let month = rule.monthFrom(monthOf(from))
+    while (count <= most) {
+      const start = monthStart(month)
+      if (!(start < untilExclusive)) break
+      const length = monthLength(month)
+      let mask = rule.mask(month, length, weekdayOf(start), start)
+      if (start < from) mask &= -1 << (from - start)
+      if (start + length > untilExclusive) mask &= (1 << (untilExclusive - start)) - 1
+      count += bitCount(mask)
+      month = rule.monthFrom(month + 1)
+    }
+    return count
   }
 
   #firstInLaterMonths(day: number): number {

@@ -9,16 +9,26 @@ import type { TimesOfDay } from './time-of-day.js'
 export interface Pattern {
   /** The first local time at or after `local`, or Infinity when there is none. */
   firstFrom(local: number): number
+  /** How many there are from one local time up to another; when there are more than `most`, any number above it. */
+  count(from: number, untilExclusive: number, most: number): number
+  /** Whether each lies a day or more after the one before. */
+  readonly daysApart: boolean
+  /** Whether years of equal length, with neighbours of equal length, that begin on one weekday have the same ones. */
+  readonly isYearly: boolean
 }
 
 /** Certain times on certain days. */
 export class DayTimes implements Pattern {
+  readonly daysApart: boolean
+  readonly isYearly: boolean
   readonly #days: Days
   readonly #times: TimesOfDay
 
   constructor(days: Days, times: TimesOfDay) {
     this.#days = days
     this.#times = times
+    this.daysApart = times.count === 1
+    this.isYearly = days.isYearly
   }
 
   firstFrom(local: number): number {
@@ -27,6 +37,19 @@ export class DayTimes implements Pattern {
     if (time < 0) return this.#startOf(this.#days.firstFrom(day + 1))
     const found = this.#days.firstFrom(day)
     return found === day ? day * DAY_S + time : this.#startOf(found)
+  }
+
+  count(from: number, untilExclusive: number, most: number): number {
+    const first = Math.floor(from / DAY_S)
+    const last = Math.floor(untilExclusive / DAY_S)
+    const { count } = this.#times
+    const days = this.#days.count(first, last, most / count + 1)
+    return days * count - this.#countOn(first, from) + this.#countOn(last, untilExclusive)
+  }
+
+  /** How many there are on a day before a local time of that day. */
+  #countOn(day: number, untilExclusive: number): number {
+    return this.#days.firstFrom(day) === day ? this.#times.countBefore(untilExclusive - day * DAY_S) : 0
   }
 
   #startOf(day: number): number {

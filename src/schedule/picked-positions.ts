@@ -1,4 +1,5 @@
 import { DAY_S, monthIndex, monthOf, monthStart } from './calendar.js'
+import { LongCount } from './long-count.js'
 import type { Days } from './month-days.js'
 import type { Pattern } from './pattern.js'
 import type { Frequency, RruleParts } from './rrule-text.js'
@@ -20,23 +21,30 @@ function mostDays({ freq, weekdays }: RruleParts): number {
 
 /** BYSETPOS: certain places, from either end, in the set of each year, month, week or day. */
 export class PickedPositions implements Pattern {
+  readonly daysApart: boolean
+  readonly isYearly: boolean
   readonly #days: Days
   readonly #times: TimesOfDay
   readonly #parts: RruleParts
   readonly #start: number
   readonly #startDay: number
+  readonly #long: LongCount
+  readonly #pickCounts: (number | undefined)[] = []
   readonly #leastPosition: number
   readonly #largestSet: number
   #pickedPeriod = Number.NaN
   #picks: readonly number[] = []
 
   constructor(days: Days, times: TimesOfDay, parts: RruleParts, start: number) {
+    this.daysApart = times.count === 1
+    this.isYearly = parts.interval === 1
     this.#days = days
     this.#times = times
     this.#parts = parts
     this.#start = start
     this.#startDay = Math.floor(start / DAY_S)
     this.#largestSet = mostDays(parts) * times.count
+    this.#long = new LongCount((from, until, most) => this.#countDays(from, until, most))
     this.#leastPosition = Math.min(...parts.setPositions.map(Math.abs))
   }
 
@@ -52,6 +60,54 @@ export class PickedPositions implements Pattern {
       period = this.#periodFrom(day)
     }
     return Infinity
+  }
+
+  count(from: number, untilExclusive: number, most: number): number {
+    const since = Math.max(from, this.#start)
+    if (!(since < untilExclusive)) return 0
+    const first = Math.ceil(since / DAY_S)
+    const last = Math.floor(untilExclusive / DAY_S)
+    if (last < first) return this.#countOn(last, since, untilExclusive)
+    return (
+      this.#countOn(first - 1, since, first * DAY_S) +
+      (this.isYearly ? this.#long.count(first, last, most) : this.#countDays(first, last, most)) +
+      this.#countOn(last, last * DAY_S, untilExclusive)
+    )
+  }
+
+  /** How many there are on a day from one local time up to another. */
+  #countOn(day: number, from: number, untilExclusive: number): number {
+    const period = this.#periodOf(day)
+    if (this.#periodFrom(day) !== period) return 0
+    return this.#picksOf(period).filter((pick) => pick >= from && pick < untilExclusive).length
+  }
+
+  #countDays(from: number, untilExclusive: number, most: number): number {
+    // Without months every week is like the next.
+    const inWeek =
+      this.#parts.freq === 'WEEKLY' && this.#parts.months.length === 0 && this.#days.count(0, 7, 7)
+    let count = 0
+    let period = this.#periodFrom(from)
+    while (count <= most) {
+      const start = this.#startOf(period)
+      const end = this.#startOf(period + 1)
+      if (!(start < untilExclusive)) break
+      if (start < from || end > untilExclusive) {
+        count += this.#picksOf(period).filter(
+          (pick) => pick >= from * DAY_S && pick < untilExclusive * DAY_S,
+        ).length
+      } else {
+        const days = inWeek === false ? this.#days.count(start, end, Infinity) : inWeek
+        count += this.#countPicks(days * this.#times.count)
+      }
+      period = this.#periodFrom(inWeek === false ? this.#days.firstFrom(end) : end)
+    }
+    return count
+  }
+
+  /** How many places are picked from a set of a size. */
+  #countPicks(size: number): number {
+    return (this.#pickCounts[size] ??= pickPlaces(this.#parts.setPositions, size).length)
   }
 
   /** The picks of a period in order. The last ones are kept: the next question is mostly about them. */

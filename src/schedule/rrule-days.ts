@@ -17,11 +17,14 @@ import type { RruleParts } from './rrule-text.js'
  */
 export class RruleDays implements MonthRule {
   readonly mostMonths: number
+  readonly isYearly: boolean
   readonly #parts: RruleParts
   readonly #startDay: number
   readonly #startMonth: number
   readonly #interval: number
   readonly #weekdays: readonly number[]
+  /** BYMONTHDAY in months of 28 to 31 days. */
+  readonly #monthDays: number[] = []
   readonly #waits: readonly number[] | undefined
 
   /** `interval` is 1 when the interval counts something shorter than days, or is looked after elsewhere. */
@@ -34,6 +37,7 @@ export class RruleDays implements MonthRule {
     this.#weekdays = weekdayMasks(every.reduce((bits, { weekday }) => bits | (1 << weekday), 0))
     this.#waits = parts.months.length > 0 ? monthWaits(parts.months) : undefined
     // Days or weeks at a distance meet the calendar's cycle anew until both have come around.
+    this.isYearly = interval === 1
     this.mostMonths = interval === 1 ? CYCLE_MONTHS : CYCLE_DAYS
   }
 
@@ -45,7 +49,9 @@ export class RruleDays implements MonthRule {
       const startYear = Math.floor(this.#startMonth / 12)
       const year = Math.floor(month / 12)
       const found = startYear + ceilTo(year - startYear, this.#interval)
-      return found === year ? month : monthIndex(found, 1)
+      const first = found === year ? month : monthIndex(found, 1)
+      const named = first + (this.#waits?.[modulo(first, 12)] ?? 0)
+      return named < monthIndex(found + 1, 1) ? named : this.monthFrom(monthIndex(found + 1, 1))
     }
     return Math.max(month, monthOf(this.#stepFrom(monthStart(month))))
   }
@@ -53,9 +59,11 @@ export class RruleDays implements MonthRule {
   mask(month: number, length: number, firstWeekday: number, firstDay: number): number {
     const { months, monthDays, weekdays, yearDays, weekNumbers, freq } = this.#parts
     if (months.length > 0 && !months.includes(modulo(month, 12) + 1)) return 0
-    if (this.monthFrom(month) !== month) return 0
-    let mask = allDays(length)
-    if (monthDays.length > 0) mask &= placesMask(monthDays, length, 0, length)
+    if (this.#interval > 1 && !this.#inStep(month)) return 0
+    let mask =
+      monthDays.length > 0
+        ? (this.#monthDays[length - 28] ??= placesMask(monthDays, length, 0, length))
+        : allDays(length)
     if (weekdays.length > 0) mask &= this.#weekdayMask(month, length, firstWeekday, firstDay)
     if (yearDays.length > 0) {
       const yearStart = monthStart(month - modulo(month, 12))
@@ -65,6 +73,13 @@ export class RruleDays implements MonthRule {
     if (this.#interval > 1 && (freq === 'WEEKLY' || freq === 'DAILY'))
       mask &= this.#stepMask(length, firstDay)
     return mask
+  }
+
+  #inStep(month: number): boolean {
+    const { freq } = this.#parts
+    if (freq === 'MONTHLY') return modulo(month - this.#startMonth, this.#interval) === 0
+    const years = Math.floor(month / 12) - Math.floor(this.#startMonth / 12)
+    return freq !== 'YEARLY' || modulo(years, this.#interval) === 0
   }
 
   #weekdayMask(month: number, length: number, firstWeekday: number, firstDay: number): number {
@@ -109,13 +124,15 @@ export class RruleDays implements MonthRule {
 
   #weekNumberMask(length: number, firstDay: number): number {
     let mask = 0
-    for (let place = 0; place < length; place++) if (this.#inWeekNumbers(firstDay + place)) mask |= 1 << place
+    for (let week = this.#weekStart(firstDay); week < firstDay + length; week += 7) {
+      if (!this.#isNumbered(week)) continue
+      mask |= week < firstDay ? 0b111_1111 >> (firstDay - week) : 0b111_1111 << (week - firstDay)
+    }
     return mask
   }
 
   /** Week 1 is the first with at least four days in the year. */
-  #inWeekNumbers(day: number): boolean {
-    const week = this.#weekStart(day)
+  #isNumbered(week: number): boolean {
     // The fourth day of a week lies in the year the week belongs to.
     const year = Math.floor(monthOf(week + 3) / 12)
     const firstWeek = this.#weekStart(monthStart(monthIndex(year, 1)) + 3)

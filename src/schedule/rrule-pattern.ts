@@ -1,12 +1,13 @@
 import { DAY_S, modulo, monthOf, monthStart, weekdayOf } from './calendar.js'
 import { FieldSet } from './field-set.js'
-import { MonthDays } from './month-days.js'
+import { type Days, everyDay, MonthDays } from './month-days.js'
 import { DayTimes, type Pattern } from './pattern.js'
 import { PickedPositions, pickPlaces } from './picked-positions.js'
 import { RruleDays } from './rrule-days.js'
 import type { Frequency, RruleParts } from './rrule-text.js'
 import { ShortPeriods } from './short-periods.js'
 import { FieldTimes } from './time-of-day.js'
+import { WeekDays } from './week-days.js'
 
 /**
  * Whether a rule counts hours, minutes or seconds and names no hour: such a rule follows time as it passes, and
@@ -28,15 +29,15 @@ export function rrulePattern(parts: RruleParts, start: number): Pattern {
   const unit = unitSeconds[parts.freq]
   if (unit !== undefined) return shortPeriods(full, unit, start, times)
   if (parts.setPositions.length > 0) {
-    return new PickedPositions(new MonthDays(new RruleDays(full, startDay, 1)), times, full, start)
+    return new PickedPositions(rruleDays(full, startDay, 1), times, full, start)
   }
-  return new Since(new DayTimes(new MonthDays(new RruleDays(full, startDay, parts.interval)), times), start)
+  return new Since(new DayTimes(rruleDays(full, startDay, parts.interval), times), start)
 }
 
 function shortPeriods(parts: RruleParts, unit: number, start: number, times: FieldTimes): Pattern {
   const { hours, minutes, seconds } = times
   const zero = new FieldSet([0])
-  const days = new MonthDays(new RruleDays(parts, Math.floor(start / DAY_S), 1))
+  const days = rruleDays(parts, Math.floor(start / DAY_S), 1)
   const beginnings = new FieldTimes(hours, unit === 3600 ? zero : minutes, unit === 1 ? seconds : zero)
   const within = new FieldTimes(zero, unit === 3600 ? minutes : zero, unit === 1 ? zero : seconds)
   const places =
@@ -44,9 +45,11 @@ function shortPeriods(parts: RruleParts, unit: number, start: number, times: Fie
       ? pickPlaces(parts.setPositions, within.count)
       : Array.from({ length: within.count }, (_, place) => place)
   return new ShortPeriods({
-    filter: new DayTimes(days, beginnings),
+    days,
+    beginnings,
     offsets: places.map((place) => within.at(place)),
     base: start - modulo(start, unit),
+    unit,
     step: unit * parts.interval,
     start: isRunning(parts) ? -Infinity : start,
   })
@@ -85,21 +88,38 @@ function withStart(parts: RruleParts, start: number, startDay: number): RrulePar
   }
 }
 
+function rruleDays(parts: RruleParts, startDay: number, interval: number): Days {
+  const { months, monthDays, yearDays, weekNumbers, weekdays } = parts
+  const isWeekly = months.length + monthDays.length + yearDays.length + weekNumbers.length === 0
+  if (interval > 1 || !isWeekly || weekdays.some(({ nth }) => nth !== 0)) {
+    return new MonthDays(new RruleDays(parts, startDay, interval))
+  }
+  return weekdays.length === 0 ? everyDay : new WeekDays(weekdays.map(({ weekday }) => weekday))
+}
+
 function orAll(values: readonly number[], count: number): Iterable<number> {
   return values.length > 0 ? values : Array.from({ length: count }, (_, value) => value)
 }
 
 /** A pattern from a local time on. */
 class Since implements Pattern {
+  readonly daysApart: boolean
+  readonly isYearly: boolean
   readonly #pattern: Pattern
   readonly #start: number
 
   constructor(pattern: Pattern, start: number) {
+    this.daysApart = pattern.daysApart
+    this.isYearly = pattern.isYearly
     this.#pattern = pattern
     this.#start = start
   }
 
   firstFrom(local: number): number {
     return this.#pattern.firstFrom(local < this.#start ? this.#start : local)
+  }
+
+  count(from: number, untilExclusive: number, most: number): number {
+    return this.#pattern.count(Math.max(from, this.#start), untilExclusive, most)
   }
 }

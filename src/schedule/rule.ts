@@ -11,6 +11,8 @@ export interface Rule {
   readonly from: number
   /** The first occurrence strictly later than `after` (whole epoch milliseconds), or `NEVER`. */
   next(after: number): number
+  /** How many occurrences lie after `after` and up to the one at `at`; above `most` it need not be exact. */
+  count(after: number, at: number, most: number): number
   /** Why the occurrence at `at`, the first after `after`, is not just what was written; mostly empty. */
   reasons(after: number, at: number): string[]
   describe(): string

@@ -56,7 +56,7 @@ export class Schedule {
     this.#latest = (terms.until ?? NEVER) - 1
     if (terms.times !== undefined) {
       const first = Math.max(this.#earliest, rule.from)
-      this.#countdown = new Countdown((after) => rule.next(after), first, terms.times)
+      this.#countdown = new Countdown((after, at, most) => rule.count(after, at, most), first, terms.times)
     }
     Object.freeze(this)
   }

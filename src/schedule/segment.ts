@@ -24,25 +24,31 @@ const QUARTER_S = 900
 
 /** The segments between two instants, in order; the outermost are cut off there. */
 export function findSegments(probe: OffsetProbe, from: number, untilExclusive: number): Segment[] {
-  const changes: number[] = []
+  const offsetBefore = probe(from - 1)
+  const starts = [from]
+  const offsets = [offsetBefore]
   let last = from - 1
-  let offset = probe(last)
-  const firstOffset = offset
-  while (last < untilExclusive - 1) {
-    const sample = Math.min(last + SAMPLE_S, untilExclusive - 1)
+  let offset = offsetBefore
+  while (last < untilExclusive) {
+    const sample = Math.min(last + SAMPLE_S, untilExclusive)
     const offsetThere = probe(sample)
-    if (offsetThere !== offset) changes.push(findChange(probe, last, sample, offset))
+    if (offsetThere !== offset) {
+      const change = findChange(probe, last, sample, offset)
+      if (change === from) offsets[0] = offsetThere
+      else if (change < untilExclusive) {
+        starts.push(change)
+        offsets.push(offsetThere)
+      }
+    }
     last = sample
     offset = offsetThere
   }
-  const starts = changes[0] === from ? changes : [from, ...changes]
-  const offsets = starts.map((start) => probe(start))
   return starts.map((start, i) => ({
     start,
     endExclusive: starts[i + 1] ?? untilExclusive,
     offset: offsets[i]!,
-    offsetBefore: offsets[i - 1] ?? firstOffset,
-    offsetAfter: offsets[i + 1] ?? probe(untilExclusive),
+    offsetBefore: offsets[i - 1] ?? offsetBefore,
+    offsetAfter: offsets[i + 1] ?? offset,
   }))
 }
 
@@ -67,8 +73,6 @@ function findChange(probe: OffsetProbe, before: number, after: number, offset: n
   return changed
 }
 
-const FIELDS = /^(\d+), (\d+):(\d+):(\d+)$/
-
 /** Reads offsets off `Intl`, the only source of zone rules. Throws a RangeError for a zone it does not know. */
 export function intlProbe(zone: string): OffsetProbe {
   const format = new Intl.DateTimeFormat('en-US', {
@@ -81,14 +85,34 @@ export function intlProbe(zone: string): OffsetProbe {
     minute: 'numeric',
     second: 'numeric',
   })
+  // Filled anew by every probe: there are thousands of them, and each would leave garbage.
+  const fields = new Int32Array(4)
   return (second) => {
     const text = format.format(second * 1000)
-    const fields = FIELDS.exec(text)
-    if (fields === null) throw new Error(`Intl wrote ${text}, expected day, hour:minute:second`)
+    if (!readFields(text, fields)) throw new Error(`Intl wrote ${text}, expected day, hour:minute:second`)
     const utcDay = Math.floor(second / DAY_S)
-    const localTime = Number(fields[2]) * 3600 + Number(fields[3]) * 60 + Number(fields[4])
-    return dayShift(utcDay, Number(fields[1])) * DAY_S + localTime - modulo(second, DAY_S)
+    const localTime = fields[1]! * 3600 + fields[2]! * 60 + fields[3]!
+    return dayShift(utcDay, fields[0]!) * DAY_S + localTime - modulo(second, DAY_S)
   }
+}
+
+const ZERO = 48
+const COLON = 58
+
+/** Reads `'14, 09:00:30'` into day, hour, minute and second; false for any other text. */
+function readFields(text: string, fields: Int32Array): boolean {
+  let field = 0
+  fields.fill(0)
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i)
+    if (code >= ZERO && code < COLON) fields[field] = fields[field]! * 10 + code - ZERO
+    else if (code === COLON && field > 0) field++
+    else if (field === 0 && text.startsWith(', ', i)) {
+      field = 1
+      i++
+    } else return false
+  }
+  return field === 3
 }
 
 /** The day of the month tells yesterday, today and tomorrow apart without a year or an era. */

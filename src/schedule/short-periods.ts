@@ -1,15 +1,20 @@
+import { DAY_S, modulo } from './calendar.js'
+import { type Days, everyDay, LAST_DAY } from './month-days.js'
 import type { Pattern } from './pattern.js'
+import type { FieldTimes } from './time-of-day.js'
 
-// A rule of hours, minutes or seconds that finds nothing in so many leaps meets its own filter too rarely.
-const MOST_LEAPS = 20_000
+// A rule that meets its days in none of so many tries meets them too rarely.
+const MOST_LEAPS = 2000
 
 export interface ShortPeriodParts {
-  /** The moments at which a period may begin, in step or not. */
-  readonly filter: Pattern
+  /** The days, and the times on them, at which a period may begin, in step or not. */
+  readonly days: Days
+  readonly beginnings: FieldTimes
   /** When it occurs within a period, in seconds from its beginning, ascending. */
   readonly offsets: readonly number[]
-  /** The beginning of one period, and the seconds from one to the next. */
+  /** The beginning of one period, what it counts (an hour, a minute, a second), and from one to the next. */
   readonly base: number
+  readonly unit: number
   readonly step: number
   /** None before this local time. */
   readonly start: number
@@ -17,29 +22,148 @@ export interface ShortPeriodParts {
 
 /**
  * Every so many hours, minutes or seconds on the wall. What is shorter than the unit is the same in every
- * period and listed once; what is longer is a filter, by which whole stretches of periods are leapt over.
+ * period and listed once. The times of day at which periods begin come around after a fixed number of periods,
+ * so those that are allowed are known by their place in that cycle: none is looked for, and many are counted at
+ * once.
  */
 export class ShortPeriods implements Pattern {
+  readonly daysApart: boolean
+  readonly isYearly: boolean
   readonly #parts: ShortPeriodParts
+  /** How many periods pass until they begin at the same times of day again. */
+  readonly #cycle: number
+  /** The places in the cycle, ascending, at which a period may begin; undefined when all are. */
+  readonly #places: Int32Array | undefined
 
   constructor(parts: ShortPeriodParts) {
+    const { step, unit, beginnings, base, offsets } = parts
+    this.daysApart = step >= DAY_S && offsets.length === 1
     this.#parts = parts
+    this.#cycle = DAY_S / greatestDivisor(step, DAY_S)
+    // Periods that fit into a day are the same on each; others drift through the years.
+    this.isYearly = DAY_S % step === 0 && parts.days.isYearly
+    if (beginnings.count < DAY_S / unit) this.#places = placesOf(beginnings, base, step, this.#cycle)
   }
 
   firstFrom(local: number): number {
-    const { filter, offsets, base, step, start } = this.#parts
+    const { offsets, base, step, start } = this.#parts
     if (offsets.length === 0) return Infinity
     const from = Math.max(local, start)
-    let period = base + Math.floor((from - base) / step) * step
-    if (filter.firstFrom(period) === period) {
-      for (const offset of offsets) if (period + offset >= from) return period + offset
+    const period = Math.floor((from - base) / step)
+    const found = this.#periodFrom(period)
+    if (found !== period) return base + found * step + offsets[0]!
+    for (const offset of offsets)
+      if (base + period * step + offset >= from) return base + period * step + offset
+    return base + this.#periodFrom(period + 1) * step + offsets[0]!
+  }
+
+  count(from: number, untilExclusive: number, most: number): number {
+    const { offsets, base, step, start } = this.#parts
+    const since = Math.max(from, start)
+    if (!(since < untilExclusive) || offsets.length === 0) return 0
+    const first = Math.floor((since - base) / step)
+    const last = Math.floor((untilExclusive - base) / step)
+    const periods = this.#countPeriods(first, last, most / offsets.length + 1)
+    return periods * offsets.length - this.#countIn(first, since) + this.#countIn(last, untilExclusive)
+  }
+
+  /** How many of a period's own lie before a local time. */
+  #countIn(period: number, untilExclusive: number): number {
+    if (this.#periodFrom(period) !== period) return 0
+    const { offsets, base, step } = this.#parts
+    return offsets.filter((offset) => base + period * step + offset < untilExclusive).length
+  }
+
+  #countPeriods(first: number, lastExclusive: number, most: number): number {
+    const { days } = this.#parts
+    if (days === everyDay) return this.#countPlaces(lastExclusive) - this.#countPlaces(first)
+    let count = 0
+    let period = this.#periodFrom(first)
+    while (period < lastExclusive && count <= most) {
+      const nextDay = Math.min(this.#firstOn(this.#dayOf(period) + 1), lastExclusive)
+      count += this.#countPlaces(nextDay) - this.#countPlaces(period)
+      period = this.#periodFrom(nextDay)
     }
-    period += step
-    for (let leap = 0; leap < MOST_LEAPS && period < Infinity; leap++) {
-      const allowed = filter.firstFrom(period)
-      if (allowed === period) return period + offsets[0]!
-      period = base + Math.ceil((allowed - base) / step) * step
+    return count
+  }
+
+  /** The first allowed period at or after one, or Infinity. */
+  #periodFrom(from: number): number {
+    const { days } = this.#parts
+    let period = this.#placeFrom(from)
+    for (let leap = 0; leap < MOST_LEAPS; leap++) {
+      const day = this.#dayOf(period)
+      if (!(day <= LAST_DAY)) break
+      const allowed = days.firstFrom(day)
+      if (allowed === day) return period
+      period = this.#placeFrom(this.#firstOn(allowed))
     }
     return Infinity
   }
+
+  #dayOf(period: number): number {
+    return Math.floor((this.#parts.base + period * this.#parts.step) / DAY_S)
+  }
+
+  /** The first period that begins on a day or after it. */
+  #firstOn(day: number): number {
+    return Math.ceil((day * DAY_S - this.#parts.base) / this.#parts.step)
+  }
+
+  /** The first period at or after one that begins at an allowed time of day. */
+  #placeFrom(period: number): number {
+    if (this.#places === undefined || period === Infinity) return period
+    if (this.#places.length === 0) return Infinity
+    const turn = Math.floor(period / this.#cycle) * this.#cycle
+    const rank = rankOf(this.#places, period - turn)
+    return rank < this.#places.length ? turn + this.#places[rank]! : turn + this.#cycle + this.#places[0]!
+  }
+
+  /** How many periods before one, counted from the base, begin at an allowed time of day. */
+  #countPlaces(period: number): number {
+    if (this.#places === undefined) return period
+    const turns = Math.floor(period / this.#cycle)
+    return turns * this.#places.length + rankOf(this.#places, period - turns * this.#cycle)
+  }
+}
+
+/** How many of some ascending numbers are less than a value. */
+function rankOf(values: Int32Array, value: number): number {
+  let low = 0
+  let high = values.length
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if (values[middle]! < value) low = middle + 1
+    else high = middle
+  }
+  return low
+}
+
+/** Solves `base + place * step = time` on the clock for every allowed time. */
+function placesOf(beginnings: FieldTimes, base: number, step: number, cycle: number): Int32Array {
+  const divisor = DAY_S / cycle
+  const inverse = inverseOf(modulo(step / divisor, cycle), cycle)
+  const origin = modulo(base, DAY_S)
+  const places: number[] = []
+  for (let i = 0; i < beginnings.count; i++) {
+    const steps = (beginnings.at(i) - origin) / divisor
+    if (Number.isInteger(steps)) places.push(modulo(modulo(steps, cycle) * inverse, cycle))
+  }
+  return Int32Array.from(places).sort()
+}
+
+function greatestDivisor(a: number, b: number): number {
+  return b === 0 ? a : greatestDivisor(b, a % b)
+}
+
+/** The number that multiplied by `value` leaves 1 when divided by `by`, to which `value` has no common divisor. */
+function inverseOf(value: number, by: number): number {
+  let [rest, nextRest] = [by, value]
+  let [factor, nextFactor] = [0, 1]
+  while (nextRest !== 0) {
+    const quotient = Math.floor(rest / nextRest)
+    ;[rest, nextRest] = [nextRest, rest - quotient * nextRest]
+    ;[factor, nextFactor] = [nextFactor, factor - quotient * nextFactor]
+  }
+  return modulo(factor, by)
 }

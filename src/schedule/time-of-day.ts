@@ -6,6 +6,8 @@ export interface TimesOfDay {
   readonly count: number
   /** The first that is at least `second`, or -1 when the day has no more. */
   firstFrom(second: number): number
+  /** How many are less than `second`. */
+  countBefore(second: number): number
   /** The time at a place in the order, from 0. */
   at(place: number): number
 }
@@ -45,6 +47,17 @@ export class FieldTimes implements TimesOfDay {
     return this.#startOf(atHour)
   }
 
+  countBefore(second: number): number {
+    const hour = Math.trunc(second / 3600)
+    const minute = Math.trunc((second - hour * 3600) / 60)
+    const { hours, minutes, seconds } = this
+    const perMinute = seconds.values.length
+    let count = hours.countBelow(hour) * minutes.values.length * perMinute
+    if (!hours.has(hour)) return count
+    count += minutes.countBelow(minute) * perMinute
+    return minutes.has(minute) ? count + seconds.countBelow(second % 60) : count
+  }
+
   at(place: number): number {
     const { hours, minutes, seconds } = this
     const minutePlace = Math.floor(place / seconds.values.length)
@@ -76,6 +89,11 @@ export class ListedTimes implements TimesOfDay {
   firstFrom(second: number): number {
     for (const candidate of this.#seconds) if (candidate >= second) return candidate
     return -1
+  }
+
+  countBefore(second: number): number {
+    const place = this.#seconds.findIndex((candidate) => candidate >= second)
+    return place < 0 ? this.count : place
   }
 
   at(place: number): number {

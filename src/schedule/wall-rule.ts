@@ -80,7 +80,11 @@ export class WallRule implements Rule {
     this.#parts = parts
     this.#latest = parts.untilInclusive ?? NEVER
     if (parts.count !== undefined) {
-      this.#countdown = new Countdown((after) => this.#clock.next(after), this.from, parts.count)
+      this.#countdown = new Countdown(
+        (after, at, most) => this.#clock.count(after, at, most),
+        this.from,
+        parts.count,
+      )
     }
   }
 
@@ -88,6 +92,10 @@ export class WallRule implements Rule {
     const at = this.#clock.next(after < this.from ? this.from - 1 : after)
     if (at > this.#latest) return NEVER
     return this.#countdown === undefined || this.#countdown.includes(at) ? at : NEVER
+  }
+
+  count(after: number, at: number, most: number): number {
+    return this.#clock.count(Math.max(after, this.from - 1), at, most)
   }
 
   reasons(after: number, at: number): string[] {

@@ -1,10 +1,9 @@
 import { checkOptions, InvalidInputError, shown } from '../error/index.js'
-import { modulo, weekdayOf } from './calendar.js'
+import { modulo } from './calendar.js'
 import { calendarNames, type CalendarOptions, calendarSchedule } from './calendar-schedule.js'
-import { lowestBit } from './field-set.js'
-import type { Days } from './month-days.js'
 import type { Schedule } from './schedule.js'
 import { oneOrMore } from './times-option.js'
+import { WeekDays } from './week-days.js'
 import { listed, weekdayWords } from './words.js'
 
 export type Weekday = 'monday' | 'tuesday' | 'wednesday' | 'thursday' | 'friday' | 'saturday' | 'sunday'
@@ -29,19 +28,6 @@ export function weekly(options: WeeklyOptions): Schedule {
     },
     options,
   )
-}
-
-class WeekDays implements Days {
-  readonly #twoWeeks: number
-
-  constructor(weekdays: readonly number[]) {
-    const week = weekdays.reduce((bits, weekday) => bits | (1 << weekday), 0)
-    this.#twoWeeks = week | (week << 7)
-  }
-
-  firstFrom(day: number): number {
-    return day + lowestBit(this.#twoWeeks >>> weekdayOf(day))
-  }
 }
 
 function readWeekday(name: unknown): number {

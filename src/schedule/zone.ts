@@ -6,13 +6,18 @@ import { findSegments, intlProbe, type OffsetProbe, type Segment } from './segme
 const BLOCK_S = 67_108_864
 
 // Before standard time every zone kept the sun's; long after the last year that governments have announced
-// (Morocco, 2087) zones follow a yearly rule.
+// (Morocco, 2087) zones follow a yearly rule. Every kind of year comes in the forty years after that one.
+const FIRST_LIKE_YEAR = 2088
 const FIRST_BLOCK_S = dayNumber(1800, 1, 1) * DAY_S
-const YEARLY_FROM = 2200
+const YEARLY_FROM = 2128
 const YEARLY_FROM_S = dayNumber(YEARLY_FROM, 1, 1) * DAY_S
 
+// Who crosses the date line stays there for years: 23 the shortest, Kwajalein from 1969 to 1993.
+const SETTLED_S = 5 * 365 * DAY_S
+
 const MOST_GLIMPSES = 16
-const GLIMPSE_S = 3 * DAY_S
+// Two probes suffice for both sides together, if nothing changes between them.
+const GLIMPSE_S = 3 * DAY_S - 1
 const MOST_ZONES = 512
 const MOST_PROBES = 32
 const LONGEST_NAME = 64
@@ -20,24 +25,33 @@ const LONGEST_NAME = 64
 /**
  * A time zone as a table of segments. Intl answers in microseconds and only forwards, so every stretch is
  * probed once, when it is first needed, and kept; after that a look-up costs nanoseconds. A table is bounded:
- * the years before 1800 and from 2200 on are not kept.
+ * the years before 1800 and from 2128 on are not kept.
  */
 export class Zone {
   readonly name: string
   readonly #blocks = new Map<number, readonly Segment[]>()
   readonly #glimpses = new Map<number, number>()
+  #glimpse: readonly Segment[] = [lone(0, 0, 0)]
   #recent: Segment
+  /** From here on the recent segment says all there is to know: before it, a change may lie behind the cut. */
+  #recentFrom: number
 
   constructor(name: string, fixedOffset?: number) {
     this.name = name
     this.#recent = fixedOffset === undefined ? lone(0, 0, 0) : lone(fixedOffset, -Infinity, Infinity)
+    this.#recentFrom = this.#recent.start
   }
 
-  /** The segment an epoch second lies in. */
-  segmentAt(second: number): Segment {
+  /** The epoch second from which like years have like segments. */
+  get yearlyFrom(): number {
+    return YEARLY_FROM_S
+  }
+
+  /** The segment an epoch second lies in, or a piece of it. Who asks `inPassing` will not ask about its surroundings. */
+  segmentAt(second: number, inPassing = false): Segment {
     const recent = this.#recent
-    if (second >= recent.start && second < recent.endExclusive) return recent
-    return (this.#recent = this.#look(second))
+    if (second >= this.#recentFrom && second < recent.endExclusive) return recent
+    return (this.#recent = this.#look(second, inPassing))
   }
 
   /** Where a local time lies: at one or more instants, or in the gap before a segment. */
@@ -45,22 +59,52 @@ export class Zone {
     const instants: number[] = []
     let gapBefore: Segment | undefined
     // No offset reaches a day and a half, and no gap or overlap is longer than one.
-    let segment = this.segmentAt(local - 1.5 * DAY_S)
-    for (;;) {
+    let second = local - 1.5 * DAY_S
+    while (second <= local + 1.5 * DAY_S) {
+      const segment = this.segmentAt(second)
       const instant = local - segment.offset
-      if (instant >= segment.start && instant < segment.endExclusive) instants.push(instant)
+      // A segment may come in pieces, and the next piece begin before the last one ended.
+      if (instant >= Math.max(segment.start, second) && instant < segment.endExclusive) instants.push(instant)
       if (instant < segment.start && local - segment.offsetBefore >= segment.start) gapBefore = segment
-      if (segment.endExclusive > local + 1.5 * DAY_S) return { instants, gapBefore }
-      segment = this.segmentAt(segment.endExclusive)
+      second = segment.endExclusive
     }
+    return { instants, gapBefore }
   }
 
-  #look(second: number): Segment {
-    if (second < FIRST_BLOCK_S) return lone(probeOf(this.name)(FIRST_BLOCK_S), -Infinity, FIRST_BLOCK_S)
-    if (second >= YEARLY_FROM_S) return this.#lookInLikeYear(second)
-    const segments = this.#segmentsAround(second)
+  /** When, within an hour, the zone first crossed the date line between two instants: its offset changed by half a day. */
+  dateLineBetween(from: number, until: number): number | undefined {
+    if (this.#recent.endExclusive === Infinity) return undefined
+    const probe = probeOf(this.name)
+    const last = Math.min(until, YEARLY_FROM_S)
+    let before = Math.max(from, FIRST_BLOCK_S)
+    let offset = probe(before)
+    while (before < last) {
+      let after = Math.min(before + SETTLED_S, last)
+      const offsetAfter = probe(after)
+      if (Math.abs(offsetAfter - offset) >= DAY_S / 2) {
+        while (after - before > 3600) {
+          const middle = Math.floor((before + after) / 2)
+          if (Math.abs(probe(middle) - offset) >= DAY_S / 2) after = middle
+          else before = middle
+        }
+        return after
+      }
+      before = after
+      offset = offsetAfter
+    }
+    return undefined
+  }
+
+  #look(second: number, inPassing: boolean): Segment {
+    if (second < FIRST_BLOCK_S) {
+      this.#recentFrom = -Infinity
+      return lone(probeOf(this.name)(FIRST_BLOCK_S), -Infinity, FIRST_BLOCK_S)
+    }
+    if (second >= YEARLY_FROM_S) return this.#lookInLikeYear(second, inPassing)
+    const segments = this.#segmentsAround(second, inPassing)
     let i = segments.length - 1
     while (segments[i]!.start > second) i--
+    this.#recentFrom = segments[i]!.start + (i === 0 ? GLIMPSE_S / 2 : 0)
     return segments[i]!
   }
 
@@ -68,14 +112,17 @@ export class Zone {
    * The block of an instant or, the first few times, only some days around it, which takes a fraction of the
    * probes: who asks about an instant here and there never pays for whole blocks.
    */
-  #segmentsAround(second: number): readonly Segment[] {
+  #segmentsAround(second: number, inPassing: boolean): readonly Segment[] {
     const block = Math.floor(second / BLOCK_S)
     const known = this.#blocks.get(block)
     if (known !== undefined) return known
+    // What a change shortly before means for this second must still be seen.
+    const seen = this.#glimpse
+    if (second >= seen[0]!.start + GLIMPSE_S / 2 && second < seen.at(-1)!.endExclusive) return seen
     const glimpses = (this.#glimpses.get(block) ?? 0) + 1
-    if (glimpses <= MOST_GLIMPSES) {
-      this.#glimpses.set(block, glimpses)
-      return findSegments(probeOf(this.name), second - GLIMPSE_S, second + GLIMPSE_S)
+    if (glimpses <= MOST_GLIMPSES || inPassing) {
+      if (!inPassing) this.#glimpses.set(block, glimpses)
+      return (this.#glimpse = findSegments(probeOf(this.name), second - GLIMPSE_S, second + GLIMPSE_S))
     }
     // A change shortly before the block matters in it: the times it repeats or shifts may come after it.
     const found = findSegments(probeOf(this.name), block * BLOCK_S - GLIMPSE_S, (block + 1) * BLOCK_S)
@@ -85,13 +132,14 @@ export class Zone {
   }
 
   /** A yearly rule depends on the year's length and first weekday only, so one year of each kind is probed. */
-  #lookInLikeYear(second: number): Segment {
+  #lookInLikeYear(second: number, inPassing: boolean): Segment {
     const year = Math.floor(monthOf(Math.floor(second / DAY_S)) / 12)
     const start = yearStart(year)
     const end = yearStart(year + 1)
     const shift = start - yearStart(likeYear(year))
-    const like = this.segmentAt(second - shift)
+    const like = this.segmentAt(second - shift, inPassing)
     const cutAtStart = like.start + shift <= start
+    this.#recentFrom = Math.max(start, this.#recentFrom + shift)
     const cutAtEnd = like.endExclusive + shift >= end
     return {
       start: cutAtStart ? start : like.start + shift,
@@ -112,10 +160,10 @@ function yearStart(year: number): number {
   return dayNumber(year, 1, 1) * DAY_S
 }
 
-/** The first year of the same length and first weekday in the 28 years before `YEARLY_FROM`. */
+/** The first year of the same length and first weekday from `FIRST_LIKE_YEAR` on. */
 function likeYear(year: number): number {
   const weekday = weekdayOf(dayNumber(year, 1, 1))
-  let like = YEARLY_FROM - 28
+  let like = FIRST_LIKE_YEAR
   while (weekdayOf(dayNumber(like, 1, 1)) !== weekday || isLeapYear(like) !== isLeapYear(year)) like++
   return like
 }

@@ -49,7 +49,8 @@ function partsOf(url: unknown): [scheme: string, rest: string] {
 function folderOf(url: string, rest: string): string {
   if (rest.startsWith('//')) {
     const path = /^\/\/(?:localhost)?(\/.+)$/.exec(rest)?.[1]
-    if (path === undefined) throw refused(url, 'a file is on this machine: after // comes the path, from its root')
+    if (path === undefined)
+      throw refused(url, 'a file is on this machine: after // comes the path, from its root')
     return decoded(url, path)
   }
   if (rest.trim() === '' || rest.includes('\0')) throw refused(url, 'it names no folder')

@@ -13,3 +13,14 @@ export {
 } from './place.js'
 export { shardOf } from './shard-of.js'
 export type { TimerContent, TimerName, TimerProgress, TimerRow } from './timer-row.js'
+export { decodeDetails, encodeDetails, type TimerDetails } from './details.js'
+export { newIdentity } from './identity.js'
+export { decodePayload, encodePayload } from './payload.js'
+export {
+  defaultRetry,
+  parseRetry,
+  retryDelayMs,
+  type RetryOptions,
+  type RetryPolicy,
+} from './retry-policy.js'
+export { type Deliver, done, type Firing, firingIdOf, type Outcome } from './firing.js'

@@ -13,13 +13,21 @@ export const nameLimits = Object.freeze({
 
 const encoder = new TextEncoder()
 
+// Namespaces and kinds come again and again: the last one that passed need not be looked at once more.
+let lastNamespace: unknown
+let lastKind: unknown
+
 /** Refuses a namespace that is not a well-formed text of 1 to 128 bytes. */
 export function checkNamespace(namespace: unknown): asserts namespace is string {
+  if (namespace === lastNamespace && namespace !== undefined) return
   checkText('namespace', namespace, 'invalid-namespace', nameLimits.namespaceBytes)
+  lastNamespace = namespace
 }
 
 export function checkKind(kind: unknown): asserts kind is string {
+  if (kind === lastKind && kind !== undefined) return
   checkText('kind', kind, 'invalid-kind', nameLimits.kindBytes)
+  lastKind = kind
 }
 
 export function checkKey(key: unknown): asserts key is string {
@@ -65,13 +73,8 @@ function checkText(
 
 /** Whether every store can keep `text`: no half of a surrogate pair alone, no U+0000, which PostgreSQL refuses. */
 function isWellFormed(text: string): boolean {
-  for (let index = 0; index < text.length; index++) {
-    const unit = text.charCodeAt(index)
-    if (unit === 0) return false
-    if (unit < 0xd800 || unit > 0xdfff) continue
-    const next = text.charCodeAt(index + 1)
-    if (unit > 0xdbff || !(next >= 0xdc00 && next <= 0xdfff)) return false
-    index++
-  }
-  return true
+  return (text as WellFormable).isWellFormed() && !text.includes('\0')
 }
+
+/** What Node has since 20, and the library of ECMAScript 2023 does not declare. */
+type WellFormable = string & { isWellFormed(): boolean }

@@ -1,6 +1,7 @@
 import { type Carriage, MemoryStore, type RequestedOperation } from '../../src/store/index.js'
 import { VirtualClock } from '../../src/time/index.js'
-import { Engine, type EngineEvent, type EngineOptions, type Firing, done } from '../../src/engine/index.js'
+import { Engine, type EngineEvent, type EngineOptions } from '../../src/engine/index.js'
+import { done, type Firing } from '../../src/timer/index.js'
 
 type SetRequest = Extract<RequestedOperation, { type: 'set' }>
 

@@ -13,13 +13,17 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   wheel: ['error', 'time'],
   cache: ['error', 'time', 'wheel'],
   schedule: ['error', 'time'],
-  timer: ['error'],
+  timer: ['error', 'time'],
   store: ['error', 'time', 'timer'],
   engine: ['error', 'time', 'wheel', 'timer', 'store'],
+  delivery: ['error', 'time', 'schedule', 'timer'],
+  front: ['error', 'time', 'schedule', 'timer', 'store', 'engine', 'delivery'],
+  testing: ['error', 'time', 'timer', 'store', 'engine', 'delivery', 'front'],
 }
 
 /** Packages a part of the house may import, Node's own included; the others need none. */
 const packages: readonly (readonly [part: string, specifier: RegExp])[] = [
+  ['testing/', /^node:assert\/strict$/],
   ['store/file/', /^node:(buffer|crypto|fs|fs\/promises|module|os|path|timers)$/],
 ]
 

@@ -30,7 +30,10 @@ export async function openIn(folder: string, options: FileStoreOptions = {}): Pr
 
 let nonces = 0
 
-export async function own(store: FileStore, shard = 0): Promise<Fence & { readLevel: ShardRow['readLevel'] }> {
+export async function own(
+  store: FileStore,
+  shard = 0,
+): Promise<Fence & { readLevel: ShardRow['readLevel'] }> {
   const row = (await store.shards())[shard]!
   const claimed = await store.claim({
     shard,

@@ -1,4 +1,4 @@
-import type { TimerRow } from '../timer/index.js'
+import type { TimerRow } from './timer-row.js'
 
 /** One due occurrence of a timer, at one numbered attempt. */
 export interface Firing {

@@ -1,0 +1,64 @@
+import { lower, type Metric } from './harness/bench.js'
+import { runBench } from './harness/run.js'
+import { measureStore } from './stores/passes.js'
+
+/**
+ * npm run bench stores: timers of 120 bytes with keys of 20 characters in every store, beside what the disk
+ * allows and beside plainjob.
+ *
+ * Whole pass: n timers due within an hour are added 10,000 to a write, each write awaited before the next; a
+ * tenth is cancelled and a tenth moved, 1,000 to a write; a durable store is stopped and opened again; then all
+ * are loaded in windows of two minutes, every row looked at, and each window is settled and swept. Small pass:
+ * a fresh store, 1,000 to a write. Single pass: a fresh store, writes of one timer each, 1,000 in flight.
+ * Making the operations is not measured. Beyond 5 M timers only adding is.
+ */
+const metrics: readonly Metric[] = [
+  lower('add 10k', 'µs', 'one timer, in writes of 10,000'),
+  lower('add tail', 'µs', 'the same, of the last tenth: the cost of adding when the store is full'),
+  lower('add 1k', 'µs', 'one timer, in writes of 1,000'),
+  lower('set 1', 'µs', 'one timer, in separate writes with 1,000 in flight'),
+  lower('cancel', 'µs', 'one cancel by key, in writes of 1,000'),
+  lower('move', 'µs', 'one move by key, in writes of 1,000'),
+  lower('load', 'µs', 'one timer loaded, its row and payload looked at'),
+  lower('settle', 'µs', 'one timer settled and swept'),
+  lower('load+settle', 'µs', 'the two together'),
+  lower('open', 'ms', 'opening what was stored and claiming its shard'),
+  lower('open keys', 'ms', 'the same, until a timer was found by its key'),
+  lower('resident', 'bytes', 'growth of the resident set per timer, after adding'),
+  lower('disk', 'bytes', 'what the disk gave per timer, after adding'),
+]
+
+await runBench({
+  name: 'stores',
+  about: 'timers of 120 bytes with keys of 20 characters: add, cancel, move, load, settle',
+  defaultN: 1_000_000,
+  leastN: 20_000,
+  defaultRounds: 3,
+  metrics,
+  candidates: [
+    {
+      name: 'file',
+      about: "openStore('file:…')",
+      measure: async (task) => await measureStore((await import('./stores/subject.js')).file, task),
+    },
+    {
+      name: 'memory',
+      about: 'MemoryStore, the reference',
+      mostRounds: 2,
+      mostN: 10_000_000,
+      measure: async (task) => await measureStore((await import('./stores/subject.js')).memory, task),
+    },
+    {
+      name: 'floor',
+      about: 'encode, append to one file, fdatasync once a batch',
+      measure: async (task) => await (await import('./stores/floor.js')).measureFloor(task),
+    },
+    {
+      name: 'plainjob',
+      about: 'plainjob on better-sqlite3, when it is installed',
+      mostRounds: 2,
+      mostN: 5_000_000,
+      measure: async (task) => await (await import('./stores/plainjob.js')).measurePlainJob(task),
+    },
+  ],
+})

@@ -1,0 +1,67 @@
+import type { Fence, LoadRequest, Operation, Store } from 'carillon/store'
+
+/** The one owner of a store's one shard, as an engine would be. */
+export class BenchOwner {
+  readonly store: Store
+  #fence: Fence
+  #readLevel: LoadRequest['from']
+  #settlements = 0
+
+  private constructor(store: Store, fence: Fence, readLevel: LoadRequest['from']) {
+    this.store = store
+    this.#fence = fence
+    this.#readLevel = readLevel
+  }
+
+  static async claim(store: Store): Promise<BenchOwner> {
+    const [before] = await store.shards()
+    const nonce = before!.nonce + 1
+    const row = await store.claim({
+      shard: 0,
+      owner: `bench-${nonce}`,
+      nonce,
+      leaseMs: 1e9,
+      expectedEpoch: before!.epoch,
+    })
+    if (row === undefined) throw new Error('the shard was not to be had')
+    const fence = { shard: 0, epoch: row.epoch, nonce, settledLevel: row.settledLevel }
+    return new BenchOwner(store, fence, row.readLevel)
+  }
+
+  /** How many operations had this outcome. */
+  async write(operations: readonly Operation[], outcome: string): Promise<number> {
+    const { answers } = await this.store.write(this.#fence, { operations })
+    let count = 0
+    for (const answer of answers) if (answer.outcome === outcome) count++
+    return count
+  }
+
+  /** Loads a page and looks at every row of it. */
+  async load(
+    untilExclusive: number,
+    limit: number,
+  ): Promise<{ readonly count: number; readonly bytes: number }> {
+    const request = { from: this.#readLevel, untilExclusive, limit, limitBytes: 2 ** 30 }
+    const { page, readLevel } = await this.store.load(this.#fence, request)
+    this.#readLevel = readLevel
+    let bytes = 0
+    for (let i = 0; i < page.size; i++) bytes += page.row(i).payload.length
+    return { count: page.size, bytes }
+  }
+
+  async settle(position: number, settledCount: number): Promise<void> {
+    const level = { position, revision: 0 }
+    const id = ++this.#settlements
+    const nothing = { done: [], followUps: [], dead: [], history: [] }
+    await this.store.settle(this.#fence, { id, level, settledCount, ...nothing })
+    this.#fence = { ...this.#fence, settledLevel: level }
+  }
+
+  async sweep(): Promise<void> {
+    while ((await this.store.sweep(this.#fence)).more);
+  }
+
+  async release(): Promise<void> {
+    await this.store.release(this.#fence)
+  }
+}

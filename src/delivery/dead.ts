@@ -1,0 +1,18 @@
+/** Throw it from a handler to give a timer up at once: it becomes a dead letter, whatever its retry policy. */
+export class Dead extends Error {
+  constructor(reason: string, options?: ErrorOptions) {
+    super(reason, options)
+    this.name = 'Dead'
+  }
+}
+
+/** Throw it from a handler to choose the pause before the next attempt. */
+export class RetryAfter extends Error {
+  readonly delayMs: number
+
+  constructor(delayMs: number, message = `retry after ${delayMs} ms`, options?: ErrorOptions) {
+    super(message, options)
+    this.name = 'RetryAfter'
+    this.delayMs = delayMs
+  }
+}

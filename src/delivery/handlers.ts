@@ -1,0 +1,192 @@
+import {
+  decodeDetails,
+  type Deliver,
+  done,
+  type Firing,
+  type Outcome,
+  parseRetry,
+  retryDelayMs,
+  type RetryPolicy,
+  type TimerRow,
+} from '../timer/index.js'
+import { StateError } from '../error/index.js'
+import { catchUp, parseSchedule, type Schedule } from '../schedule/index.js'
+import type { Clock, Wake } from '../time/index.js'
+import { Dead, RetryAfter } from './dead.js'
+import { TimerFiring } from './timer-firing.js'
+
+export type Handle<Payload> = (firing: TimerFiring<Payload>) => unknown
+export type HandleMany<Payload> = (firings: readonly TimerFiring<Payload>[]) => unknown
+
+/** How a kind is handled. */
+export interface Handler {
+  readonly kind: string
+  readonly one: Handle<unknown> | undefined
+  readonly many: HandleMany<unknown> | undefined
+  readonly concurrency: number
+  readonly timeoutMs: number
+  readonly retry: RetryPolicy
+}
+
+/** Told of attempts that failed, for logs. */
+export type OnFailure = (firing: TimerFiring, error: unknown, outcome: Outcome) => void
+
+/**
+ * Takes firings to the functions that handle them, and turns what these return or throw into outcomes: done,
+ * again, the next occurrence, a retry by the kind's policy or the timer's own, or a dead letter.
+ */
+export class Handlers {
+  readonly #clock: Clock
+  readonly #random: () => number
+  readonly #onFailure: OnFailure
+  readonly #byKind = new Map<string, Handler>()
+
+  constructor(parts: { clock: Clock; random: () => number; onFailure: OnFailure }) {
+    this.#clock = parts.clock
+    this.#random = parts.random
+    this.#onFailure = parts.onFailure
+  }
+
+  add(handler: Handler): void {
+    if (this.#byKind.has(handler.kind)) {
+      throw new StateError('handler-exists', `the kind ${JSON.stringify(handler.kind)} has a handler already`)
+    }
+    this.#byKind.set(handler.kind, handler)
+  }
+
+  has(kind: string): boolean {
+    return this.#byKind.has(kind)
+  }
+
+  /** Attempts at once; none while a kind has no handler. */
+  concurrencyOf(kind: string): number {
+    return this.#byKind.get(kind)?.concurrency ?? 0
+  }
+
+  readonly deliver: Deliver = (firings) => {
+    const handler = this.#byKind.get(firings[0]!.row.kind)
+    if (handler === undefined) throw new Error('a kind without a handler has no lane')
+    if (handler.many !== undefined) void this.#deliverMany(handler, handler.many, firings)
+    else for (const firing of firings) void this.#deliverOne(handler, handler.one!, firing)
+  }
+
+  async #deliverOne(handler: Handler, handle: Handle<unknown>, firing: Firing): Promise<void> {
+    const given = new TimerFiring(firing, this.#clock)
+    if (this.#isUsedUp(handler, firing)) {
+      firing.report(usedUp(firing))
+      return
+    }
+    const alarm = this.#setAlarm(handler, [given])
+    try {
+      const returned = handle(given)
+      if (isThenable(returned)) await returned
+      firing.report(this.#outcomeOf(given))
+    } catch (error) {
+      this.#fail(handler, given, error)
+    } finally {
+      alarm?.cancel()
+    }
+  }
+
+  async #deliverMany(
+    handler: Handler,
+    handle: HandleMany<unknown>,
+    firings: readonly Firing[],
+  ): Promise<void> {
+    const given: TimerFiring[] = []
+    for (const firing of firings) {
+      if (this.#isUsedUp(handler, firing)) firing.report(usedUp(firing))
+      else given.push(new TimerFiring(firing, this.#clock))
+    }
+    if (given.length === 0) return
+    const alarm = this.#setAlarm(handler, given)
+    try {
+      const returned = handle(given)
+      if (isThenable(returned)) await returned
+      for (const each of given) TimerFiring.firingOf(each).report(this.#outcomeOf(each))
+    } catch (error) {
+      for (const each of given) this.#fail(handler, each, error)
+    } finally {
+      alarm?.cancel()
+    }
+  }
+
+  /** Attempts that nobody knows the outcome of may have used up the policy. */
+  #isUsedUp(handler: Handler, firing: Firing): boolean {
+    return firing.attempt > 1 && firing.attempt > retryOf(handler, firing.row).attempts
+  }
+
+  #setAlarm(handler: Handler, given: readonly TimerFiring[]): Wake | undefined {
+    if (handler.timeoutMs === Infinity) return undefined
+    return this.#clock.wakeAfter(handler.timeoutMs, () => {
+      const error = new StateError(
+        'handler-timeout',
+        `the handler of ${handler.kind} took more than ${handler.timeoutMs} ms`,
+      )
+      for (const each of given) {
+        TimerFiring.abort(each, error)
+        this.#fail(handler, each, error)
+      }
+    })
+  }
+
+  #outcomeOf(given: TimerFiring): Outcome {
+    return TimerFiring.wordOf(given) ?? nextOf(TimerFiring.firingOf(given).row, this.#clock.now())
+  }
+
+  #fail(handler: Handler, given: TimerFiring, error: unknown): void {
+    const firing = TimerFiring.firingOf(given)
+    const outcome = this.#failure(handler, firing, error)
+    this.#onFailure(given, error, outcome)
+    firing.report(outcome)
+  }
+
+  #failure(handler: Handler, { row, attempt }: Firing, error: unknown): Outcome {
+    const reason = error instanceof Error ? error.message : String(error)
+    if (error instanceof Dead) return { type: 'dead', reason }
+    const retry = retryOf(handler, row)
+    if (attempt >= retry.attempts)
+      return { type: 'dead', reason: `attempt ${attempt} of ${retry.attempts} failed: ${reason}` }
+    const delayMs = error instanceof RetryAfter ? error.delayMs : retryDelayMs(retry, attempt, this.#random)
+    const dueAt = this.#clock.now() + delayMs
+    if (dueAt - row.dueAt > retry.maxDurationMs) {
+      return { type: 'dead', reason: `attempt ${attempt} failed and the time for retries is over: ${reason}` }
+    }
+    return { type: 'retry', dueAt }
+  }
+}
+
+function retryOf(handler: Handler, row: TimerRow): RetryPolicy {
+  const { retry } = decodeDetails(row.details)
+  return retry === undefined ? handler.retry : parseRetry(retry)
+}
+
+/** What follows a done occurrence: the next one of its schedule, or nothing. */
+function nextOf(row: TimerRow, now: number): Outcome {
+  if (row.details === '') return done
+  const { on } = decodeDetails(row.details)
+  if (on === undefined) return done
+  const dueAt = nextDueAt(parseSchedule(on), row, now)
+  return dueAt === undefined ? done : { type: 'next', dueAt }
+}
+
+/** The next occurrence after one that was dealt with, by the schedule's rule for missed ones. */
+function nextDueAt(schedule: Schedule, row: TimerRow, now: number): number | undefined {
+  const { fire, next } = catchUp(schedule, {
+    lastOccurrence: row.dueAt,
+    now: Math.max(now, row.dueAt),
+    seed: String(row.identity),
+  })
+  return fire[0] ?? next
+}
+
+function usedUp({ attempt }: Firing): Outcome {
+  return {
+    type: 'dead',
+    reason: `${attempt - 1} attempts were made, the last of them without a known outcome`,
+  }
+}
+
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function'
+}

@@ -1,0 +1,99 @@
+import { decodePayload, type Firing, handleOf, type Outcome, type TimerHandle } from '../timer/index.js'
+import type { Clock, Duration } from '../time/index.js'
+import { parseDuration } from '../time/index.js'
+
+/** What a handler gets: one due occurrence of a timer, at one numbered attempt. */
+export class TimerFiring<Payload = unknown> {
+  readonly #firing: Firing
+  readonly #clock: Clock
+  #payload: Payload | undefined
+  #isDecoded = false
+  #abort: AbortController | undefined
+  #word: Outcome | undefined
+
+  constructor(firing: Firing, clock: Clock) {
+    this.#firing = firing
+    this.#clock = clock
+  }
+
+  /** The same on every attempt at this occurrence: give it to others as an idempotency key. */
+  get id(): string {
+    return `${this.kind}/${this.key}/${this.#firing.id}`
+  }
+
+  get kind(): string {
+    return this.#firing.row.kind
+  }
+
+  get key(): string {
+    return this.#firing.row.key
+  }
+
+  get namespace(): string {
+    return this.#firing.row.namespace
+  }
+
+  get handle(): TimerHandle {
+    return handleOf(this.#firing.row)
+  }
+
+  get payload(): Payload {
+    if (!this.#isDecoded) {
+      this.#payload = decodePayload(this.#firing.row.payload) as Payload
+      this.#isDecoded = true
+    }
+    return this.#payload as Payload
+  }
+
+  get tags(): readonly string[] {
+    return this.#firing.row.tags
+  }
+
+  get dueAt(): number {
+    return this.#firing.row.dueAt
+  }
+
+  get firedAt(): number {
+    return this.#firing.firedAt
+  }
+
+  /** How late it fired, in milliseconds. */
+  get lateness(): number {
+    return this.#firing.firedAt - this.#firing.row.dueAt
+  }
+
+  /** From 1 on; attempts whose outcome nobody knows count. */
+  get attempt(): number {
+    return this.#firing.attempt
+  }
+
+  /** Occurrences of a recurring timer that were settled before this one. */
+  get occurrence(): number {
+    return this.#firing.row.occurrence
+  }
+
+  /** Aborted when the attempt has taken too long, or the process stops. */
+  get signal(): AbortSignal {
+    this.#abort ??= new AbortController()
+    return this.#abort.signal
+  }
+
+  /** Fires once more, that much later, instead of ending. Counts from now. */
+  again(when: { readonly in: Duration } | { readonly at: number }): void {
+    const dueAt = 'in' in when ? this.#clock.now() + parseDuration(when.in) : when.at
+    this.#word = { type: 'next', dueAt }
+  }
+
+  /** What the handler said by `again`; undefined when it said nothing. */
+  static wordOf(firing: TimerFiring): Outcome | undefined {
+    return firing.#word
+  }
+
+  static abort(firing: TimerFiring, reason: Error): void {
+    firing.#abort?.abort(reason)
+  }
+
+  static firingOf(firing: TimerFiring): Firing {
+    return firing.#firing
+  }
+}

@@ -1,0 +1,189 @@
+import assert from 'node:assert/strict'
+import type {
+  Counts,
+  NewDeadLetter,
+  Operation,
+  OperationAnswer,
+  Request,
+  SettleAnswer,
+  Settlement,
+  Standing,
+} from '../../../store/index.js'
+import { comparePlaces, isBefore, type Place, type TimerName, type TimerRow } from '../../../timer/index.js'
+import { answerOf, plain, rowOf, samePlace } from '../sample.js'
+
+type Outcome = OperationAnswer['outcome']
+
+/** What all shards of a model add to. */
+export interface Ledger {
+  readonly counts: { -readonly [Name in keyof Counts]: number }
+  readonly dead: NewDeadLetter[]
+}
+
+/**
+ * What a shard must hold, in the plainest way there is: a map of rows and a list of requests, sorted and
+ * filtered anew for every question. Only revisions are the store's to choose, so they are taken from its
+ * answers, and must rise.
+ */
+export class ShardModel {
+  readonly rows = new Map<string, TimerRow>()
+  readonly requests: Request[] = []
+  readonly answers = new Map<string, { readonly outcome: Outcome; readonly deadline: number }>()
+  readonly #ledger: Ledger
+  readonly #isOne: boolean
+  settledLevel: Place
+  readLevel: Place
+  lastRevision = 0
+
+  /** `isOne` is false for a model of several shards at once, each of which has revisions of its own. */
+  constructor(ledger: Ledger, level: Place, isOne = true) {
+    this.#ledger = ledger
+    this.#isOne = isOne
+    this.settledLevel = level
+    this.readLevel = level
+  }
+
+  sorted(): TimerRow[] {
+    return [...this.rows.values()].toSorted(comparePlaces)
+  }
+
+  find(name: TimerName): TimerRow | undefined {
+    return this.rows.get(nameOf(name))
+  }
+
+  /** Carries out what the store answered, which must be what the model would. */
+  apply(operation: Operation, answer: OperationAnswer, now: number): void {
+    if (operation.request === undefined) {
+      this.#change(operation, answer)
+      return
+    }
+    const index = this.requests.findIndex((request) => request.id === operation.request)
+    const request = this.requests[index]
+    if (request === undefined) {
+      answerOf(answer, 'answered-before')
+      return
+    }
+    if (operation.type !== 'set' && request.deadline < now) answerOf(answer, 'expired')
+    else this.#change(operation, answer)
+    if (answer.outcome === 'below-level') return
+    this.requests.splice(index, 1)
+    this.answers.set(request.id, { outcome: answer.outcome, deadline: request.deadline })
+  }
+
+  settle(settlement: Settlement, answer: SettleAnswer): void {
+    const { counts, dead } = this.#ledger
+    for (const row of settlement.done) if (this.#take(row)) counts.settled++
+    for (const [index, letter] of settlement.dead.entries()) {
+      const stands = this.#take(letter.row) !== undefined
+      assert.equal(answer.dead[index], stands, `the dead letter of ${letter.row.key}`)
+      if (!stands) continue
+      counts.dead++
+      dead.push(letter)
+    }
+    for (const [index, { row, position, dueAt, attempt, occurrence }] of settlement.followUps.entries()) {
+      const standing = this.#take(row)
+      const rewritten = answer.followUps[index]
+      assert.equal(rewritten !== undefined, standing !== undefined, `the follow-up of ${row.key}`)
+      if (standing === undefined || rewritten === undefined) continue
+      const place = { position, revision: rewritten.revision }
+      this.#put({ ...standing, dueAt, attempt, occurrence, ...place })
+      assert.deepEqual(plain(rewritten), plain(this.find(row)!))
+    }
+    counts.settled += settlement.settledCount
+    this.settledLevel = settlement.level
+    for (const [name, row] of this.rows) if (isBefore(row, settlement.level)) this.rows.delete(name)
+  }
+
+  /** Takes over a row as the store wrote it anew. */
+  rewritten(row: TimerRow): void {
+    this.rows.set(nameOf(row), row)
+  }
+
+  forget(row: TimerRow): void {
+    this.rows.delete(nameOf(row))
+  }
+
+  outcome(id: string, now: number): Outcome | undefined {
+    const answer = this.answers.get(id)
+    return answer === undefined || answer.deadline < now ? undefined : answer.outcome
+  }
+
+  #change(operation: Operation, answer: OperationAnswer): void {
+    if (operation.type === 'answer') {
+      answerOf(answer, operation.outcome)
+      return
+    }
+    const row = this.find(operation)
+    const { counts } = this.#ledger
+    const isLow = operation.type !== 'cancel' && operation.position < this.settledLevel.position
+    if (operation.type === 'set') {
+      if (row?.identity === operation.identity) {
+        assert.deepEqual(answerOf(answer, 'same').standing, standingOf(row))
+        return
+      }
+      const isConflict =
+        (operation.ifAbsent === true && row !== undefined) ||
+        (operation.ifRevision !== undefined && operation.ifRevision !== row?.revision)
+      if (isConflict) {
+        assert.deepEqual(answerOf(answer, 'conflict').standing, row && standingOf(row))
+        return
+      }
+      if (isLow) {
+        answerOf(answer, 'below-level')
+        return
+      }
+      const { place, replaced } = answerOf(answer, 'set')
+      assert.deepEqual(replaced, row && standingOf(row))
+      if (row !== undefined) counts.replaced++
+      counts.created++
+      this.#put(rowOf(operation, place))
+      return
+    }
+    if (row === undefined || (operation.identity !== undefined && operation.identity !== row.identity)) {
+      // Which of the two reasons comes first is the store's to say.
+      if (!isLow || answer.outcome !== 'below-level') answerOf(answer, 'unknown')
+      return
+    }
+    if (operation.ifRevision !== undefined && operation.ifRevision !== row.revision) {
+      assert.deepEqual(answerOf(answer, 'conflict').standing, standingOf(row))
+      return
+    }
+    if (operation.type === 'cancel') {
+      assert.deepEqual(answerOf(answer, 'cancelled').removed, standingOf(row))
+      this.rows.delete(nameOf(row))
+      counts.cancelled++
+      return
+    }
+    if (isLow) {
+      answerOf(answer, 'below-level')
+      return
+    }
+    const moved = answerOf(answer, 'moved')
+    samePlace(moved.from, row)
+    const { dueAt, position } = operation
+    this.#put({ ...row, dueAt, position, revision: moved.row.revision })
+    assert.deepEqual(plain(moved.row), plain(this.find(row)!))
+  }
+
+  #put(row: TimerRow): void {
+    const last = this.#isOne ? this.lastRevision : (this.find(row)?.revision ?? 0)
+    assert.ok(row.revision > last, `revision=${row.revision} last=${last}`)
+    this.lastRevision = row.revision
+    this.rows.set(nameOf(row), row)
+  }
+
+  #take(row: TimerRow): TimerRow | undefined {
+    const standing = this.find(row)
+    if (standing?.revision !== row.revision) return undefined
+    this.rows.delete(nameOf(row))
+    return standing
+  }
+}
+
+function standingOf({ identity, position, revision }: TimerRow): Standing {
+  return { identity, position, revision }
+}
+
+function nameOf({ namespace, kind, key }: TimerName): string {
+  return `${namespace}\0${kind}\0${key}`
+}

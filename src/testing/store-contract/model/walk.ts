@@ -1,0 +1,365 @@
+import assert from 'node:assert/strict'
+import type { HistoryEntry, Operation, Settlement } from '../../../store/index.js'
+import {
+  isBefore,
+  levelAfter,
+  levelAt,
+  type Place,
+  type TimerName,
+  type TimerRow,
+} from '../../../timer/index.js'
+import { applied } from '../inbox.js'
+import { type Owner, settlementOf } from '../owner.js'
+import { NAMESPACE, addsUp, pagesOf, plain, refused, rowsOf, samePlace, sameRows, setOf } from '../sample.js'
+import { entryOf } from '../settle.js'
+import type { World } from '../world.js'
+import { Dice } from './dice.js'
+import { RandomOperation } from './random-operation.js'
+import { type Ledger, ShardModel } from './shard-model.js'
+
+const NAMES_PER_SHARD = 120
+
+const WEIGHTS = Object.freeze({
+  write: 40,
+  pass: 14,
+  load: 14,
+  settle: 10,
+  append: 6,
+  answer: 8,
+  read: 6,
+  sweep: 2,
+  lower: 2,
+  refence: 1,
+  takeOver: 1,
+  zombie: 1,
+})
+
+/** A shard, its owner, and what the model says of it. */
+interface Ground {
+  owner: Owner
+  readonly model: ShardModel
+  readonly random: RandomOperation
+}
+
+/**
+ * One long random life of a store beside the model: every answer is compared as it comes, and everything that
+ * can be read at the end. Times at which a deadline or lease is over are never hit to the millisecond: the
+ * clock shows even times and deadlines are odd.
+ */
+export class Walk {
+  readonly #world: World
+  readonly #dice: Dice
+  readonly #canReopen: boolean
+  readonly #ledger: Ledger = {
+    counts: { created: 0, settled: 0, cancelled: 0, replaced: 0, dead: 0 },
+    dead: [],
+  }
+  readonly #places: Ground[] = []
+  readonly #history: HistoryEntry[] = []
+  readonly #asked: string[] = []
+  /** What was done last, for whoever has to find out why a walk failed. */
+  readonly trail: string[] = []
+  operations = 0
+  #requests = 0
+
+  constructor(world: World, seed: number, canReopen: boolean) {
+    this.#world = world
+    this.#dice = new Dice(seed)
+    this.#canReopen = canReopen
+  }
+
+  async run(operations: number): Promise<void> {
+    const { shardCount } = this.#world.store
+    for (let shard = 0; shard < shardCount; shard++) {
+      const owner = await this.#world.own(shard)
+      const model = new ShardModel(this.#ledger, owner.readLevel)
+      const names = Array.from({ length: NAMES_PER_SHARD }, () => this.#world.newName(shard))
+      this.#places.push({ owner, model, random: new RandomOperation(this.#dice, model, names) })
+    }
+    let reopenAt = operations / 3
+    while (this.operations < operations) {
+      const place = this.#dice.one(this.#places)!
+      const step = this.#dice.weighted(WEIGHTS)
+      this.trail.push(`${this.operations}: ${step} on shard ${place.owner.fence.shard}`)
+      if (this.trail.length > 12) this.trail.shift()
+      await this.#step(step, place)
+      if (this.#canReopen && this.operations > reopenAt) {
+        reopenAt += operations / 3
+        this.trail.push('reopen')
+        await this.#world.reopen()
+        await this.#compareAll()
+      }
+    }
+    await this.#compareAll()
+  }
+
+  async #step(step: keyof typeof WEIGHTS, place: Ground): Promise<void> {
+    const { owner } = place
+    const dice = this.#dice
+    switch (step) {
+      case 'write': {
+        const size = dice.chance(0.2) ? 1 : 1 + dice.below(40)
+        await this.#write(
+          place,
+          Array.from({ length: size }, () => place.random.next(this.#world.now())),
+        )
+        return
+      }
+      case 'pass':
+        await this.#world.clock.advance(2 * dice.below(dice.chance(0.1) ? 3000 : 300))
+        // Nobody keeps a shard whose lease has run out.
+        for (const each of this.#places) await this.#world.store.renew(each.owner.fence, 30_000)
+        return
+      case 'load':
+        await this.#load(place)
+        return
+      case 'settle':
+        await this.#settle(place)
+        return
+      case 'append':
+        await this.#append(place)
+        return
+      case 'answer':
+        await this.#answer(place)
+        return
+      case 'read':
+        await this.#read(place)
+        return
+      case 'sweep':
+        await this.#world.store.sweep(owner.fence)
+        return
+      case 'lower':
+        await this.#lower(place)
+        return
+      case 'refence': {
+        const { epoch, nonce } = await this.#world.store.refence(owner.fence, this.#world.newNonce(), 30_000)
+        owner.fence = { ...owner.fence, epoch, nonce }
+        return
+      }
+      case 'takeOver':
+        await this.#takeOver(place)
+        return
+      case 'zombie': {
+        const fence = { ...owner.fence, epoch: owner.fence.epoch - 1 }
+        const operations = [place.random.next(this.#world.now())]
+        await refused('a zombie', () => this.#world.store.write(fence, { operations }), 'fenced')
+        return
+      }
+    }
+  }
+
+  async #write({ owner, model }: Ground, operations: readonly Operation[]): Promise<void> {
+    const history = this.#dice.chance(0.1) ? [this.#entry(owner)] : []
+    this.#history.push(...history)
+    const answers = await owner.writeWith(history, ...operations)
+    for (const [index, operation] of operations.entries()) {
+      const before = `operation ${index}: ${shownOperation(operation)}`
+      this.trail.push(before)
+      model.apply(operation, answers[index]!, this.#world.now())
+      this.trail.pop()
+    }
+    this.operations += operations.length
+  }
+
+  async #load({ owner, model }: Ground): Promise<void> {
+    const dice = this.#dice
+    const from = owner.readLevel
+    const untilExclusive = this.#world.now() + dice.below(dice.chance(0.1) ? 1e9 : 4000)
+    const limit = dice.chance(0.5) ? 100_000 : 1 + dice.below(20)
+    const limitBytes = dice.chance(0.1) ? 1 : 2 ** 30
+    const { page, readLevel, nextPosition } = await owner.loadPage(untilExclusive, { limit, limitBytes })
+    const rows = model.sorted().filter((row) => !isBefore(row, from))
+    const wanted = rows.filter((row) => row.position < untilExclusive)
+    const size = limitBytes === 1 ? Math.min(1, wanted.length) : Math.min(limit, wanted.length)
+    const loaded = Array.from({ length: page.size }, (_, index) => page.row(index))
+    sameRows(loaded, wanted.slice(0, size))
+    const last = loaded.at(-1)
+    const next = rows[size]
+    assert.ok(last === undefined || isBefore(last, readLevel), 'the level lies after what was read')
+    assert.ok(next === undefined || !isBefore(next, readLevel), 'the level passed what was not read')
+    assert.ok(!isBefore(readLevel, from), 'the level went back')
+    if (size === wanted.length && size < limit && limitBytes > 1) {
+      const end = isBefore(from, levelAt(untilExclusive)) ? levelAt(untilExclusive) : from
+      samePlace(readLevel, end, 'the level after a window that was read to its end')
+    }
+    if (next !== undefined) {
+      assert.ok(nextPosition !== undefined && nextPosition <= next.position, `nextPosition=${nextPosition}`)
+    }
+    model.readLevel = readLevel
+    this.operations += loaded.length
+  }
+
+  async #lower({ owner, model }: Ground): Promise<void> {
+    const low = model.sorted().filter((row) => isBefore(row, owner.readLevel))
+    const to: Place = this.#dice.one(low) ?? owner.fence.settledLevel
+    const level = { position: to.position, revision: to.revision }
+    await this.#world.store.lower(owner.fence, owner.readLevel, level)
+    owner.readLevel = level
+    model.readLevel = level
+  }
+
+  async #settle({ owner, model }: Ground): Promise<void> {
+    const dice = this.#dice
+    const now = this.#world.now()
+    const read = model.sorted().filter((row) => isBefore(row, owner.readLevel) && row.position <= now)
+    const last = dice.one(read)
+    let level = last === undefined || dice.chance(0.1) ? model.settledLevel : levelAfter(last)
+    if (dice.chance(0.3) && !isBefore(owner.readLevel, levelAt(now))) {
+      level = isBefore(model.settledLevel, levelAt(now)) ? levelAt(now) : model.settledLevel
+    }
+    const parts = { done: [] as TimerRow[], followUps: [], dead: [], history: [] } as {
+      -readonly [Name in 'done' | 'followUps' | 'dead' | 'history']: Settlement[Name][number][]
+    }
+    let settledCount = 0
+    for (const row of read) {
+      const isPassed = isBefore(row, level)
+      const position = Math.max(level.position, now + dice.below(5000))
+      const progress = { position, dueAt: position, attempt: row.attempt + 1, occurrence: row.occurrence }
+      const fate = dice.weighted({ end: 60, again: 20, dead: 8, stale: 2, later: 10 })
+      // A row that was rewritten since is no longer the one its outcome is about.
+      const known = fate === 'stale' ? { ...row, revision: row.revision - 1 } : row
+      if (fate === 'again' || fate === 'stale') parts.followUps.push({ row: known, ...progress })
+      else if (fate === 'dead') parts.dead.push({ row, diedAt: now, reason: `dice ${dice.below(100)}` })
+      else if (isPassed) settledCount++
+      else if (fate === 'end' && dice.chance(0.3)) parts.done.push(row)
+      if (fate === 'stale' && isPassed) settledCount++
+      if (dice.chance(0.1)) parts.history.push(entryOf(row))
+    }
+    const settlement = settlementOf(level, { ...parts, settledCount })
+    this.#history.push(...parts.history)
+    const answer = await owner.settle(level, settlement)
+    model.settle(settlement, answer)
+    this.operations += read.length + 1
+  }
+
+  async #append({ owner: { fence }, model, random }: Ground): Promise<void> {
+    const now = this.#world.now()
+    const requests = Array.from({ length: 1 + this.#dice.below(5) }, () => {
+      const operation = random.next(now)
+      const deadline = now + 1 + 2 * this.#dice.below(3000)
+      const id = `request-${++this.#requests}`
+      this.#asked.push(id)
+      return { id, shard: fence.shard, deadline, operation: asked(operation) }
+    })
+    // Some are sent twice.
+    const sent = this.#dice.chance(0.3) ? [...requests, requests[0]!] : requests
+    const answers = await this.#world.store.append(sent)
+    assert.deepEqual(
+      [...answers],
+      sent.map(() => 'appended'),
+    )
+    model.requests.push(...requests)
+    const old = this.#dice.one(this.#asked)!
+    const answered = model.outcome(old, now)
+    if (answered !== undefined) {
+      const [again] = await this.#world.store.append([{ ...requests[0]!, id: old }])
+      assert.equal(again, 'answered-before', old)
+    }
+    this.operations += sent.length
+  }
+
+  async #answer(place: Ground): Promise<void> {
+    const { owner, model } = place
+    const limit = 1 + this.#dice.below(8)
+    const requests = await this.#world.store.requests(owner.fence, limit)
+    assert.deepEqual(
+      requests.map((request) => request.id),
+      model.requests.slice(0, limit).map((request) => request.id),
+    )
+    const operations = requests.flatMap((request): Operation[] => {
+      if (this.#dice.chance(0.1)) return []
+      if (request.operation.type === 'cancel' && this.#dice.chance(0.2)) {
+        return [{ type: 'answer', request: request.id, outcome: 'firing' }]
+      }
+      const dueAt = request.operation.type === 'cancel' ? 0 : request.operation.dueAt
+      return [applied(this.#world, request, Math.max(dueAt, model.settledLevel.position))]
+    })
+    const again = this.#dice.chance(0.2) ? operations.slice(0, 1) : []
+    await this.#write(place, [...operations, ...again])
+  }
+
+  async #read({ owner, model }: Ground): Promise<void> {
+    const { store } = this.#world
+    const now = this.#world.now()
+    const names: TimerName[] = [...model.rows.values()].filter(() => this.#dice.chance(0.2))
+    names.push(this.#world.newName(owner.fence.shard))
+    const found = await store.find(names)
+    assert.deepEqual(
+      found.map((row) => row && plain(row)),
+      names.map((name) => {
+        const row = model.find(name)
+        return row && plain(row)
+      }),
+    )
+    const ids = Array.from({ length: 3 }, () => this.#dice.one(this.#asked) ?? 'none')
+    const { shard } = owner.fence
+    assert.deepEqual(
+      [...(await store.answers(shard, ids))],
+      ids.map((id) => model.outcome(id, now)),
+    )
+    assert.deepEqual(await store.counts(), this.#ledger.counts)
+    this.operations += names.length
+  }
+
+  async #takeOver(place: Ground): Promise<void> {
+    const { owner, model } = place
+    const { store, clock } = this.#world
+    if (this.#dice.chance(0.5)) await store.release(owner.fence)
+    else {
+      for (const each of this.#places) {
+        if (each !== place) await store.renew(each.owner.fence, 60_000)
+      }
+      await clock.advance(30_002)
+    }
+    place.owner = await this.#world.own(owner.fence.shard, `owner-${this.operations}`)
+    samePlace(place.owner.readLevel, model.settledLevel)
+    model.readLevel = model.settledLevel
+    const operations = [setOf(this.#world.newName(owner.fence.shard), this.#world.now())]
+    await refused('the one before', () => store.write(owner.fence, { operations }), 'fenced')
+  }
+
+  async #compareAll(): Promise<void> {
+    const { store } = this.#world
+    const namespace = NAMESPACE
+    sameRows(
+      await rowsOf(store),
+      this.#places.flatMap(({ model }) => model.sorted()),
+    )
+    assert.deepEqual(await store.counts(), this.#ledger.counts)
+    await addsUp(store)
+    const dead = await pagesOf((cursor) => store.deadLetters({ namespace, limit: 500, cursor }))
+    assert.deepEqual(dead.map(shownLetter).toSorted(), this.#ledger.dead.map(shownLetter).toSorted())
+    const history = await pagesOf((cursor) => store.history({ namespace, limit: 500, cursor }))
+    assert.deepEqual(
+      history.map((entry) => JSON.stringify(entry)).toSorted(),
+      this.#history.map((entry) => JSON.stringify(entry)).toSorted(),
+    )
+    for (const { owner, model } of this.#places) {
+      const { settledLevel, readLevel, epoch } = await owner.row()
+      samePlace(settledLevel, model.settledLevel)
+      samePlace(readLevel, model.readLevel)
+      assert.equal(epoch, owner.fence.epoch)
+    }
+  }
+
+  #entry({ fence }: Owner): HistoryEntry {
+    const { namespace, kind, key } = this.#world.newName(fence.shard)
+    return { namespace, kind, key, identity: 1, at: this.#world.now(), event: 'noted', details: '' }
+  }
+}
+
+/** An operation as somebody who does not own the shard asks for it. */
+function asked(operation: Operation) {
+  assert.ok(operation.type !== 'answer')
+  if (operation.type === 'cancel') return operation
+  const { position: _, ...rest } = operation
+  return rest
+}
+
+function shownOperation(operation: Operation): string {
+  return JSON.stringify(operation, (name, value: unknown) => (name === 'payload' ? undefined : value))
+}
+
+function shownLetter({ row, diedAt, reason }: { row: TimerRow; diedAt: number; reason: string }): string {
+  return JSON.stringify([plain(row), diedAt, reason])
+}

@@ -1,0 +1,172 @@
+import assert from 'node:assert/strict'
+import type { ErrorCode } from '../../error/index.js'
+import type { Listed, Operation, OperationAnswer, SetOperation, Store } from '../../store/index.js'
+import type { Place, TimerName, TimerRow } from '../../timer/index.js'
+
+export const NAMESPACE = 'contract'
+
+let identities = 1_000_000_000
+
+/** Every call another life. */
+export function newIdentity(): number {
+  return ++identities
+}
+
+/** A `set` of a new life of this name, due at its position unless told otherwise. */
+export function setOf(
+  { namespace, kind, key }: TimerName,
+  position: number,
+  parts: Partial<Omit<SetOperation, 'type' | 'position'>> = {},
+): SetOperation {
+  return {
+    type: 'set',
+    namespace,
+    kind,
+    key,
+    identity: newIdentity(),
+    createdAt: 1_700_000_000_000,
+    payload: Buffer.from(`payload of ${key}`),
+    tags: [],
+    details: '',
+    dueAt: position,
+    attempt: 0,
+    occurrence: 0,
+    position,
+    ...parts,
+  }
+}
+
+/** A row with nothing of how a store happens to hold it. */
+export function plain(row: TimerRow) {
+  return {
+    namespace: row.namespace,
+    kind: row.kind,
+    key: row.key,
+    identity: row.identity,
+    createdAt: row.createdAt,
+    payload: Buffer.from(row.payload).toString('hex'),
+    tags: [...row.tags],
+    details: row.details,
+    dueAt: row.dueAt,
+    attempt: row.attempt,
+    occurrence: row.occurrence,
+    position: row.position,
+    revision: row.revision,
+  }
+}
+
+/** The row that a `set` makes when it is stored at `place`. */
+export function rowOf(set: SetOperation, place: Place): TimerRow {
+  const { namespace, kind, key, identity, createdAt, payload, tags, details, dueAt, attempt, occurrence } =
+    set
+  const content = { namespace, kind, key, identity, createdAt, payload, tags, details }
+  return { ...content, dueAt, attempt, occurrence, position: place.position, revision: place.revision }
+}
+
+/** A place is where it says, whatever else comes along with it. */
+export function samePlace(actual: Place | undefined, expected: Place, message?: string): void {
+  const { position, revision } = expected
+  const got = actual && { position: actual.position, revision: actual.revision }
+  assert.deepEqual(got, { position, revision }, message)
+}
+
+export function sameRows(actual: readonly TimerRow[], expected: readonly TimerRow[], message?: string): void {
+  assert.deepEqual(actual.map(plain), expected.map(plain), message)
+}
+
+export function keysOf(rows: readonly TimerName[]): string[] {
+  return rows.map((row) => row.key)
+}
+
+/** The answer, which must be this outcome. */
+export function answerOf<Outcome extends OperationAnswer['outcome']>(
+  answer: OperationAnswer | undefined,
+  outcome: Outcome,
+): Extract<OperationAnswer, { readonly outcome: Outcome }> {
+  assert.equal(answer?.outcome, outcome)
+  return answer as Extract<OperationAnswer, { readonly outcome: Outcome }>
+}
+
+/** The call must reject, with one of these codes. */
+export async function refused(
+  what: string,
+  call: () => Promise<unknown>,
+  ...codes: readonly ErrorCode[]
+): Promise<void> {
+  let answer: unknown
+  try {
+    answer = await call()
+  } catch (error) {
+    const code: unknown = error instanceof Error && 'code' in error ? error.code : undefined
+    if (codes.some((known) => known === code)) return
+    throw new Error(`${what}: wanted a rejection with ${codes.join(' or ')}, got ${String(error)}`, {
+      cause: error,
+    })
+  }
+  assert.fail(
+    `${what}: wanted a rejection with ${codes.join(' or ')}, got the answer ${JSON.stringify(answer)}`,
+  )
+}
+
+/** Every item of a list, page by page. */
+export async function pagesOf<Item>(
+  ask: (cursor: string | undefined) => Promise<Listed<Item>>,
+): Promise<Item[]> {
+  const items: Item[] = []
+  let cursor: string | undefined
+  for (let page = 0; page < 100_000; page++) {
+    const listed = await ask(cursor)
+    items.push(...listed.items)
+    if (listed.cursor === undefined) return items
+    cursor = listed.cursor
+  }
+  return assert.fail('100,000 pages and the cursor still goes on')
+}
+
+export async function rowsOf(store: Store, namespace = NAMESPACE): Promise<TimerRow[]> {
+  return await pagesOf((cursor) => store.list({ namespace, limit: 1000, cursor }))
+}
+
+/** All that anybody can see of a store. */
+export async function stateOf(store: Store) {
+  const namespace = NAMESPACE
+  const settings = await store.settings('')
+  const dead = await pagesOf((cursor) => store.deadLetters({ namespace, limit: 100, cursor }))
+  return {
+    shards: await store.shards(),
+    counts: await store.counts(),
+    rowCount: await store.countRows(),
+    rows: (await rowsOf(store)).map(plain),
+    dead: dead.map(({ id, row, diedAt, reason }) => ({ id, row: plain(row), diedAt, reason })),
+    history: await pagesOf((cursor) => store.history({ namespace, limit: 100, cursor })),
+    settings: settings.toSorted((a, b) => a.name.localeCompare(b.name)),
+  }
+}
+
+/** Whatever `attempt` does, nobody may see that anything happened. */
+export async function changesNothing(store: Store, attempt: () => Promise<unknown>): Promise<void> {
+  const before = await stateOf(store)
+  await attempt()
+  assert.deepEqual(await stateOf(store), before, 'something happened')
+}
+
+/** The counters must account for every timer there ever was. */
+export async function addsUp(store: Store): Promise<void> {
+  const { created, settled, cancelled, replaced, dead } = await store.counts()
+  const rows = await store.countRows()
+  assert.equal(
+    created,
+    rows + settled + cancelled + replaced + dead,
+    `created=${created} rows=${rows} settled=${settled} cancelled=${cancelled} replaced=${replaced} dead=${dead}`,
+  )
+}
+
+export function cancelOf(name: TimerName): Extract<Operation, { readonly type: 'cancel' }> {
+  const { namespace, kind, key } = name
+  return { type: 'cancel', namespace, kind, key }
+}
+
+export function moveOf(name: TimerName, position: number): Extract<Operation, { readonly type: 'move' }> {
+  const { namespace, kind, key } = name
+  return { type: 'move', namespace, kind, key, position, dueAt: position }
+}

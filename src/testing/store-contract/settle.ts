@@ -1,0 +1,241 @@
+import assert from 'node:assert/strict'
+import type { FollowUp } from '../../store/index.js'
+import { levelAfter, levelAt, type TimerRow } from '../../timer/index.js'
+import { settlementOf } from './owner.js'
+import {
+  NAMESPACE,
+  addsUp,
+  answerOf,
+  cancelOf,
+  changesNothing,
+  keysOf,
+  moveOf,
+  plain,
+  refused,
+  rowsOf,
+  samePlace,
+  sameRows,
+  setOf,
+} from './sample.js'
+import type { Suite } from './suite.js'
+import type { World } from './world.js'
+
+/** Settling: the level is the deletion, and all that belongs to it happens in the same step. */
+export function describeSettle(suite: Suite): void {
+  suite.case('what lies before the level is gone for every reader', async (world) => {
+    const { owner, rows } = await loadedRows(world, 5)
+    await owner.settle(levelAfter(rows[2]!), { settledCount: 3 })
+    samePlace((await owner.row()).settledLevel, levelAfter(rows[2]!))
+    assert.deepEqual(keysOf(await rowsOf(world.store)), keysOf(rows.slice(3)))
+    assert.equal(await world.store.countRows(), 2)
+    const found = await world.store.find(rows)
+    assert.deepEqual(
+      found.map((row) => row?.key),
+      [undefined, undefined, undefined, rows[3]!.key, rows[4]!.key],
+    )
+    const slices = await world.store.histogram({
+      fromInclusive: rows[0]!.dueAt,
+      untilExclusive: rows[0]!.dueAt + 5,
+      sliceMs: 1,
+    })
+    assert.deepEqual([...slices], [0, 0, 0, 1, 1])
+    assert.equal((await world.store.counts()).settled, 3)
+    await addsUp(world.store)
+  })
+
+  suite.case('a level may stand in the middle of a crowded millisecond', async (world) => {
+    const owner = await world.own()
+    const at = world.now() + 10
+    const rows = await owner.setAt(...Array.from({ length: 1000 }, () => at))
+    await world.clock.advance(20)
+    const settled: TimerRow[] = []
+    while (settled.length < 500) {
+      const page = await owner.load(at + 1, { limit: 7 })
+      settled.push(...page)
+      await owner.settle(levelAfter(page.at(-1)!), { settledCount: page.length })
+      assert.equal(await world.store.countRows(), 1000 - settled.length)
+    }
+    const next = await world.takeOver()
+    sameRows([...settled, ...(await next.load(at + 1))], rows)
+    await addsUp(world.store)
+  })
+
+  suite.case('a level above the read level, the clock, or below itself is refused whole', async (world) => {
+    const { owner, rows } = await loadedRows(world, 3)
+    await owner.settle(levelAfter(rows[1]!), { settledCount: 2 })
+    const { store } = world
+    const tryLevel = (what: string, level: Parameters<typeof settlementOf>[0]) =>
+      changesNothing(store, () =>
+        refused(
+          what,
+          () =>
+            store.settle(
+              owner.fence,
+              settlementOf(level, { settledCount: 1, done: [rows[2]!], history: [entryOf(rows[0]!)] }),
+            ),
+          'invalid-level',
+        ),
+      )
+    await tryLevel('below itself', levelAfter(rows[0]!))
+    await tryLevel('above the read level', levelAfter(owner.readLevel))
+    await owner.load(world.now() + 60_000)
+    await tryLevel('above the clock', levelAt(world.now() + 2))
+    await owner.settle(levelAt(world.now()), { settledCount: 1 })
+    assert.equal(await store.countRows(), 0)
+  })
+
+  suite.case('the shard remembers its last settlement, and no other', async (world) => {
+    const { owner, rows } = await loadedRows(world, 2)
+    assert.equal((await owner.row()).lastSettlement, 0)
+    await owner.settle(levelAfter(rows[0]!), { id: 2 ** 40 + 1, settledCount: 1 })
+    assert.equal((await owner.row()).lastSettlement, 2 ** 40 + 1)
+    const refusedOne = settlementOf(levelAfter(owner.readLevel), { id: 7 })
+    await refused('settle', () => world.store.settle(owner.fence, refusedOne), 'invalid-level')
+    assert.equal((await owner.row()).lastSettlement, 2 ** 40 + 1)
+    const next = await world.takeOver()
+    assert.equal((await next.row()).lastSettlement, 2 ** 40 + 1)
+    await next.settle(levelAfter(rows[0]!), { id: 3 })
+    assert.equal((await next.row()).lastSettlement, 3)
+  })
+
+  suite.case('settling at the level that stands is allowed', async (world) => {
+    const { owner, rows } = await loadedRows(world, 2)
+    await owner.settle(levelAfter(rows[0]!), { settledCount: 1 })
+    await owner.settle(levelAfter(rows[0]!), { history: [entryOf(rows[0]!)] })
+    const { items } = await world.store.history({ namespace: NAMESPACE, limit: 10 })
+    assert.equal(items.length, 1)
+  })
+
+  suite.case('a follow-up rewrites its row, with the content and identity it had', async (world) => {
+    const { owner, rows } = await loadedRows(world, 3)
+    const at = world.now() + 1000
+    const followUps = rows.map((row, i): FollowUp => ({
+      row,
+      position: at + i,
+      dueAt: at,
+      attempt: i,
+      occurrence: 5,
+    }))
+    const answer = await owner.settle(levelAt(world.now()), { followUps })
+    assert.equal(answer.followUps.length, 3)
+    for (const [i, row] of answer.followUps.entries()) {
+      assert.ok(row !== undefined && row.revision > rows[i]!.revision)
+      const progress = { position: at + i, dueAt: at, attempt: i, occurrence: 5, revision: row.revision }
+      assert.deepEqual(plain(row), plain({ ...rows[i]!, ...progress }))
+    }
+    sameRows(await rowsOf(world.store), answer.followUps as TimerRow[])
+    sameRows(await owner.load(at + 100), answer.followUps as TimerRow[])
+    const { created, settled } = await world.store.counts()
+    assert.deepEqual({ created, settled }, { created: 3, settled: 0 })
+    await addsUp(world.store)
+  })
+
+  suite.case(
+    'a follow-up of a timer that was set, moved or cancelled meanwhile does nothing',
+    async (world) => {
+      const { owner, rows } = await loadedRows(world, 4)
+      const at = world.now() + 1000
+      const answers = await owner.write(setOf(rows[0]!, at), moveOf(rows[1]!, at), cancelOf(rows[2]!))
+      const before = await rowsOf(world.store)
+      const followUps = rows.map((row): FollowUp => ({
+        row,
+        position: at + 7,
+        dueAt: at,
+        attempt: 9,
+        occurrence: 0,
+      }))
+      const answer = await owner.settle(levelAt(world.now()), { followUps })
+      assert.deepEqual(
+        answer.followUps.map((row) => row?.key),
+        [undefined, undefined, undefined, rows[3]!.key],
+      )
+      answerOf(answers[0], 'set')
+      const rest = (await rowsOf(world.store)).filter((row) => row.key !== rows[3]!.key)
+      sameRows(
+        rest,
+        before.filter((row) => row.position >= at),
+      )
+      await addsUp(world.store)
+    },
+  )
+
+  suite.case('a follow-up below the level is refused whole', async (world) => {
+    const { owner, rows } = await loadedRows(world, 2)
+    const level = levelAt(world.now())
+    const progress = { position: world.now() - 1, dueAt: world.now() - 1, attempt: 1, occurrence: 0 }
+    const settlement = settlementOf(level, { settledCount: 1, followUps: [{ row: rows[1]!, ...progress }] })
+    await changesNothing(world.store, () =>
+      refused('settle', () => world.store.settle(owner.fence, settlement), 'invalid-level', 'invalid-timer'),
+    )
+  })
+
+  suite.case('a row above the level that is done is removed, if it still stands', async (world) => {
+    const { owner, rows } = await loadedRows(world, 5)
+    await owner.write(moveOf(rows[3]!, world.now() + 5000))
+    await owner.settle(levelAfter(rows[0]!), { settledCount: 1, done: [rows[2]!, rows[3]!] })
+    assert.deepEqual(keysOf(await rowsOf(world.store)), keysOf([rows[1]!, rows[4]!, rows[3]!]))
+    assert.equal((await world.store.counts()).settled, 2)
+    await addsUp(world.store)
+    await owner.settle(levelAt(world.now()), { settledCount: 2 })
+    assert.deepEqual(keysOf(await rowsOf(world.store)), [rows[3]!.key])
+    await addsUp(world.store)
+  })
+
+  suite.case('a dead timer is taken away and kept as a letter, if it still stands', async (world) => {
+    const { owner, rows } = await loadedRows(world, 3)
+    await owner.write(cancelOf(rows[1]!))
+    const dead = rows.map((row, i) => ({ row, diedAt: world.now() + i, reason: `reason ${i}` }))
+    const answer = await owner.settle(levelAt(world.now()), { dead })
+    assert.deepEqual([...answer.dead], [true, false, true])
+    const { items } = await world.store.deadLetters({ namespace: NAMESPACE, limit: 10 })
+    assert.deepEqual(
+      items
+        .map(({ row, diedAt, reason }) => ({ row: plain(row), diedAt, reason }))
+        .toSorted((a, b) => a.diedAt - b.diedAt),
+      [dead[0]!, dead[2]!].map(({ row, diedAt, reason }) => ({ row: plain(row), diedAt, reason })),
+    )
+    assert.equal((await world.store.counts()).dead, 2)
+    assert.equal(await world.store.countRows(), 0)
+    await addsUp(world.store)
+  })
+
+  suite.case('a mix of all of it adds up', async (world) => {
+    const { owner, rows } = await loadedRows(world, 100)
+    const at = world.now() + 1000
+    await owner.write(...rows.slice(0, 10).map(cancelOf), ...rows.slice(10, 20).map((row) => setOf(row, at)))
+    await owner.settle(levelAfter(rows[59]!), {
+      settledCount: 20,
+      done: rows.slice(70, 80),
+      followUps: rows
+        .slice(20, 30)
+        .map((row) => ({ row, position: at, dueAt: at, attempt: 1, occurrence: 0 })),
+      dead: rows.slice(30, 40).map((row) => ({ row, diedAt: 1, reason: 'why' })),
+      history: rows.map(entryOf),
+    })
+    assert.deepEqual(await world.store.counts(), {
+      created: 110,
+      settled: 30,
+      cancelled: 10,
+      replaced: 10,
+      dead: 10,
+    })
+    await addsUp(world.store)
+  })
+}
+
+/** Rows one millisecond apart that their owner has loaded and whose time has come. */
+export async function loadedRows(world: World, count: number) {
+  const owner = await world.own()
+  const from = world.now() + 1
+  const rows = await owner.setAt(...Array.from({ length: count }, (_, i) => from + i))
+  await owner.load(from + count)
+  await world.clock.advance(count + 10)
+  // What is settled at the clock must lie before the read level.
+  await owner.load(world.now())
+  return { owner, rows }
+}
+
+export function entryOf(row: TimerRow) {
+  const { namespace, kind, key, identity } = row
+  return { namespace, kind, key, identity, at: row.dueAt, event: 'settled', details: `about ${key}` }
+}

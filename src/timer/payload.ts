@@ -1,0 +1,32 @@
+import { InvalidInputError, shown } from '../error/index.js'
+
+const encoder = new TextEncoder()
+const decoder = new TextDecoder()
+const nothing = new Uint8Array(0)
+
+/** A payload as a store keeps it: JSON in UTF-8, nothing at all for undefined. */
+export function encodePayload(payload: unknown): Uint8Array {
+  if (payload === undefined) return nothing
+  let text: string | undefined
+  try {
+    text = JSON.stringify(payload)
+  } catch (error) {
+    throw new InvalidInputError(
+      'invalid-payload',
+      `the payload cannot be written as JSON: ${String(error)}`,
+      {
+        cause: error,
+      },
+    )
+  }
+  // What JSON leaves out would come back as something else.
+  if (text === undefined) {
+    throw new InvalidInputError('invalid-payload', `the payload cannot be written as JSON: ${shown(payload)}`)
+  }
+  return encoder.encode(text)
+}
+
+export function decodePayload(bytes: Uint8Array): unknown {
+  if (bytes.length === 0) return undefined
+  return JSON.parse(decoder.decode(bytes))
+}

@@ -1,0 +1,130 @@
+import { cron, daily, monthly, parseSchedule, rrule, type Schedule, weekly, yearly } from 'carillon/schedule'
+import * as fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { anySchedule } from './any-schedule.js'
+
+/** The same schedule with a limit, counted from an instant. */
+function limited(schedule: Schedule, from: number, times: number): Schedule {
+  const { until: _until, jitterMs: _jitterMs, ...json } = schedule.toJSON()
+  return parseSchedule({ ...json, from, times })
+}
+
+/** Without a limit, and without the terms that would end it in another way. */
+function unlimited(schedule: Schedule, from: number): Schedule {
+  const { until: _until, jitterMs: _jitterMs, times: _times, ...json } = schedule.toJSON()
+  return parseSchedule({ ...json, from })
+}
+
+/** Where a limited schedule differs from as many steps of an endless one; empty when it does not. */
+function differences(schedule: Schedule, from: number, times: number): string[] {
+  const endless = unlimited(schedule, from)
+  let before = from - 1
+  let last = from - 1
+  for (let i = 0; i < times; i++) {
+    const next = endless.next(last)
+    if (next === undefined) return []
+    before = last
+    last = next
+  }
+  const questions: [number, number | undefined][] = [
+    [before, last],
+    [last, undefined],
+    [endless.next(last) ?? last, undefined],
+  ]
+  // Each is asked of a schedule that has counted nothing yet, as after a restart.
+  return questions.flatMap(([after, wanted]) => {
+    const got = limited(schedule, from, times).next(after)
+    return got === wanted ? [] : [`${times} times, after ${after}: got ${got}, wanted ${wanted}`]
+  })
+}
+
+const anyFrom = fc.oneof(
+  fc.integer({ min: Date.UTC(2026, 0, 1), max: Date.UTC(2028, 0, 1) }),
+  fc.integer({ min: Date.UTC(1840, 0, 1), max: Date.UTC(2210, 0, 1) }),
+  fc.integer({ min: Date.UTC(2011, 11, 20), max: Date.UTC(2012, 0, 2) }),
+)
+
+describe('a limited number of occurrences', () => {
+  it('is counted the same as one by one, wherever the first question is', () => {
+    fc.assert(
+      fc.property(anySchedule, anyFrom, fc.integer({ min: 1, max: 300 }), (schedule, from, times) => {
+        expect(differences(schedule, from, times)).toEqual([])
+      }),
+      { numRuns: 600 },
+    )
+  })
+
+  const zones = [
+    'America/New_York',
+    'Pacific/Apia',
+    'Pacific/Kwajalein',
+    'Australia/Lord_Howe',
+    'Antarctica/Troll',
+    'Asia/Manila',
+  ]
+  const gaps = ['next', 'shift', 'skip'] as const
+  const overlaps = ['first', 'second', 'both'] as const
+  const walls = zones.flatMap((zone) =>
+    gaps.flatMap((gap) => overlaps.map((overlap) => ({ zone, gap, overlap }))),
+  )
+  it.each(walls)('is so across every kind of change: %j', (wall) => {
+    const froms = [
+      Date.UTC(1844, 11, 25),
+      Date.UTC(1883, 10, 15),
+      Date.UTC(1969, 8, 20),
+      Date.UTC(1993, 7, 15),
+      Date.UTC(2011, 11, 25),
+      Date.UTC(2027, 1, 20),
+    ]
+    const make: readonly (() => Schedule)[] = [
+      () => daily({ ...wall }),
+      () => daily({ at: '02:30', ...wall }),
+      () => daily({ at: ['00:00', '01:15', '01:45', '02:00', '02:15', '02:30', '03:00', '03:15'], ...wall }),
+      () => weekly({ on: ['saturday', 'sunday'], at: '02:00', ...wall }),
+      () => cron('*/10 1,2 * * *', wall),
+      () => cron('*/10 * * * SUN', wall),
+      () =>
+        rrule('FREQ=MONTHLY;BYDAY=FR,SA,SU;BYHOUR=1,2;BYSETPOS=2,-1', {
+          start: '1844-01-01T00:30',
+          ...wall,
+        }),
+      () => rrule('FREQ=MINUTELY;INTERVAL=50;BYHOUR=0,1,2,3', { start: '1844-01-01T00:30', ...wall }),
+      () => rrule('FREQ=HOURLY;INTERVAL=7;BYDAY=SU,MO', { start: '1844-01-01T00:30', ...wall }),
+    ]
+    for (const from of froms) {
+      for (const schedule of make) {
+        for (const times of [1, 7, 60, 200]) expect(differences(schedule(), from, times)).toEqual([])
+      }
+    }
+  })
+
+  const zone = 'America/New_York'
+  const start = '1965-01-01T02:30'
+  const rules = [
+    monthly({ day: 31, at: '02:30', zone, gap: 'skip' }),
+    monthly({ day: [8, 31], at: ['01:30', '02:30'], zone, overlap: 'both', invalidDate: 'forward' }),
+    yearly({ month: 3, day: 10, at: ['02:00', '02:30'], zone }),
+    yearly({ month: 3, day: 10, at: '02:30', zone, gap: 'skip' }),
+    yearly({ month: 1, day: 1, at: ['00:00', '12:00'], zone: 'Pacific/Kwajalein', gap: 'shift' }),
+    cron('0,30 1-2 * 3,11 SUN', { zone }),
+    cron('0 0-3 L * *', { zone: 'Africa/Casablanca' }),
+    rrule('FREQ=YEARLY;BYYEARDAY=-366,1,-1', { start, zone }),
+    rrule('FREQ=YEARLY;BYYEARDAY=-366,1,-1', { start, zone: 'Pacific/Auckland', overlap: 'both' }),
+    rrule('FREQ=YEARLY;BYWEEKNO=1,53,-1,-53', { start, zone, gap: 'skip' }),
+    rrule('FREQ=YEARLY;BYWEEKNO=1,-1;BYSETPOS=1,-1;BYDAY=MO,SU', { start, zone }),
+    rrule('FREQ=WEEKLY;BYMONTH=12,1,2;BYDAY=MO,TU,FR;BYSETPOS=-1', { start, zone }),
+    rrule('FREQ=WEEKLY;INTERVAL=3;BYDAY=MO,TU,FR;BYSETPOS=2,-1;WKST=SU', { start, zone }),
+    rrule('FREQ=MONTHLY;INTERVAL=7;BYMONTHDAY=-1,29', { start, zone }),
+    rrule('FREQ=YEARLY;INTERVAL=3;BYMONTH=2,11;BYDAY=1SU', { start, zone, overlap: 'second' }),
+    rrule('FREQ=DAILY;INTERVAL=17', { start, zone }),
+    rrule('FREQ=HOURLY;INTERVAL=25;BYDAY=SU;BYHOUR=1,2', { start, zone }),
+    rrule('FREQ=MINUTELY;INTERVAL=1441;BYHOUR=2', { start, zone, gap: 'shift' }),
+    rrule('FREQ=SECONDLY;INTERVAL=86399;BYMONTH=3;BYHOUR=1,2', { start, zone }),
+  ]
+  it.each(rules.map((schedule) => [schedule.describe(), schedule] as const))(
+    'is so over centuries: %s',
+    (_, schedule) => {
+      for (const times of [1000, 2500]) expect(differences(schedule, Date.UTC(1966, 5, 1), times)).toEqual([])
+    },
+  )
+})

@@ -1,0 +1,192 @@
+/**
+ * npm run soak -- --minutes 10: a file store under churn for as long as asked. About `--live` timers stand at any
+ * time; all the while some are added, replaced, moved, cancelled, and what is due is settled and swept. Every
+ * minute the store is stopped, opened again and counted. It fails when the store takes more than `--most-disk`
+ * times what its live timers weigh, or when memory after a collection grows beyond `--most-memory` times what
+ * it was after the first minute (or a third of a shorter run).
+ */
+import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import process from 'node:process'
+import { parseArgs } from 'node:util'
+import { type Fence, openStore, type Operation, type Store } from 'carillon/store'
+import { Dice } from './dice.js'
+
+const { values } = parseArgs({
+  options: {
+    minutes: { type: 'string', default: '10' },
+    live: { type: 'string', default: '100000' },
+    seed: { type: 'string', default: '1' },
+    'most-disk': { type: 'string', default: '12' },
+    'most-memory': { type: 'string', default: '1.5' },
+  },
+})
+const minutes = Number(values.minutes)
+const live = Number(values.live)
+const mostDisk = Number(values['most-disk'])
+const mostMemory = Number(values['most-memory'])
+if (![minutes, live, mostDisk, mostMemory, Number(values.seed)].every((value) => value > 0)) {
+  process.stderr.write(
+    'usage: npm run soak -- --minutes 10 [--live 100000] [--most-disk 12] [--most-memory 1.5]\n',
+  )
+  process.exit(2)
+}
+
+const BATCH = 500
+const PAYLOAD_BYTES = 120
+/** Key, name, numbers and payload: what a timer weighs when nothing is wasted. */
+const TIMER_BYTES = 40 + 20 + 12 + PAYLOAD_BYTES
+/** A small store has a floor that churn does not change. */
+const SMALLEST_STORE_BYTES = 4 << 20
+
+const dice = new Dice(Number(values.seed))
+const folder = mkdtempSync(path.join(tmpdir(), 'carillon-soak-'))
+const lap = Math.min(60_000, (minutes * 60_000) / 3)
+const endsAt = performance.now() + minutes * 60_000
+/** Where each timer stands. */
+const standing = new Map<string, number>()
+let identities = 0
+let settlements = 0
+let firstMemory: number | undefined
+let worstDisk = 0
+let worstMemory = 0
+let operations = 0
+
+process.stdout.write('  at s    rows  disk MB  × live   heap MB    rss MB  × first  kops/s  open ms\n')
+for (let epoch = 1; performance.now() < endsAt; epoch++) await oneLife(epoch)
+rmSync(folder, { recursive: true, force: true })
+process.stdout.write(
+  `${operations.toLocaleString('en')} operations in ${minutes} min: at most ${worstDisk.toFixed(1)} times the live data on disk ` +
+    `(${mostDisk} allowed), memory at most ${worstMemory.toFixed(2)} times the first (${mostMemory} allowed)\n`,
+)
+
+/** Opens, churns for a lap, weighs, stops. */
+async function oneLife(epoch: number): Promise<void> {
+  const from = performance.now()
+  const store = await openStore(`file:${folder}`, {})
+  const openMs = performance.now() - from
+  const owner = await claimed(store, epoch)
+  await compare(store)
+  const before = operations
+  while (performance.now() - from < lap && performance.now() < endsAt + 1000) await churn(store, owner)
+  await compare(store)
+  weigh(standing.size, openMs, (operations - before) / (performance.now() - from))
+  await store.release(owner.fence)
+  await store.stop()
+}
+
+interface Owner {
+  fence: Fence
+  readLevel: Fence['settledLevel']
+}
+
+async function claimed(store: Store, epoch: number): Promise<Owner> {
+  const [row] = await store.shards()
+  const claim = {
+    shard: 0,
+    owner: `soak-${epoch}`,
+    nonce: epoch,
+    leaseMs: 3_600_000,
+    expectedEpoch: row!.epoch,
+  }
+  const own = await store.claim(claim)
+  if (own === undefined) throw new Error(`the shard was not to be had: ${JSON.stringify(row)}`)
+  const fence = { shard: 0, epoch: own.epoch, nonce: epoch, settledLevel: own.settledLevel }
+  return { fence, readLevel: own.readLevel }
+}
+
+/** One write, and now and then what is due is settled and swept. */
+async function churn(store: Store, owner: Owner): Promise<void> {
+  const wanted = Array.from({ length: BATCH }, () => operation(standing.size < live))
+  const { answers } = await store.write(owner.fence, { operations: wanted })
+  for (const [index, { outcome }] of answers.entries()) {
+    const each = wanted[index]!
+    if (each.type === 'answer') continue
+    if (outcome === 'cancelled') standing.delete(each.key)
+    else if (each.type !== 'cancel' && (outcome === 'set' || outcome === 'moved')) {
+      standing.set(each.key, each.position)
+    }
+  }
+  operations += BATCH
+  if (!dice.chance(0.1)) return
+  const now = Date.now()
+  const request = { from: owner.readLevel, untilExclusive: now, limit: 1_000_000, limitBytes: 2 ** 30 }
+  const { page, readLevel } = await store.load(owner.fence, request)
+  owner.readLevel = readLevel
+  const level = { position: Math.min(readLevel.position, now), revision: 0 }
+  let settledCount = 0
+  for (const [key, position] of standing) {
+    if (position >= level.position) continue
+    standing.delete(key)
+    settledCount++
+  }
+  const ended = { done: [], followUps: [], dead: [], history: [] }
+  await store.settle(owner.fence, { id: ++settlements, level, settledCount, ...ended })
+  owner.fence = { ...owner.fence, settledLevel: level }
+  while ((await store.sweep(owner.fence)).more);
+  operations += page.size
+}
+
+/** The store must hold what stands, and account for every timer there ever was. */
+async function compare(store: Store): Promise<void> {
+  const rows = await store.countRows()
+  const { created, settled, cancelled, replaced, dead } = await store.counts()
+  if (rows === standing.size && created === rows + settled + cancelled + replaced + dead) return
+  const counts = { created, settled, cancelled, replaced, dead }
+  process.stderr.write(
+    `${standing.size} timers should stand, ${rows} do; ${JSON.stringify(counts)}; the store is kept in ${folder}\n`,
+  )
+  process.exit(1)
+}
+
+function operation(isFilling: boolean): Operation {
+  const name = {
+    namespace: 'soak',
+    kind: 'timer',
+    key: `key-${String(dice.below(live * 2)).padStart(16, '0')}`,
+  }
+  const position = Date.now() + 50 + dice.below(dice.chance(0.5) ? 60_000 : 86_400_000)
+  const what = dice.fraction()
+  if (what < (isFilling ? 0.7 : 0.3)) {
+    const payload = Buffer.alloc(PAYLOAD_BYTES, identities & 255)
+    const content = { ...name, identity: ++identities, createdAt: Date.now(), payload, tags: [], details: '' }
+    return { type: 'set', ...content, position, dueAt: position, attempt: 0, occurrence: 0 }
+  }
+  if (what < 0.85) return { type: 'move', ...name, position, dueAt: position }
+  return { type: 'cancel', ...name }
+}
+
+function weigh(rows: number, openMs: number, opsPerMs: number): void {
+  globalThis.gc?.()
+  globalThis.gc?.()
+  const { heapUsed, external, rss } = process.memoryUsage()
+  const held = heapUsed + external
+  firstMemory ??= Math.max(held, 32 << 20)
+  const disk = diskBytes()
+  const timesLive = disk / Math.max(rows * TIMER_BYTES, SMALLEST_STORE_BYTES)
+  const timesFirst = held / firstMemory
+  worstDisk = Math.max(worstDisk, timesLive)
+  worstMemory = Math.max(worstMemory, timesFirst)
+  const cells = [
+    ((performance.now() - (endsAt - minutes * 60_000)) / 1000).toFixed(0).padStart(6),
+    String(rows).padStart(8),
+    (disk / 2 ** 20).toFixed(1).padStart(9),
+    timesLive.toFixed(1).padStart(8),
+    (held / 2 ** 20).toFixed(1).padStart(10),
+    (rss / 2 ** 20).toFixed(1).padStart(10),
+    timesFirst.toFixed(2).padStart(9),
+    opsPerMs.toFixed(1).padStart(8),
+    openMs.toFixed(0).padStart(9),
+  ]
+  process.stdout.write(`${cells.join('')}\n`)
+  if (timesLive <= mostDisk && timesFirst <= mostMemory) return
+  process.stderr.write(`it grew beyond what is allowed; the store is kept in ${folder}\n`)
+  process.exit(1)
+}
+
+function diskBytes(): number {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .reduce((sum, entry) => sum + statSync(path.join(entry.parentPath, entry.name)).blocks * 512, 0)
+}
