@@ -2,6 +2,7 @@ import type { HistoryEntry } from '../store/index.js'
 import type { Clock, Wake } from '../time/index.js'
 import type { Deliver, Outcome, TimerRow } from '../timer/index.js'
 import { Attempt, type AttemptListener } from './attempt.js'
+import { AttemptList } from './attempt-list.js'
 import type { Ending, Flow } from './flow.js'
 import type { Holds } from './holds.js'
 import { Lane } from './lane.js'
@@ -43,7 +44,7 @@ export class Attempts implements AttemptListener {
   // Lanes that could not start because the lease was over.
   readonly #withoutLease = new Set<Lane>()
   // Attempts under way, in the order they started.
-  readonly #started = new Set<Attempt>()
+  readonly #started = new AttemptList()
   #reports: Report[] = []
   #notes: HistoryEntry[] = []
   // Rows the wheel gave out before their time by the wall clock, which must have been set back.
@@ -170,8 +171,8 @@ export class Attempts implements AttemptListener {
   }
 
   ended(attempt: Attempt, outcome: Outcome): void {
-    this.#started.delete(attempt)
-    const lane = this.#laneOf(attempt.row)
+    this.#started.remove(attempt)
+    const lane = attempt.lane!
     lane.running--
     if (this.#isOver) return
     if (lane.waiting > 0) this.#dirty.add(lane)
@@ -239,8 +240,8 @@ export class Attempts implements AttemptListener {
   }
 
   #note(attempt: Attempt, ending: Ending): void {
-    const { namespace, kind, key, identity } = attempt.row
     for (const note of this.#flow.notesOf(attempt, ending)) {
+      const { namespace, kind, key, identity } = attempt.row
       this.#notes.push({ namespace, kind, key, identity, ...note })
     }
   }
@@ -269,7 +270,7 @@ export class Attempts implements AttemptListener {
   }
 
   #offer(attempt: Attempt): void {
-    const lane = this.#laneOf(attempt.row)
+    const lane = (attempt.lane ??= this.#laneOf(attempt.row))
     lane.push(attempt)
     this.#dirty.add(lane)
   }
