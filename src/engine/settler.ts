@@ -107,7 +107,8 @@ export class Settler {
 
   /** Something ended: settle early if it has become much. */
   noticed(): void {
-    const many = this.#counts.done - this.#doneAtLast + this.#attempts.reportCount
+    const many =
+      this.#counts.done - this.#doneAtLast + Math.max(this.#attempts.reportCount, this.#attempts.noteCount)
     if (many >= this.#settings.settleCount) this.hurry()
   }
 
@@ -187,7 +188,8 @@ export class Settler {
     const done = this.#window.doneRows(limit, named)
     const settledCount = isLevelled ? this.#window.countDone(level) : 0
     // A level that nothing has ended below need not be raised.
-    if (reports.length + carried.length + done.length + settledCount === 0) return undefined
+    const history = this.#attempts.takeNotes()
+    if (reports.length + carried.length + done.length + settledCount + history.length === 0) return undefined
     this.#doneAtLast = this.#counts.done
     const followUps: FollowUp[] = []
     const dead: NewDeadLetter[] = []
@@ -200,6 +202,8 @@ export class Settler {
     }
     // Well above the level, so that it does not hold it back again at once.
     const aside = this.#clock.now() + 2 * this.#settings.carryAfterMs
+    // What is not started yet stays below the read level: whoever takes over suspects only what lies there.
+    const belowRead = this.#loader.readLevel.position - 1
     for (const { attempt, wasStarted } of carried) {
       const { row } = attempt
       const recorded = wasStarted ? Math.max(row.attempt, attempt.attempt) : row.attempt
@@ -208,7 +212,7 @@ export class Settler {
         dueAt: row.dueAt,
         attempt: recorded,
         occurrence: row.occurrence,
-        position: Math.max(aside, level.position),
+        position: Math.max(wasStarted ? aside : Math.min(aside, belowRead), level.position),
       })
     }
     const settlement: Settlement = {
@@ -218,7 +222,7 @@ export class Settler {
       done,
       followUps,
       dead,
-      history: [],
+      history,
     }
     return { settlement, reports, carried }
   }
@@ -244,6 +248,7 @@ export class Settler {
       if (this.#isCarriable(attempt, STARTED)) carried.push({ attempt, wasStarted: true })
     }
     const dueBefore = this.#clock.now() - this.#settings.carryAfterMs
+    if (this.#loader.readLevel.position <= this.#clock.now()) return carried
     for (const attempt of this.#attempts.ready()) {
       if (carried.length === limit) break
       if (attempt.readyAt <= dueBefore && this.#isCarriable(attempt, READY)) {
@@ -318,7 +323,8 @@ export class Settler {
     if (!wasStarted) this.#attempts.offer(attempt)
   }
 
-  #revert({ reports, carried }: Sent): void {
+  #revert({ settlement, reports, carried }: Sent): void {
+    this.#attempts.giveBackNotes(settlement.history)
     for (const { attempt } of reports) {
       if (!attempt.isSuperseded) this.#window.stay(attempt.token, REPORTED)
     }

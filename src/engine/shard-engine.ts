@@ -3,6 +3,7 @@ import type { RequestedOperation, ShardRow, Store } from '../store/index.js'
 import type { Answer } from './answer.js'
 import { Attempts } from './attempts.js'
 import type { OnEvent } from './event.js'
+import type { Flow } from './flow.js'
 import type { Deliver, Place } from '../timer/index.js'
 import { Holds } from './holds.js'
 import { Inbox } from './inbox.js'
@@ -23,7 +24,7 @@ export interface ShardEngineParts {
   readonly settings: EngineSettings
   readonly random: () => number
   readonly deliver: Deliver
-  readonly concurrencyOf: (namespace: string, kind: string) => number
+  readonly flow: Flow
   readonly onEvent: OnEvent
   /** About what the store's clock shows, and whether this machine's agrees with it. */
   readonly storeNow: () => number
@@ -82,7 +83,7 @@ export class ShardEngine {
       ownership,
       holds,
       deliver: parts.deliver,
-      concurrencyOf: parts.concurrencyOf,
+      flow: parts.flow,
       counts,
       onReport: () => this.#settler.noticed(),
     })
@@ -156,6 +157,17 @@ export class ShardEngine {
 
   poke(): void {
     this.#inbox.poke()
+  }
+
+  /** Whether everything due has been started and has ended. */
+  get isCaughtUp(): boolean {
+    const isRead = this.#loader.readLevel.position > this.#parts.clock.now()
+    return (
+      isRead &&
+      this.#attempts.running === 0 &&
+      this.#attempts.oldestReady() === undefined &&
+      this.#writer.isIdle
+    )
   }
 
   refresh(): void {

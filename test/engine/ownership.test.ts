@@ -143,7 +143,7 @@ describe('calls to the store that fail', () => {
   })
 
   it('says that timers are stalled when their kind has no handler, by its name', async () => {
-    const rig = new Rig({ settings, concurrencyOf: () => 0 })
+    const rig = new Rig({ settings, flow: { concurrencyOf: () => 0 } })
     await rig.settled(rig.engine.start())
     await rig.submit(rig.set('a', 1000))
     await rig.clock.advance('30s')

@@ -31,6 +31,7 @@ import type { Environment } from './environment.js'
 import { FileInbox } from './file-inbox.js'
 import type { RowReader } from './row-reader.js'
 import type { RowTable } from './row-table.js'
+import { WriteAnswers } from './write-answers.js'
 
 type Counters = { -readonly [Name in keyof Counts]: number }
 
@@ -169,9 +170,29 @@ export class FileShard {
     this.checkFence(fence)
     this.#touch(batch)
     this.#exhume = exhume
-    const answers = new Array<OperationAnswer>(operations.length)
-    for (let i = 0; i < operations.length; i++) answers[i] = this.#apply(batch, operations[i]!, now)
-    return { answers, readLevel: this.#row.readLevel }
+    const answers = new WriteAnswers(operations.length, this.#row.readLevel)
+    const { settledLevel, shard } = this.#row
+    const table = this.#table
+    for (let i = 0; i < operations.length; i++) {
+      const operation = operations[i]!
+      const isPlainSet =
+        operation.type === 'set' &&
+        operation.request === undefined &&
+        operation.ifRevision === undefined &&
+        operation.fromDead === undefined
+      // The way of nearly all of them: a name that nobody has, at a place that is free.
+      if (
+        isPlainSet &&
+        operation.position >= settledLevel.position &&
+        !table.find(operation, settledLevel)
+      ) {
+        const revision = ++this.#lastRevision
+        this.#counts.created++
+        table.put(shard, operation, operation, operation.position, revision, now)
+        answers.stored(i, operation.position, revision)
+      } else answers.put(i, this.#apply(batch, operation, now))
+    }
+    return answers
   }
 
   /** `bury` keeps a dead letter. */

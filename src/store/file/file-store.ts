@@ -91,14 +91,14 @@ export class FileStore implements Store {
     environment: Environment,
     owner: OwnerRecord,
     shardCount: number,
-    options: Required<FileStoreOptions>,
+    options: ReturnType<typeof fileStoreOptions>,
   ) {
     this.#clock = options.clock
     this.maxPayloadBytes = options.maxPayloadBytes
     this.shardCount = shardCount
     this.#environment = environment
     this.#owner = owner
-    this.#table = new RowTable(environment, shardCount, randomInt(2 ** 32))
+    this.#table = new RowTable(environment, shardCount, randomInt(2 ** 32), options.tuning)
     const settledLevel = (shard: number): Place => this.#shards[shard]!.row.settledLevel
     this.#index = new IndexBuilder(environment, this.#table, settledLevel)
     this.#readers = this.#table.buckets.map(
@@ -202,8 +202,9 @@ export class FileStore implements Store {
       const exhume = (id: string): boolean => this.#dead.remove(batch, id)
       const answer = this.#shard(fence.shard).write(batch, fence, write.operations, this.#clock.now(), exhume)
       if (write.history !== undefined) this.#history.add(batch, write.history)
-      const notes = noted(write.operations, answer.answers)
-      if (notes.length > 0) this.#history.add(batch, notes)
+      // Answers are made when they are looked at: only for those who leave notes.
+      if (write.operations.some((operation) => operation.type !== 'answer' && operation.note !== undefined))
+        this.#history.add(batch, noted(write.operations, answer.answers))
       return answer
     })
   }
