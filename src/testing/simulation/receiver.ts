@@ -88,7 +88,7 @@ export class Receiver {
     const { retry, next, dead, mostAttempts } = this.#handling
     const drawn = random.fraction()
     if (attempt < mostAttempts && drawn < retry) {
-      return { type: 'retry', dueAt: clock.now() + random.whole(-100, 2500) }
+      return { type: 'retry', dueAt: clock.now() + random.whole(-100, 2500), reason: 'simulated' }
     }
     if (row.occurrence < MOST_OCCURRENCES && drawn > 1 - next) {
       return { type: 'next', dueAt: clock.now() + random.whole(0, 4000) }
