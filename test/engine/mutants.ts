@@ -15,8 +15,8 @@ const shard = 'store/memory/memory-shard.ts'
 /** Writers do not wait for a settlement on its way, nor it for them. */
 const noTurns: Patch = {
   file: 'engine/writer.ts',
-  find: 'const finish = await this.#turns.take()',
-  replace: 'const finish = (): void => undefined',
+  find: 'const finish = await this.#turns.take()\n      try {\n        if (this.#isOver) throw',
+  replace: 'const finish = (): void => undefined\n      try {\n        if (this.#isOver) throw',
 }
 
 /** The store takes an insert below the settled level. */

@@ -22,6 +22,8 @@ export class LeaseBook {
   readonly #leases = new Map<number, Lease>()
   /** Shards whose epoch it is raising. */
   readonly #refencing = new Set<number>()
+  /** When each nonce was sent for the first time. */
+  readonly #sentFirst = new Map<number, Reading>()
 
   constructor(clock: Clock, marginMs: number) {
     this.#clock = clock
@@ -32,21 +34,24 @@ export class LeaseBook {
   sending(name: string, args: readonly unknown[]): void {
     if (name === 'release') this.#leases.delete(fenceOf(args).shard)
     if (name === 'refence') this.#refencing.add(fenceOf(args).shard)
+    const nonce = nonceOf(name, args)
+    if (nonce !== undefined && !this.#sentFirst.has(nonce)) this.#sentFirst.set(nonce, readingOf(this.#clock))
   }
 
   heard(commit: Commit, sent: Reading): void {
     if (commit.name === 'claim') {
       const row = commit.answer
-      if (row !== undefined) this.#put(row.shard, row.epoch, commit.args[0].leaseMs, sent)
+      if (row !== undefined)
+        this.#put(row.shard, row.epoch, commit.args[0].leaseMs, this.#firstSent(row.nonce, sent))
     } else if (commit.name === 'renew') {
       const [fence, leaseMs] = commit.args
       const isOurs = this.#leases.get(fence.shard)?.epoch === fence.epoch
       if (isOurs) this.#put(fence.shard, fence.epoch, leaseMs, sent)
     } else if (commit.name === 'refence') {
-      const [fence, , leaseMs] = commit.args
+      const [fence, nonce, leaseMs] = commit.args
       this.#refencing.delete(fence.shard)
       // It may have heard 'fenced' of an earlier call meanwhile, because of this very one.
-      this.#put(fence.shard, commit.answer.epoch, leaseMs, sent)
+      this.#put(fence.shard, commit.answer.epoch, leaseMs, this.#firstSent(nonce, sent))
     }
   }
 
@@ -76,6 +81,11 @@ export class LeaseBook {
     return undefined
   }
 
+  /** What is sent again under its nonce may have been granted the first time. */
+  #firstSent(nonce: number, sent: Reading): Reading {
+    return this.#sentFirst.get(nonce) ?? sent
+  }
+
   #put(shard: number, epoch: number, leaseMs: number, sent: Reading): void {
     const last = this.#leases.get(shard)
     if (last !== undefined && last.epoch > epoch) return
@@ -98,4 +108,9 @@ interface Lease {
 /** The fence that a call was sent with: calls that can be fenced off have it as their first argument. */
 function fenceOf(args: readonly unknown[]): { readonly shard: number; readonly epoch: number } {
   return args[0] as { readonly shard: number; readonly epoch: number }
+}
+
+function nonceOf(name: string, args: readonly unknown[]): number | undefined {
+  if (name === 'claim') return (args[0] as { readonly nonce: number }).nonce
+  return name === 'refence' ? (args[1] as number) : undefined
 }
