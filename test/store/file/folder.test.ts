@@ -20,7 +20,7 @@ import { FileStore } from '../../../src/store/file/file-store.js'
 import { newFolder, openIn, own, setOf } from './scratch.js'
 
 const { open } = createRequire(import.meta.url)('lmdb') as {
-  open(options: object): {
+  readonly open: (options: object) => {
     put(key: unknown, value: unknown, version?: number): Promise<boolean>
     openDB(options: object): { put(key: unknown, value: unknown, version?: number): Promise<boolean> }
     close(): Promise<void>
@@ -61,7 +61,7 @@ describe('the folder of a file store', () => {
     await once(child, 'spawn')
     try {
       await putOwner(folder, child.pid!, { started: '1' })
-      await openIn(folder)
+      expect(await (await openIn(folder)).countRows()).toBe(0)
     } finally {
       child.kill('SIGKILL')
     }
