@@ -9,6 +9,8 @@ export const kind = timer<{ order: number }>('bench')
 interface Filled {
   readonly folder: Folder
   readonly setMs: number
+  /** Processor time of the process, with what making the rows took. */
+  readonly setCpuUs: number
 }
 
 /**
@@ -39,9 +41,11 @@ export async function fill(
 export async function filledFolder(n: number, dueAt: (index: number) => number): Promise<Filled> {
   const folder = new Folder()
   const timers = await openTimers({ store: `file:${folder.path}` })
+  const before = process.cpuUsage()
   const setMs = await fill(timers, n, dueAt)
+  const { user, system } = process.cpuUsage(before)
   await timers.stop()
-  return { folder, setMs }
+  return { folder, setMs, setCpuUs: user + system }
 }
 
 /** Opens timers on a folder, and counts what its store says was settled. */

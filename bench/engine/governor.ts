@@ -9,7 +9,11 @@ const WITHIN_MS = 120_000
 const LOOK_MS = 2
 
 const metrics: readonly Metric[] = [
-  lower('most in memory', 'timers', 'the most timers held at any look: every event, every delivery, every 2 ms'),
+  lower(
+    'most in memory',
+    'timers',
+    'the most timers held at any look: every event, every delivery, every 2 ms',
+  ),
   lower('smallest window', 's', 'how far the governor shortened the window of 120 s'),
   lower('resident', 'MB', 'the largest resident set'),
   higher('settled', 'k/s', 'timers fired and settled a second, from the first due to the last settled'),

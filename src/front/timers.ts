@@ -11,6 +11,7 @@ import {
   encodeDetails,
   encodePayload,
   handleOf,
+  identityText,
   newIdentity,
   parseHandle,
   parseRetry,
@@ -225,7 +226,7 @@ export class Timers implements AsyncDisposable {
       type: 'set',
       namespace,
       kind: kind.name,
-      key: key ?? identity.toString(36),
+      key: key ?? identityText(identity),
       identity,
       createdAt: now,
       dueAt: dueAtOf(options, now, String(identity)),
@@ -234,12 +235,15 @@ export class Timers implements AsyncDisposable {
       payload: encodePayload(options.payload),
       tags,
       details: on === undefined && retry === undefined ? '' : encodeDetails({ on, ...(retry && { retry }) }),
-      ...(ifAbsent === true && { ifAbsent }),
-      ...(ifRevision !== undefined && { ifRevision }),
     }
     // Here, where the caller is at hand: further in, many callers' timers travel together.
     checkRequested(operation, this.#parts.store.maxPayloadBytes)
-    return operation
+    if (ifAbsent !== true && ifRevision === undefined) return operation
+    return {
+      ...operation,
+      ...(ifAbsent === true && { ifAbsent }),
+      ...(ifRevision !== undefined && { ifRevision }),
+    }
   }
 
   #named(of: TimerKind<unknown> | TimerHandle, key: string | undefined): TimerName & { identity?: number } {

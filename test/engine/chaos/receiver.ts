@@ -115,7 +115,8 @@ export class Receiver {
     if (this.#cancelled.has(key)) this.faults.push(`${key} was delivered after it was cancelled`)
     if (this.#settled.has(id)) this.faults.push(`${key} was delivered after its settlement was acknowledged`)
     const known = this.#ids.get(key)
-    if (known !== undefined && known !== id) this.faults.push(`${key} was the firing ${known} and is now ${id}`)
+    if (known !== undefined && known !== id)
+      this.faults.push(`${key} was the firing ${known} and is now ${id}`)
     this.#ids.set(key, id)
     const open = this.#open.get(id)
     if (open === undefined) {
