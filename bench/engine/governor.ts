@@ -83,7 +83,7 @@ async function measure(n: number, isOverdue: boolean): Promise<Measurement> {
     await settled(n)
     const endedAt = Date.now()
     clearInterval(looking)
-    const { lateness } = timers.engine.shards[0]!.stats
+    const { lateness } = timers.engine.stats().counts
     const p99 = lateness.quantile(0.99)
     await timers.stop()
     const missing = fired.reduce((sum, count) => sum + (count === 0 ? 1 : 0), 0)

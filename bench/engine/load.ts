@@ -1,4 +1,4 @@
-import { timer, Timers } from 'carillon'
+import { openTimers, timer } from 'carillon'
 import type { EngineSettings } from 'carillon/engine'
 import { MemoryStore } from 'carillon/store'
 import { VirtualClock } from 'carillon/time'
@@ -48,17 +48,7 @@ async function measure(
 ): Promise<Measurement> {
   const clock = new VirtualClock()
   const { store, calls } = countingStore(new MemoryStore({ clock }))
-  const timers = new Timers({
-    store,
-    ownsStore: true,
-    clock,
-    random: Math.random,
-    namespace: 'default',
-    settings: { strategy },
-    onEvent: () => undefined,
-    onFailure: () => undefined,
-  })
-  await timers.open()
+  const timers = await openTimers({ store, clock, engine: { strategy } })
   const kind = timer('bench')
   let fired = 0
   timers.handleMany(kind, (firings) => {

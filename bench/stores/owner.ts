@@ -1,4 +1,4 @@
-import type { Fence, LoadRequest, Operation, Store } from 'carillon/store'
+import type { Fence, LoadRequest, Operation, Page, Store } from 'carillon/store'
 
 /** The one owner of a store's one shard, as an engine would be. */
 export class BenchOwner {
@@ -36,17 +36,11 @@ export class BenchOwner {
     return count
   }
 
-  /** Loads a page and looks at every row of it. */
-  async load(
-    untilExclusive: number,
-    limit: number,
-  ): Promise<{ readonly count: number; readonly bytes: number }> {
+  async load(untilExclusive: number, limit: number): Promise<Page> {
     const request = { from: this.#readLevel, untilExclusive, limit, limitBytes: 2 ** 30 }
     const { page, readLevel } = await this.store.load(this.#fence, request)
     this.#readLevel = readLevel
-    let bytes = 0
-    for (let i = 0; i < page.size; i++) bytes += page.row(i).payload.length
-    return { count: page.size, bytes }
+    return page
   }
 
   async settle(position: number, settledCount: number): Promise<void> {

@@ -65,7 +65,7 @@ export async function measurePlainJob({ n, seed }: Task): Promise<Measurement> {
         'add 10k': add10k,
         'add 1k': add1k,
         'set 1': (singleMs * 1e3) / count,
-        'load+settle': (fireMs * 1e3) / fired,
+        fire: (fireMs * 1e3) / fired,
         resident: residentBytes / n,
         disk,
       },

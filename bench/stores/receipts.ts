@@ -31,13 +31,15 @@ async function pass(kind: StoreKind, n: number, seed: number): Promise<Measureme
     const batchMs = await together(owner, half, n, (i) => timers.set(i), 'set')
     const ticks = new Laps(TICKS)
     let expired = 0
+    let bytes = 0
     ticks.mark()
     for (let tick = 1; tick <= TICKS; tick++) {
       clock.advanceSync(TICK_MS)
       const due = timers.start + tick * TICK_MS
-      const { count } = await owner.load(due, 2 ** 31)
-      await owner.settle(due, count)
-      expired += count
+      const page = await owner.load(due, 2 ** 31)
+      for (let i = 0; i < page.size; i++) bytes += page.row(i).payload.length
+      await owner.settle(due, page.size)
+      expired += page.size
       ticks.mark()
     }
     const until = timers.start + TICKS * TICK_MS
@@ -60,7 +62,7 @@ async function pass(kind: StoreKind, n: number, seed: number): Promise<Measureme
         'tick avg': ticks.averageMs(),
         'tick worst': ticks.worstMs(),
       },
-      checks: { expired, cancelled: left.length, remaining },
+      checks: { expired, bytes, cancelled: left.length, remaining },
       notes: [],
     }
   } finally {

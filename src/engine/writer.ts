@@ -17,7 +17,7 @@ import { LostShard, Outdated, type Ownership, Unresolved, Untaken } from './owne
 import { Pause } from './pause.js'
 import type { EngineSettings } from './settings.js'
 import type { Settler } from './settler.js'
-import type { ShardStats } from './stats.js'
+import type { EngineCounts } from './stats.js'
 import type { Turns } from './turns.js'
 import type { Window } from './window.js'
 import { entryState } from './window-page.js'
@@ -56,7 +56,7 @@ export class Writer {
   readonly #holds: Holds
   readonly #settler: Settler
   readonly #loader: Loader
-  readonly #stats: ShardStats
+  readonly #counts: EngineCounts
   readonly #turns: Turns
   readonly #pause: Pause
   #queue: Task[] = []
@@ -75,7 +75,7 @@ export class Writer {
     holds: Holds
     settler: Settler
     loader: Loader
-    stats: ShardStats
+    counts: EngineCounts
     turns: Turns
   }) {
     this.#store = parts.store
@@ -86,7 +86,7 @@ export class Writer {
     this.#holds = parts.holds
     this.#settler = parts.settler
     this.#loader = parts.loader
-    this.#stats = parts.stats
+    this.#counts = parts.counts
     this.#turns = parts.turns
     this.#pause = new Pause(parts.clock)
   }
@@ -125,7 +125,6 @@ export class Writer {
     while (this.#queue.length > 0 && !this.#isOver) {
       const batch = this.#take()
       try {
-        await this.#makeRoom(batch)
         await this.#write(batch)
       } catch (error) {
         if (error instanceof InvalidInputError || error instanceof LimitError) {
@@ -154,7 +153,12 @@ export class Writer {
     if (task.request === undefined) return
     // A request that nobody can carry out must not stand in the way of the others.
     const operation = { type: 'answer', request: task.request, outcome: 'unknown' } as const
-    await this.#send([{ task, operation, held: undefined }])
+    const finish = await this.#turns.take()
+    try {
+      await this.#send([{ task, operation, held: undefined }])
+    } finally {
+      finish()
+    }
   }
 
   /** The next operations, up to a batch. What depends on the row that stands shares no batch with its like. */
@@ -178,21 +182,28 @@ export class Writer {
     return count === this.#queue.length ? this.#queue.splice(0) : this.#queue.splice(0, count)
   }
 
-  /** Waits until there is room in memory for what may have to be kept there. */
-  async #makeRoom(batch: readonly Task[]): Promise<void> {
+  /** Whether there is room in memory for what may have to be kept there. */
+  #hasRoomFor(batch: readonly Task[]): boolean {
     const near = this.#loader.readLevel.position
     const count = batch.reduce((sum, { operation }) => sum + (isNear(operation, near) ? 1 : 0), 0)
-    if (count === 0) return
-    while (!this.#isOver && !this.#loader.hasRoomFor(count)) {
-      this.#settler.relieve()
-      await this.#pause.wait(Math.min(50, this.#settings.settleMs))
-    }
+    return count === 0 || this.#loader.hasRoomFor(count)
   }
 
   async #write(batch: readonly Task[]): Promise<void> {
+    let isShort = false
     for (;;) {
+      if (isShort) {
+        isShort = false
+        this.#settler.relieve()
+        await this.#pause.wait(Math.min(50, this.#settings.settleMs))
+      }
       const finish = await this.#turns.take()
       try {
+        if (this.#isOver) throw new LostShard()
+        if (!this.#hasRoomFor(batch)) {
+          isShort = true
+          continue
+        }
         const rows = batch.some(needsLookUp) ? await this.#lookUp(batch) : []
         if (!rows.some((row) => row !== undefined && this.#stateOf(row) === REPORTED)) {
           const sent: Sent[] = []
@@ -300,8 +311,8 @@ export class Writer {
     const operations = batch.map(({ operation }) => operation)
     try {
       const answer = await this.#ownership.call('write', (fence) => this.#store.write(fence, { operations }))
-      this.#stats.writes++
-      this.#stats.writtenOperations += operations.length
+      this.#counts.writes++
+      this.#counts.operations += operations.length
       const again: Sent[] = []
       for (const [index, sent] of batch.entries()) {
         const result = answer.answers[index]!
@@ -431,7 +442,8 @@ function needsLookUp({ operation }: Task): boolean {
 
 /** Whether what comes of it depends on the row of its name, so that it shares no batch with another. */
 function needsOneName({ operation }: Task): boolean {
-  return operation.type !== 'set' || operation.ifAbsent !== undefined || operation.ifRevision !== undefined
+  if (operation.type !== 'set') return true
+  return (operation.ifAbsent ?? operation.ifRevision ?? operation.fromDead) !== undefined
 }
 
 function nameOf(name: TimerName): string {
@@ -492,12 +504,15 @@ function setOperationOf(
     occurrence: set.occurrence,
     position,
   }
-  if (request === undefined && set.ifAbsent === undefined && set.ifRevision === undefined) return operation
+  const { ifAbsent, ifRevision, fromDead, note } = set
+  if ((ifAbsent ?? ifRevision ?? fromDead ?? note ?? request) === undefined) return operation
   return {
     ...operation,
     ...(request !== undefined && { request }),
-    ...(set.ifAbsent !== undefined && { ifAbsent: set.ifAbsent }),
-    ...(set.ifRevision !== undefined && { ifRevision: set.ifRevision }),
+    ...(ifAbsent !== undefined && { ifAbsent }),
+    ...(ifRevision !== undefined && { ifRevision }),
+    ...(fromDead !== undefined && { fromDead }),
+    ...(note !== undefined && { note }),
   }
 }
 

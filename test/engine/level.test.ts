@@ -13,7 +13,10 @@ describe('the settled level', () => {
       else firing.report(done)
     }
     for (let i = 0; i < 200; i++) {
-      const set = rig.engine.submit([rig.set(`late-${i}`, -60_000), rig.set(`now-${i}`, rig.clock.now() - START)])
+      const set = rig.engine.submit([
+        rig.set(`late-${i}`, -60_000),
+        rig.set(`now-${i}`, rig.clock.now() - START),
+      ])
       await rig.clock.advance(100)
       await set
     }

@@ -1,8 +1,10 @@
 import { describe, it } from 'vitest'
 import { MemoryStore } from '../../src/store/index.js'
 import { describeStoreContract } from '../../src/testing/index.js'
+import { modelFromEnv } from './model-from-env.js'
 
 describeStoreContract('memory', async (options) => new MemoryStore(options), {
   runner: { describe, it },
+  model: modelFromEnv(),
   lacks: { durability: 'it is gone when the process ends' },
 })

@@ -69,6 +69,47 @@ export function describeFences(suite: Suite): void {
     assert.deepEqual({ created, cancelled }, { created: 2 * stored, cancelled: stored })
   })
 
+  suite.case(
+    'what is sent again after an unknown outcome, under a new fence, is there once',
+    async (world) => {
+      const { store } = world
+      const owner = await world.own()
+      const sets = Array.from({ length: 40 }, () => setOf(world.newName(), world.now() + 1000))
+      // Nobody waits for the answers: they may have happened or may still happen, until the fence changes.
+      const unknown = sets.map((set) => store.write(owner.fence, { operations: [set] }))
+      const [outcomes, row] = await Promise.all([
+        Promise.allSettled(unknown),
+        store.refence(owner.fence, world.newNonce(), 30_000),
+      ])
+      owner.fence = { ...owner.fence, epoch: row.epoch, nonce: row.nonce }
+      const again = await owner.write(...sets)
+      for (const [index, answer] of again.entries()) {
+        assert.equal(answer.outcome, outcomes[index]!.status === 'fulfilled' ? 'same' : 'set', `set ${index}`)
+      }
+      assert.equal(await store.countRows(), 40)
+      assert.equal((await store.counts()).created, 40)
+    },
+  )
+
+  suite.case('after a settle of unknown outcome the shard says whether it happened', async (world) => {
+    const { owner, loaded } = await inTheMiddle(world)
+    const { store } = world
+    const settlement = settlementOf(levelAfter(loaded), { id: 4242, settledCount: 1 })
+    const [outcome, row] = await Promise.all([
+      store.settle(owner.fence, settlement).then(
+        () => true,
+        () => false,
+      ),
+      store.refence(owner.fence, world.newNonce(), 30_000),
+    ])
+    const after = await owner.row()
+    assert.equal(after.lastSettlement === 4242, outcome)
+    assert.equal(await store.countRows(), outcome ? 1 : 2)
+    owner.fence = { ...owner.fence, epoch: row.epoch, nonce: row.nonce }
+    if (!outcome) await owner.settle(settlement.level, settlement)
+    assert.equal((await store.counts()).settled, 2)
+  })
+
   suite.case('an owner whose last settle was not acknowledged may go on', async (world) => {
     const owner = await world.own()
     const before = owner.fence

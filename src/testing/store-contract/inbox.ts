@@ -95,14 +95,15 @@ export function describeInbox(suite: Suite): void {
       [withoutPosition(setOf(c!, at, { ifAbsent: true })), 'conflict'],
     ]
     const asked = requests.map(([operation], i) => requestOf(world, `id-${i}`, operation))
-    const told = ['firing', 'unknown'].map((outcome) => requestOf(world, outcome, cancelOf(c!)))
+    const told = ['firing', 'settled', 'unknown'].map((outcome) => requestOf(world, outcome, cancelOf(c!)))
     await world.store.append([...asked, ...told])
     const answers = await owner.write(
       ...asked.map((request) => applied(world, request)),
       { type: 'answer', request: 'firing', outcome: 'firing' },
+      { type: 'answer', request: 'settled', outcome: 'settled' },
       { type: 'answer', request: 'unknown', outcome: 'unknown' },
     )
-    const outcomes = [...requests.map(([, outcome]) => outcome), 'firing', 'unknown']
+    const outcomes = [...requests.map(([, outcome]) => outcome), 'firing', 'settled', 'unknown']
     assert.deepEqual(
       answers.map((answer) => answer.outcome),
       outcomes,

@@ -7,10 +7,17 @@
 import { writeSync } from 'node:fs'
 import process from 'node:process'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { openTimers, timer, TimerFiring } from 'carillon'
-import { openStore, type Fence, type Settlement, type Store } from 'carillon/store'
+import { openTimers, timer, type TimerFiring } from 'carillon'
+import {
+  openStore,
+  type Fence,
+  type LoadRequest,
+  type OwnerWrite,
+  type Settlement,
+  type Store,
+} from 'carillon/store'
 import { Dice } from '../../store/chaos/dice.js'
-import type { ChaosSettings, Fired, Line } from './report.js'
+import type { ChaosSettings, Fired, Line, Place } from './report.js'
 
 const LONGEST_HANDLER_MS = 40
 const LONGEST_DRAIN_MS = 60_000
@@ -29,6 +36,9 @@ const settings: ChaosSettings = {
 }
 
 const settable: string[] = []
+/** Where the rows stand that the engine knows of. */
+const places = new Map<string, Place>()
+const nap = new Int32Array(new SharedArrayBuffer(4))
 let made = 0
 
 const from = performance.now()
@@ -104,9 +114,10 @@ async function drain(): Promise<void> {
 }
 
 function fired(firing: TimerFiring): Fired {
-  const { position, revision } = TimerFiring.firingOf(firing).row
   const { key, id, attempt, dueAt } = firing
-  return { key, id, attempt, dueAt, position, revision, at: Date.now() }
+  const place = places.get(key)
+  if (place === undefined) throw new Error(`${key} was delivered and the store never told of it`)
+  return { key, id, attempt, dueAt, ...place, at: Date.now() }
 }
 
 /** Tells how they end; a failure is thrown, to be tried again. */
@@ -115,39 +126,65 @@ function end(firings: readonly TimerFiring[], isFailure: boolean): void {
   if (isFailure) throw new Error('chaos')
 }
 
-/** The store, with every settlement that it acknowledged told. */
+/** The store, with an ear at the seam: where rows stand, and what settlements were acknowledged. */
 function told(inner: Store): Store {
+  const ears: Partial<Store> = { load, write, settle }
   return new Proxy(inner, {
     get(target, name) {
-      if (name === 'settle') return settle
+      const ear: unknown = Reflect.get(ears, name)
+      if (ear !== undefined) return ear
       const value: unknown = Reflect.get(target, name, target)
       return typeof value === 'function' ? value.bind(target) : value
     },
   })
 }
 
-async function settle(fence: Fence, settlement: Settlement): ReturnType<Store['settle']> {
-  const done = settlement.done.map(({ revision }) => revision)
-  const { level, followUps } = settlement
-  const rewritten = followUps.map(({ row }) => row.revision)
-  const { position, revision } = level
-  if (what === 'early-settled') {
-    const unknown = rewritten.map((before) => [before, undefined] as const)
-    tell({ say: 'settled', level: { position, revision }, done, rewritten: unknown })
+async function load(fence: Fence, request: LoadRequest): ReturnType<Store['load']> {
+  const loaded = await store.load(fence, request)
+  for (let i = 0; i < loaded.page.size; i++) learn(loaded.page.row(i))
+  return loaded
+}
+
+async function write(fence: Fence | undefined, asked: OwnerWrite): ReturnType<Store['write']> {
+  const answer = await store.write(fence, asked)
+  for (const [index, operation] of asked.operations.entries()) {
+    const given = answer.answers[index]!
+    if (operation.type === 'set' && given.outcome === 'set') learn({ key: operation.key, ...given.place })
   }
-  const answer = await store.settle(fence, settlement)
-  tell({
-    say: 'settled',
-    level: { position, revision },
-    done,
-    rewritten: rewritten.map((before, index) => {
-      const row = answer.followUps[index]
-      return [before, row === undefined ? undefined : { position: row.position, revision: row.revision }]
-    }),
-  })
   return answer
 }
 
+async function settle(fence: Fence, settlement: Settlement): ReturnType<Store['settle']> {
+  const { position, revision } = settlement.level
+  const level = { position, revision }
+  const done = settlement.done.map((row) => row.revision)
+  const before = settlement.followUps.map(({ row }) => row.revision)
+  if (what === 'early-settled') {
+    tell({ say: 'settled', level, done, rewritten: before.map((of) => [of, undefined]) })
+  }
+  const answer = await store.settle(fence, settlement)
+  for (const row of answer.followUps) if (row !== undefined) learn(row)
+  const rewritten = before.map((of, index) => {
+    const row = answer.followUps[index]
+    return [of, row && { position: row.position, revision: row.revision }] as const
+  })
+  tell({ say: 'settled', level, done, rewritten })
+  return answer
+}
+
+function learn({ key, position, revision }: Place & { readonly key: string }): void {
+  places.set(key, { position, revision })
+}
+
 function tell(line: Line): void {
-  writeSync(1, `${JSON.stringify(line)}\n`)
+  const bytes = Buffer.from(`${JSON.stringify(line)}\n`)
+  for (let written = 0; written < bytes.length; ) {
+    try {
+      written += writeSync(1, bytes, written)
+    } catch (error) {
+      // The receiver is behind and the pipe is full.
+      if (!(error instanceof Error && 'code' in error && error.code === 'EAGAIN')) throw error
+      Atomics.wait(nap, 0, 0, 1)
+    }
+  }
 }

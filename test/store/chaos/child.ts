@@ -236,6 +236,16 @@ function isBefore(
   return a.position < b.position || (a.position === b.position && a.revision < b.revision)
 }
 
+/** Returns when the parent's pipe has all of it: what is said must not depend on this process living on. */
 function tell(line: Line): void {
-  writeSync(1, `${JSON.stringify(line)}\n`)
+  const bytes = Buffer.from(`${JSON.stringify(line)}\n`)
+  for (let at = 0; at < bytes.length;) {
+    try {
+      at += writeSync(1, bytes, at)
+    } catch (error) {
+      // The pipe is full: the parent is behind.
+      if (!(error instanceof Error && 'code' in error && error.code === 'EAGAIN')) throw error
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1)
+    }
+  }
 }

@@ -30,12 +30,15 @@ export class ShardModel {
   readonly requests: Request[] = []
   readonly answers = new Map<string, { readonly outcome: Outcome; readonly deadline: number }>()
   readonly #ledger: Ledger
+  readonly #isOne: boolean
   settledLevel: Place
   readLevel: Place
   lastRevision = 0
 
-  constructor(ledger: Ledger, level: Place) {
+  /** `isOne` is false for a model of several shards at once, each of which has revisions of its own. */
+  constructor(ledger: Ledger, level: Place, isOne = true) {
     this.#ledger = ledger
+    this.#isOne = isOne
     this.settledLevel = level
     this.readLevel = level
   }
@@ -89,6 +92,15 @@ export class ShardModel {
     counts.settled += settlement.settledCount
     this.settledLevel = settlement.level
     for (const [name, row] of this.rows) if (isBefore(row, settlement.level)) this.rows.delete(name)
+  }
+
+  /** Takes over a row as the store wrote it anew. */
+  rewritten(row: TimerRow): void {
+    this.rows.set(nameOf(row), row)
+  }
+
+  forget(row: TimerRow): void {
+    this.rows.delete(nameOf(row))
   }
 
   outcome(id: string, now: number): Outcome | undefined {
@@ -154,7 +166,8 @@ export class ShardModel {
   }
 
   #put(row: TimerRow): void {
-    assert.ok(row.revision > this.lastRevision, `revision=${row.revision} last=${this.lastRevision}`)
+    const last = this.#isOne ? this.lastRevision : (this.find(row)?.revision ?? 0)
+    assert.ok(row.revision > last, `revision=${row.revision} last=${last}`)
     this.lastRevision = row.revision
     this.rows.set(nameOf(row), row)
   }

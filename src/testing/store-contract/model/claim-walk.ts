@@ -1,0 +1,211 @@
+import assert from 'node:assert/strict'
+import type { ClaimedRow, ClaimSettlement, NewDeadLetter } from '../../../store/index.js'
+import { firstPlace, type TimerName, type TimerRow } from '../../../timer/index.js'
+import { addsUp, keysOf, plain, rowsOf, sameRows } from '../sample.js'
+import type { World } from '../world.js'
+import { Dice } from './dice.js'
+import { RandomOperation } from './random-operation.js'
+import { type Ledger, ShardModel } from './shard-model.js'
+
+const NAMES = 150
+
+interface Lease {
+  readonly claimed: ClaimedRow
+  readonly until: number
+}
+
+/**
+ * A random life of a store of the strategy `claim` beside the model: claimers lease, extend, settle, release and
+ * forget, while others set, move and cancel. Leases never end at the millisecond that is looked at: the clock
+ * shows even times, leases end at odd ones.
+ */
+export class ClaimWalk {
+  readonly #world: World
+  readonly #dice: Dice
+  readonly #ledger: Ledger = {
+    counts: { created: 0, settled: 0, cancelled: 0, replaced: 0, dead: 0 },
+    dead: [],
+  }
+  readonly #model = new ShardModel(this.#ledger, firstPlace, false)
+  /** By name: the lease that was given last, over or not. */
+  readonly #leases = new Map<string, Lease>()
+  readonly #random: RandomOperation
+  readonly trail: string[] = []
+  operations = 0
+
+  constructor(world: World, seed: number) {
+    this.#world = world
+    this.#dice = new Dice(seed)
+    const names = Array.from({ length: NAMES }, (_, i) => world.newName(i % world.store.shardCount))
+    this.#random = new RandomOperation(this.#dice, this.#model, names)
+  }
+
+  async run(operations: number): Promise<void> {
+    while (this.operations < operations) {
+      const step = this.#dice.weighted({ write: 35, claim: 25, settle: 25, extend: 8, pass: 20, read: 5 })
+      this.trail.push(`${this.operations}: ${step}`)
+      if (this.trail.length > 12) this.trail.shift()
+      await this.#step(step)
+    }
+    await this.#compareAll()
+  }
+
+  async #step(step: 'write' | 'claim' | 'settle' | 'extend' | 'pass' | 'read'): Promise<void> {
+    switch (step) {
+      case 'write':
+        await this.#write()
+        return
+      case 'claim':
+        await this.#claim()
+        return
+      case 'settle':
+        await this.#settle()
+        return
+      case 'extend':
+        await this.#extend()
+        return
+      case 'pass':
+        await this.#world.clock.advance(2 * this.#dice.below(800))
+        return
+      case 'read':
+        await this.#compareAll()
+    }
+  }
+
+  async #write(): Promise<void> {
+    const now = this.#world.now()
+    // Each name once: whether a leased row can be moved depends on the store, and is learnt from the answer.
+    const operations = [
+      ...new Map(
+        Array.from({ length: 1 + this.#dice.below(20) }, () => this.#random.next(now)).flatMap((operation) =>
+          operation.type === 'answer' ? [] : [[operation.key, operation] as const],
+        ),
+      ).values(),
+    ]
+    const answers = await this.#world.write(...operations)
+    for (const [index, operation] of operations.entries()) {
+      const answer = answers[index]!
+      if (answer.outcome === 'firing') {
+        assert.ok(operation.type !== 'set', 'a set replaces, whatever is being delivered')
+        assert.ok(this.#heldBy(operation) !== undefined, `${operation.key} is not leased`)
+        continue
+      }
+      this.#model.apply(operation, answer, now)
+    }
+    this.operations += operations.length
+  }
+
+  async #claim(): Promise<void> {
+    const now = this.#world.now()
+    const limit = 1 + this.#dice.below(30)
+    const leaseMs = 1 + 2 * this.#dice.below(1500)
+    const free = [...this.#model.rows.values()].filter(
+      (row) => row.position <= now && this.#heldBy(row) === undefined,
+    )
+    const claimed = await this.#world.store.claimDue({ owner: 'walker', limit, leaseMs })
+    assert.equal(claimed.length, Math.min(limit, free.length), 'as many as are due and free')
+    const positions = claimed.map(({ row }) => row.position)
+    const earliest = free.map((row) => row.position).toSorted((a, b) => a - b)
+    assert.deepEqual(positions, earliest.slice(0, claimed.length), 'the earliest first')
+    assert.equal(new Set(keysOf(claimed.map(({ row }) => row))).size, claimed.length)
+    for (const each of claimed) {
+      const { row } = each
+      const before = this.#model.find(row)!
+      const isLost = this.#isForgotten(before)
+      const expected = { ...before, attempt: before.attempt + (isLost ? 1 : 0), revision: row.revision }
+      assert.deepEqual(plain(row), plain(expected))
+      this.#model.rewritten(row)
+      this.#leases.set(row.key, { claimed: each, until: now + leaseMs })
+    }
+    this.operations += claimed.length + 1
+  }
+
+  async #settle(): Promise<void> {
+    const leases = [...this.#leases.values()].filter(() => this.#dice.chance(0.3))
+    const now = this.#world.now()
+    const settlements = leases.map(({ claimed: { receipt, row } }): ClaimSettlement => {
+      const dueAt = now + this.#dice.below(4000)
+      const progress = { dueAt, attempt: row.attempt + 1, occurrence: row.occurrence }
+      switch (this.#dice.weighted({ done: 40, released: 20, again: 30, dead: 10 })) {
+        case 'done':
+          return { receipt, outcome: 'done' }
+        case 'released':
+          return { receipt, outcome: 'released' }
+        case 'again':
+          return { receipt, outcome: 'follow-up', progress }
+        case 'dead':
+          return { receipt, outcome: 'dead', reason: 'dice', diedAt: now }
+      }
+    })
+    const isHeld = leases.map((lease) => this.#heldBy(lease.claimed.row)?.claimed === lease.claimed)
+    const answers = await this.#world.store.settleClaimed(settlements, [])
+    assert.deepEqual([...answers], isHeld)
+    for (const [index, settlement] of settlements.entries()) {
+      if (isHeld[index] !== true) continue
+      const { row } = leases[index]!.claimed
+      this.#leases.delete(row.key)
+      await this.#follow(settlement, row)
+    }
+    this.operations += settlements.length + 1
+  }
+
+  async #follow(settlement: ClaimSettlement, row: TimerRow): Promise<void> {
+    const { counts } = this.#ledger
+    if (settlement.outcome === 'released') return
+    if (settlement.outcome === 'follow-up') {
+      const [found] = await this.#world.store.find([row])
+      const { dueAt, attempt, occurrence } = settlement.progress
+      const { revision } = found!
+      const expected = { ...this.#model.find(row)!, dueAt, attempt, occurrence, position: dueAt, revision }
+      assert.deepEqual(plain(found!), plain(expected))
+      this.#model.rewritten(found!)
+      return
+    }
+    this.#model.forget(row)
+    if (settlement.outcome === 'done') counts.settled++
+    else {
+      counts.dead++
+      const letter: NewDeadLetter = { row, diedAt: settlement.diedAt, reason: settlement.reason }
+      this.#ledger.dead.push(letter)
+    }
+  }
+
+  async #extend(): Promise<void> {
+    const leases = [...this.#leases.values()].filter(() => this.#dice.chance(0.2))
+    const leaseMs = 1 + 2 * this.#dice.below(1500)
+    const isHeld = leases.map((lease) => this.#heldBy(lease.claimed.row)?.claimed === lease.claimed)
+    const receipts = leases.map((lease) => lease.claimed.receipt)
+    assert.deepEqual([...(await this.#world.store.extend(receipts, leaseMs))], isHeld)
+    for (const [index, { claimed }] of leases.entries()) {
+      if (isHeld[index] === true) {
+        this.#leases.set(claimed.row.key, { claimed, until: this.#world.now() + leaseMs })
+      }
+    }
+    this.operations += leases.length + 1
+  }
+
+  /** The lease that runs on the row of this name as it stands. */
+  #heldBy(name: TimerName): Lease | undefined {
+    const lease = this.#leases.get(name.key)
+    const row = this.#model.find(name)
+    const runs = lease !== undefined && row !== undefined && lease.until > this.#world.now()
+    return runs && row.identity === lease.claimed.row.identity && row.revision === lease.claimed.row.revision
+      ? lease
+      : undefined
+  }
+
+  /** Whether the row stands as it was leased, by somebody who never said what became of it. */
+  #isForgotten(row: TimerRow): boolean {
+    return this.#leases.get(row.key)?.claimed.row.revision === row.revision
+  }
+
+  async #compareAll(): Promise<void> {
+    const { store } = this.#world
+    const expected = this.#model.sorted()
+    const listed = await rowsOf(store)
+    const byKey = (a: TimerRow, b: TimerRow): number => (a.key < b.key ? -1 : 1)
+    sameRows(listed.toSorted(byKey), expected.toSorted(byKey))
+    assert.deepEqual(await store.counts(), this.#ledger.counts)
+    await addsUp(store)
+  }
+}

@@ -1,0 +1,13 @@
+import type { StoreContractOptions } from '../../src/testing/index.js'
+
+/**
+ * Other lives than the usual ones: CARILLON_MODEL_SEED=7 CARILLON_MODEL_ROUNDS=100 npm test -- test/store
+ * runs a hundred of them from seed 7 on.
+ */
+export function modelFromEnv(): NonNullable<StoreContractOptions['model']> {
+  const { CARILLON_MODEL_SEED: seed, CARILLON_MODEL_ROUNDS: rounds } = process.env
+  return {
+    ...(seed === undefined ? {} : { seed: Number(seed) }),
+    ...(rounds === undefined ? {} : { rounds: Number(rounds) }),
+  }
+}
