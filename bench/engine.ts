@@ -7,7 +7,7 @@
  *   npm run bench engine -- --only growth --full          growth up to 10 M pending
  *   npm run bench engine -- --part governor               5 M timers on a limit of 100,000: minutes
  *
- * Options of one part (`--n`, `--rounds`, `--json`) go with one part.
+ * `--candidates a,b` chooses within a part; other options (`--n`, `--rounds`, `--json`, `--help`) go to each part.
  */
 import process from 'node:process'
 import { runBench } from './harness/run.js'
@@ -53,6 +53,7 @@ function chosen(given: readonly string[]) {
   for (let i = 0; i < given.length; i++) {
     const [option = '', inline] = given[i]!.split('=')
     if (option === '--only' || option === '--part') names = (inline ?? given[++i] ?? '').split(',')
+    else if (option === '--candidates') rest.push('--only', inline ?? given[++i] ?? '')
     else if (option === '--full') isFull = true
     else rest.push(given[i]!)
   }

@@ -75,3 +75,16 @@ export async function openCounted(
   }
   return { timers, settled }
 }
+
+const TRIAL = 50_000
+const FIRST_OF_TRIAL = 90_000_000
+const DAY_MS = 86_400_000
+
+/** When `n` timers that are set from now on will all be there, by the time that some others take. */
+export async function plannedStart(timers: Timers, n: number): Promise<number> {
+  const later = Date.now() + DAY_MS
+  const from = performance.now()
+  await fill(timers, TRIAL, (index) => later + index, FIRST_OF_TRIAL)
+  const msEach = (performance.now() - from) / TRIAL
+  return Math.ceil(Date.now() + 2000 + 1.5 * n * msEach)
+}

@@ -1,8 +1,10 @@
 import process from 'node:process'
+import { openTimers } from 'carillon'
 import type { Engine } from 'carillon/engine'
 import { type Bench, lower, type Measurement, type Metric, type NodeCandidate } from '../harness/bench.js'
+import { Folder } from '../stores/folder.js'
 import { higher } from './burst.js'
-import { filledFolder, kind, openCounted } from './filled.js'
+import { fill, kind, openCounted, plannedStart } from './filled.js'
 
 const LIMIT = 100_000
 const WITHIN_MS = 120_000
@@ -39,13 +41,20 @@ function candidate(name: string, isOverdue: boolean): NodeCandidate {
   return { name, about, measure: async ({ n }) => await measure(n, isOverdue) }
 }
 
+/** Answers when the first is due. */
+async function fillUp(folder: Folder, n: number, isOverdue: boolean): Promise<number> {
+  const timers = await openTimers({ store: `file:${folder.path}` })
+  const begin = isOverdue ? Date.now() - WITHIN_MS : await plannedStart(timers, n)
+  // In no order of keys, as timers come.
+  await fill(timers, n, (index) => Math.floor(begin + ((index * 7919) % n) * (WITHIN_MS / n)))
+  await timers.stop()
+  return begin
+}
+
 async function measure(n: number, isOverdue: boolean): Promise<Measurement> {
-  // About what setting them takes, and some.
-  const begin = isOverdue ? Date.now() - WITHIN_MS : Date.now() + 5000 + n / 80
-  // The timers of one millisecond come in no order of keys.
-  const dueAt = (index: number): number => Math.floor(begin + ((index * 7919) % n) * (WITHIN_MS / n))
-  const { folder } = await filledFolder(n, dueAt)
+  const folder = new Folder()
   try {
+    const begin = await fillUp(folder, n, isOverdue)
     if (!isOverdue && Date.now() > begin) throw new Error(`setting ${n} timers took longer than planned`)
     let most = 0
     let smallest = Infinity

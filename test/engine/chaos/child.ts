@@ -160,13 +160,15 @@ async function settle(fence: Fence, settlement: Settlement): ReturnType<Store['s
   const done = settlement.done.map((row) => row.revision)
   const before = settlement.followUps.map(({ row }) => row.revision)
   if (what === 'early-settled') {
-    tell({ say: 'settled', level, done, rewritten: before.map((of) => [of, undefined]) })
+    tell({ say: 'settled', level, done, rewritten: before.map((of) => [of]) })
   }
   const answer = await store.settle(fence, settlement)
   for (const row of answer.followUps) if (row !== undefined) learn(row)
   const rewritten = before.map((of, index) => {
     const row = answer.followUps[index]
-    return [of, row && { position: row.position, revision: row.revision }] as const
+    return row === undefined
+      ? ([of] as const)
+      : ([of, { position: row.position, revision: row.revision }] as const)
   })
   tell({ say: 'settled', level, done, rewritten })
   return answer
@@ -178,7 +180,7 @@ function learn({ key, position, revision }: Place & { readonly key: string }): v
 
 function tell(line: Line): void {
   const bytes = Buffer.from(`${JSON.stringify(line)}\n`)
-  for (let written = 0; written < bytes.length; ) {
+  for (let written = 0; written < bytes.length;) {
     try {
       written += writeSync(1, bytes, written)
     } catch (error) {

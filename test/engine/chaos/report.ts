@@ -27,7 +27,7 @@ export interface Settled {
   /** Revisions. */
   readonly done: readonly number[]
   /** Rows that go on, by the revision they had. Without a place the timer was changed meanwhile. */
-  readonly rewritten: readonly (readonly [revision: number, to: Place | undefined])[]
+  readonly rewritten: readonly (readonly [revision: number, to?: Place])[]
 }
 
 export interface Place {
