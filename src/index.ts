@@ -1,6 +1,18 @@
 /** The front door of Carillon: what most programs need. Each part has a subpath of its own as well. */
 export * from './cache/index.js'
-export { CarillonError, type ErrorCode, InvalidInputError, LimitError, StateError } from './error/index.js'
+export { Dead, RetryAfter, type TimerFiring } from './delivery/index.js'
+export type { EngineEvent, EngineSettings, EngineStats } from './engine/index.js'
+export {
+  CarillonError,
+  type ErrorCode,
+  InvalidInputError,
+  LimitError,
+  StateError,
+  StoreError,
+} from './error/index.js'
+export * from './front/index.js'
 export * from './schedule/index.js'
+export { openStore, type OpenStoreOptions, type Store } from './store/index.js'
 export * from './time/index.js'
+export type { RetryOptions, TimerHandle } from './timer/index.js'
 export * from './wheel/index.js'

@@ -24,8 +24,12 @@ export interface Handler {
   readonly one: Handle<unknown> | undefined
   readonly many: HandleMany<unknown> | undefined
   readonly concurrency: number
+  /** Attempts started per second; undefined for as many as come. */
+  readonly rate: number | undefined
   readonly timeoutMs: number
   readonly retry: RetryPolicy
+  /** Checks a payload before it is handed over, and gives it back; undefined when there is nothing to check. */
+  readonly check: ((payload: unknown) => Promise<unknown>) | undefined
 }
 
 /** Told of attempts that failed, for logs. */
@@ -63,6 +67,10 @@ export class Handlers {
     return this.#byKind.get(kind)?.concurrency ?? 0
   }
 
+  rateOf(kind: string): number | undefined {
+    return this.#byKind.get(kind)?.rate
+  }
+
   readonly deliver: Deliver = (firings) => {
     const handler = this.#byKind.get(firings[0]!.row.kind)
     if (handler === undefined) throw new Error('a kind without a handler has no lane')
@@ -78,6 +86,7 @@ export class Handlers {
     }
     const alarm = this.#setAlarm(handler, [given])
     try {
+      if (handler.check !== undefined) await checkPayload(handler.check, given)
       const returned = handle(given)
       if (isThenable(returned)) await returned
       firing.report(this.#outcomeOf(given))
@@ -93,11 +102,12 @@ export class Handlers {
     handle: HandleMany<unknown>,
     firings: readonly Firing[],
   ): Promise<void> {
-    const given: TimerFiring[] = []
+    let given: TimerFiring[] = []
     for (const firing of firings) {
       if (this.#isUsedUp(handler, firing)) firing.report(usedUp(firing))
       else given.push(new TimerFiring(firing, this.#clock))
     }
+    if (handler.check !== undefined) given = await this.#checked(handler, handler.check, given)
     if (given.length === 0) return
     const alarm = this.#setAlarm(handler, given)
     try {
@@ -109,6 +119,24 @@ export class Handlers {
     } finally {
       alarm?.cancel()
     }
+  }
+
+  /** Those whose payload passes; the others have failed. */
+  async #checked(
+    handler: Handler,
+    check: NonNullable<Handler['check']>,
+    given: readonly TimerFiring[],
+  ): Promise<TimerFiring[]> {
+    const passed: TimerFiring[] = []
+    for (const each of given) {
+      try {
+        await checkPayload(check, each)
+        passed.push(each)
+      } catch (error) {
+        this.#fail(handler, each, error)
+      }
+    }
+    return passed
   }
 
   /** Attempts that nobody knows the outcome of may have used up the policy. */
@@ -152,7 +180,7 @@ export class Handlers {
     if (dueAt - row.dueAt > retry.maxDurationMs) {
       return { type: 'dead', reason: `attempt ${attempt} failed and the time for retries is over: ${reason}` }
     }
-    return { type: 'retry', dueAt }
+    return { type: 'retry', dueAt, reason }
   }
 }
 
@@ -178,6 +206,10 @@ function nextDueAt(schedule: Schedule, row: TimerRow, now: number): number | und
     seed: String(row.identity),
   })
   return fire[0] ?? next
+}
+
+async function checkPayload(check: NonNullable<Handler['check']>, given: TimerFiring): Promise<void> {
+  TimerFiring.setPayload(given, await check(given.payload))
 }
 
 function usedUp({ attempt }: Firing): Outcome {

@@ -89,6 +89,11 @@ export class TimerFiring<Payload = unknown> {
     return firing.#word
   }
 
+  static setPayload(firing: TimerFiring, payload: unknown): void {
+    firing.#payload = payload
+    firing.#isDecoded = true
+  }
+
   static abort(firing: TimerFiring, reason: Error): void {
     firing.#abort?.abort(reason)
   }

@@ -1,4 +1,5 @@
 import { type Firing, firingIdOf, type Outcome, type TimerRow } from '../timer/index.js'
+import type { Lane } from './lane.js'
 
 /** Hears how an attempt ended. */
 export interface AttemptListener {
@@ -17,6 +18,10 @@ export class Attempt implements Firing {
   startedAt = -1
   /** It stands in its lane's queue. */
   isQueued = false
+  lane: Lane | undefined = undefined
+  /** Its neighbours in the list of attempts under way. */
+  before: Attempt | undefined = undefined
+  after: Attempt | undefined = undefined
   firedAt = 0
   readonly attempt: number
   readonly #listener: AttemptListener

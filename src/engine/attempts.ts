@@ -1,10 +1,14 @@
+import type { HistoryEntry } from '../store/index.js'
 import type { Clock, Wake } from '../time/index.js'
 import type { Deliver, Outcome, TimerRow } from '../timer/index.js'
 import { Attempt, type AttemptListener } from './attempt.js'
+import { AttemptList } from './attempt-list.js'
+import type { Ending, Flow } from './flow.js'
 import type { Holds } from './holds.js'
 import { Lane } from './lane.js'
 import type { Ownership } from './ownership.js'
-import type { ShardStats } from './stats.js'
+import { Rate } from './rate.js'
+import type { EngineCounts } from './stats.js'
 import type { Window } from './window.js'
 import { entryState } from './window-page.js'
 
@@ -32,16 +36,17 @@ export class Attempts implements AttemptListener {
   readonly #ownership: Ownership
   readonly #holds: Holds
   readonly #deliver: Deliver
-  readonly #concurrencyOf: (namespace: string, kind: string) => number
-  readonly #stats: ShardStats
+  readonly #flow: Flow
+  readonly #counts: EngineCounts
   readonly #onReport: () => void
   readonly #lanes = new Map<string, Map<string, Lane>>()
   readonly #dirty = new Set<Lane>()
   // Lanes that could not start because the lease was over.
   readonly #withoutLease = new Set<Lane>()
   // Attempts under way, in the order they started.
-  readonly #started = new Set<Attempt>()
+  readonly #started = new AttemptList()
   #reports: Report[] = []
+  #notes: HistoryEntry[] = []
   // Rows the wheel gave out before their time by the wall clock, which must have been set back.
   #early: number[] = []
   #wake: Wake | undefined
@@ -56,8 +61,8 @@ export class Attempts implements AttemptListener {
     ownership: Ownership
     holds: Holds
     deliver: Deliver
-    concurrencyOf: (namespace: string, kind: string) => number
-    stats: ShardStats
+    flow: Flow
+    counts: EngineCounts
     /** There is something to settle. */
     onReport: () => void
   }) {
@@ -66,8 +71,8 @@ export class Attempts implements AttemptListener {
     this.#ownership = parts.ownership
     this.#holds = parts.holds
     this.#deliver = parts.deliver
-    this.#concurrencyOf = parts.concurrencyOf
-    this.#stats = parts.stats
+    this.#flow = parts.flow
+    this.#counts = parts.counts
     this.#onReport = parts.onReport
   }
 
@@ -109,6 +114,7 @@ export class Attempts implements AttemptListener {
     this.#wake?.cancel()
     this.#wake = undefined
     this.#wakeAt = Infinity
+    for (const kinds of this.#lanes.values()) for (const lane of kinds.values()) lane.alarm?.cancel()
   }
 
   /** From now on nothing is heard either. */
@@ -157,7 +163,7 @@ export class Attempts implements AttemptListener {
   refresh(): void {
     for (const kinds of this.#lanes.values()) {
       for (const lane of kinds.values()) {
-        lane.capacity = this.#concurrencyOf(lane.namespace, lane.kind)
+        lane.capacity = this.#flow.concurrencyOf(lane.namespace, lane.kind)
         this.#dirty.add(lane)
       }
     }
@@ -165,16 +171,17 @@ export class Attempts implements AttemptListener {
   }
 
   ended(attempt: Attempt, outcome: Outcome): void {
-    this.#started.delete(attempt)
-    const lane = this.#laneOf(attempt.row)
+    this.#started.remove(attempt)
+    const lane = attempt.lane!
     lane.running--
     if (this.#isOver) return
-    this.#stats.inFlight = this.#started.size
     if (lane.waiting > 0) this.#dirty.add(lane)
+    const at = this.#clock.now()
+    this.#note(attempt, { type: 'ended', outcome, at, isFollowed: !attempt.isSuperseded })
     if (attempt.isSuperseded) {
-      this.#stats.superseded++
+      this.#counts.superseded++
     } else if (outcome.type === 'done') {
-      this.#stats.done++
+      this.#counts.done++
       // On its way to the store to be carried: the settlement that comes back finds it over.
       if (this.#window.state(attempt.token) === STARTED) {
         this.#window.setState(attempt.token, DONE)
@@ -206,6 +213,7 @@ export class Attempts implements AttemptListener {
     page.states[index] = REPORTED
     const attempt = new Attempt(page.row(index), token, this.#clock.now(), this)
     page.attempts[index] = attempt
+    this.#note(attempt, { type: 'unknown', at: this.#clock.now() })
     this.#reports.push({ attempt, outcome: { type: 'record' } })
     this.#onReport()
   }
@@ -214,6 +222,28 @@ export class Attempts implements AttemptListener {
   offer(attempt: Attempt): void {
     this.#offer(attempt)
     this.#flush()
+  }
+
+  /** Takes what is to be written into the history. */
+  takeNotes(): readonly HistoryEntry[] {
+    const notes = this.#notes
+    this.#notes = []
+    return notes
+  }
+
+  giveBackNotes(notes: readonly HistoryEntry[]): void {
+    this.#notes = [...notes, ...this.#notes]
+  }
+
+  get noteCount(): number {
+    return this.#notes.length
+  }
+
+  #note(attempt: Attempt, ending: Ending): void {
+    for (const note of this.#flow.notesOf(attempt, ending)) {
+      const { namespace, kind, key, identity } = attempt.row
+      this.#notes.push({ namespace, kind, key, identity, ...note })
+    }
   }
 
   giveBack(reports: readonly Report[]): void {
@@ -240,7 +270,7 @@ export class Attempts implements AttemptListener {
   }
 
   #offer(attempt: Attempt): void {
-    const lane = this.#laneOf(attempt.row)
+    const lane = (attempt.lane ??= this.#laneOf(attempt.row))
     lane.push(attempt)
     this.#dirty.add(lane)
   }
@@ -270,7 +300,8 @@ export class Attempts implements AttemptListener {
     }
     const now = this.#clock.now()
     const startedAt = this.#clock.monotonic()
-    while (lane.running < lane.capacity) {
+    const most = this.#mostOf(lane, startedAt)
+    while (batch.length < most) {
       const attempt = lane.shift()
       if (attempt === undefined) break
       const { token, row } = attempt
@@ -288,11 +319,28 @@ export class Attempts implements AttemptListener {
       this.#window.setState(token, STARTED)
       this.#started.add(attempt)
       lane.running++
-      this.#stats.fired(now - row.dueAt)
+      this.#counts.started(now - row.dueAt)
       batch.push(attempt)
     }
-    this.#stats.inFlight = this.#started.size
+    lane.rate?.take(batch.length)
+    this.#flow.allowance.left -= batch.length
     return batch
+  }
+
+  /** How many of a lane may start now. One that its rate holds back is looked at again in time. */
+  #mostOf(lane: Lane, monotonic: number): number {
+    const most = Math.min(lane.capacity - lane.running, this.#flow.allowance.left)
+    const { rate } = lane
+    if (rate === undefined) return most
+    const available = rate.available(monotonic)
+    if (available < Math.min(most, lane.waiting) && lane.alarm === undefined) {
+      lane.alarm = this.#clock.wakeAfter(rate.msUntilNext(), () => {
+        lane.alarm = undefined
+        this.#dirty.add(lane)
+        this.#flush()
+      })
+    }
+    return Math.min(most, available)
   }
 
   #laneOf(row: TimerRow): Lane {
@@ -300,7 +348,9 @@ export class Attempts implements AttemptListener {
     if (kinds === undefined) this.#lanes.set(row.namespace, (kinds = new Map()))
     let lane = kinds.get(row.kind)
     if (lane === undefined) {
-      lane = new Lane(row.namespace, row.kind, this.#concurrencyOf(row.namespace, row.kind))
+      const perSecond = this.#flow.rateOf(row.namespace, row.kind)
+      const rate = perSecond === undefined ? undefined : new Rate(perSecond, this.#clock.monotonic())
+      lane = new Lane(row.namespace, row.kind, this.#flow.concurrencyOf(row.namespace, row.kind), rate)
       kinds.set(row.kind, lane)
     }
     return lane

@@ -5,12 +5,14 @@ import { type Deliver, shardOf, type TimerRow } from '../timer/index.js'
 import type { Answer, SubmitAnswer } from './answer.js'
 import { Asker } from './asker.js'
 import type { OnEvent } from './event.js'
+import { type Flow, freeFlow } from './flow.js'
 import { Membership } from './membership.js'
 import { newNonce, type Reading } from './ownership.js'
 import { Pause } from './pause.js'
 import { ownerOf } from './rendezvous.js'
 import { type EngineSettings, engineSettings } from './settings.js'
 import { ShardEngine } from './shard-engine.js'
+import { EngineCounts, type EngineStats } from './stats.js'
 
 export interface EngineOptions {
   readonly store: Store
@@ -21,8 +23,8 @@ export interface EngineOptions {
   /** What this instance is called among the members. Random unless given. */
   readonly memberId?: string
   readonly settings?: Partial<EngineSettings>
-  /** Attempts at once for a kind; 0 while it has no handler. Default: the setting `concurrency`. */
-  readonly concurrencyOf?: (namespace: string, kind: string) => number
+  /** How much may be under way; parts that are left out are free. */
+  readonly flow?: Partial<Flow>
   /** Claim every shard at `open`, whoever else is a member: for a store that nobody shares. */
   readonly holdsAll?: boolean
   readonly onEvent?: OnEvent
@@ -39,12 +41,14 @@ export class Engine {
   readonly #deliver: Deliver
   readonly #random: () => number
   readonly #settings: EngineSettings
-  readonly #concurrencyOf: (namespace: string, kind: string) => number
+  readonly #flow: Flow
   readonly #holdsAll: boolean
   readonly #onEvent: OnEvent
   readonly #membership: Membership
   readonly #asker: Asker
   readonly #shards = new Map<number, ShardEngine>()
+  // What shards did that are no longer here.
+  readonly #ended = new EngineCounts()
   readonly #claims = new Map<number, SentClaim>()
   readonly #pause: Pause
   #offWake: () => void = () => undefined
@@ -61,7 +65,7 @@ export class Engine {
     this.#deliver = options.deliver
     this.#random = random
     this.#settings = engineSettings(settings)
-    this.#concurrencyOf = options.concurrencyOf ?? (() => this.#settings.concurrency)
+    this.#flow = { ...freeFlow(this.#settings.concurrency), ...options.flow }
     this.#holdsAll = options.holdsAll ?? false
     this.#onEvent = options.onEvent ?? (() => undefined)
     const id = options.memberId ?? newNonce(random).toString(36)
@@ -80,6 +84,14 @@ export class Engine {
     return [...this.#shards.values()]
   }
 
+  stats(): EngineStats {
+    const counts = new EngineCounts()
+    counts.addAll(this.#ended)
+    for (const shard of this.#shards.values()) counts.addAll(shard.counts)
+    const shards = this.shards.map((shard) => shard.view)
+    return { memberId: this.memberId, strategy: this.#settings.strategy, shards, counts }
+  }
+
   /** Joins the members; with `holdsAll` claims every shard, without firing yet. */
   open(): Promise<void> {
     this.#opening ??= this.#open()
@@ -93,6 +105,18 @@ export class Engine {
     this.#isStarted = true
     for (const shard of this.#shards.values()) shard.start()
     await this.#acquire()
+  }
+
+  /** Whether everything due in the shards of this instance has been started and has ended. */
+  get isCaughtUp(): boolean {
+    return this.shards.every((shard) => shard.isCaughtUp)
+  }
+
+  /** Lets go of its shards and fires nothing more until it is started again. */
+  async rest(): Promise<void> {
+    this.#isStarted = false
+    await Promise.all(this.shards.map((shard) => shard.stop()))
+    if (this.#holdsAll && !this.#isStopping) await this.#acquire()
   }
 
   /** Finishes attempts under way (bounded), settles, lets go of its shards, leaves. Idempotent. */
@@ -268,7 +292,7 @@ export class Engine {
       settings: this.#settings,
       random: this.#random,
       deliver: this.#deliver,
-      concurrencyOf: this.#concurrencyOf,
+      flow: this.#flow,
       onEvent: this.#onEvent,
       storeNow: () => this.#membership.storeNow(),
       isClockRight: () => this.#membership.isClockRight,
@@ -276,6 +300,7 @@ export class Engine {
       sentAt,
       onEnd: () => {
         if (this.#shards.get(shard) === engine) this.#shards.delete(shard)
+        this.#ended.addAll(engine.counts)
       },
     })
     this.#shards.set(shard, engine)

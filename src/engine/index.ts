@@ -2,5 +2,6 @@
 export type { SubmitAnswer } from './answer.js'
 export { Engine, type EngineOptions } from './engine.js'
 export type { EngineEvent, OnEvent } from './event.js'
+export { type Ending, type Flow, freeFlow } from './flow.js'
 export { engineDefaults, type EngineSettings, engineSettings } from './settings.js'
-export { LatenessHistogram, ShardStats } from './stats.js'
+export { EngineCounts, type EngineStats, LatenessHistogram, type ShardView } from './stats.js'

@@ -1,4 +1,6 @@
+import type { Wake } from '../time/index.js'
 import type { Attempt } from './attempt.js'
+import type { Rate } from './rate.js'
 
 /** The due timers of one kind: those that wait for their turn, in order, and how many are under way. */
 export class Lane {
@@ -6,13 +8,18 @@ export class Lane {
   readonly kind: string
   capacity: number
   running = 0
+  /** How many may start per second; undefined for as many as come. */
+  readonly rate: Rate | undefined
+  /** Set while the rate lets nothing through. */
+  alarm: Wake | undefined = undefined
   #queue: Attempt[] = []
   #head = 0
 
-  constructor(namespace: string, kind: string, capacity: number) {
+  constructor(namespace: string, kind: string, capacity: number, rate: Rate | undefined) {
     this.namespace = namespace
     this.kind = kind
     this.capacity = capacity
+    this.rate = rate
   }
 
   get waiting(): number {

@@ -1,7 +1,7 @@
 import { StoreError } from '../error/index.js'
 import type { Clock, Wake } from '../time/index.js'
 import type { Store, Suspects } from '../store/index.js'
-import { comparePlaces, isBefore, levelAt, type Place, type TimerRow } from '../timer/index.js'
+import { comparePlaces, isBefore, laterOf, levelAt, type Place, type TimerRow } from '../timer/index.js'
 import type { Attempts } from './attempts.js'
 import type { OnEvent } from './event.js'
 import { Governor } from './governor.js'
@@ -9,7 +9,7 @@ import { Outdated, type Ownership, Unresolved, Untaken } from './ownership.js'
 import { Pause } from './pause.js'
 import type { EngineSettings } from './settings.js'
 import type { Settler } from './settler.js'
-import type { ShardStats } from './stats.js'
+import type { EngineCounts } from './stats.js'
 import type { Turns } from './turns.js'
 import type { Window } from './window.js'
 
@@ -30,7 +30,7 @@ export class Loader {
   readonly #window: Window
   readonly #attempts: Attempts
   readonly #settler: Settler
-  readonly #stats: ShardStats
+  readonly #counts: EngineCounts
   readonly #turns: Turns
   readonly #onEvent: OnEvent
   readonly #governor: Governor
@@ -41,6 +41,8 @@ export class Loader {
   #nextPosition: number | undefined = 0
   #intervalMs: number
   #emptyLoads = 0
+  // Nothing was to be gained by shortening the window: not before then again.
+  #noShrinkingBefore = -Infinity
   #wake: Wake | undefined
   #isRunning = false
   #isOver = false
@@ -54,7 +56,7 @@ export class Loader {
     window: Window
     attempts: Attempts
     settler: Settler
-    stats: ShardStats
+    counts: EngineCounts
     turns: Turns
     onEvent: OnEvent
   }) {
@@ -65,7 +67,7 @@ export class Loader {
     this.#window = parts.window
     this.#attempts = parts.attempts
     this.#settler = parts.settler
-    this.#stats = parts.stats
+    this.#counts = parts.counts
     this.#turns = parts.turns
     this.#onEvent = parts.onEvent
     this.#governor = new Governor(parts.settings)
@@ -166,20 +168,24 @@ export class Loader {
   }
 
   #isTight(): boolean {
-    return this.#governor.isTight(this.#window) && this.#canShrink()
+    return (
+      this.#governor.isTight(this.#window) &&
+      this.#clock.monotonic() >= this.#noShrinkingBefore &&
+      this.#canShrink()
+    )
   }
 
   #canShrink(): boolean {
     return isBefore(this.#shrunkLevel(), this.readLevel) && this.#window.waiting > 0
   }
 
-  /** What is started lies below it: what is due is started, and positions lie after the due time only up to now. */
   #shrunkLevel(): Place {
     return levelAt(this.#clock.now() + Math.ceil(this.#governor.nextShorter()))
   }
 
   async #shrink(): Promise<void> {
-    const to = this.#shrunkLevel()
+    // What was started stays below the read level: whoever takes over suspects only what lies there.
+    const to = laterOf(this.#shrunkLevel(), this.#window.afterStarted())
     const from = this.readLevel
     this.#governor.shrink()
     this.#settler.relieve()
@@ -189,7 +195,10 @@ export class Loader {
       windowMs: this.windowMs,
       inMemory: this.#window.size,
     })
-    if (!isBefore(to, from)) return
+    if (!isBefore(to, from)) {
+      this.#noShrinkingBefore = this.#clock.monotonic() + this.#settings.settleMs
+      return
+    }
     try {
       await this.#ownership.call('lower', (fence) => this.#store.lower(fence, from, to))
     } catch (error) {
@@ -217,8 +226,8 @@ export class Loader {
     const request = { from, untilExclusive: Math.max(until, from.position), limit, limitBytes: pageBytes }
     try {
       const loaded = await this.#ownership.call('load', (fence) => this.#store.load(fence, request))
-      this.#stats.loads++
-      this.#stats.loadedRows += loaded.page.size
+      this.#counts.loads++
+      this.#counts.loadedRows += loaded.page.size
       this.readLevel = loaded.readLevel
       this.#nextPosition = loaded.nextPosition
       const slot = this.#window.addPage(loaded.page)

@@ -9,7 +9,7 @@ import type { Loader } from './loader.js'
 import { newNonce, Outdated, type Ownership, Unresolved, Untaken } from './ownership.js'
 import { Pause } from './pause.js'
 import type { EngineSettings } from './settings.js'
-import type { ShardStats } from './stats.js'
+import type { EngineCounts } from './stats.js'
 import type { Turns } from './turns.js'
 import type { Window } from './window.js'
 import { entryState } from './window-page.js'
@@ -44,7 +44,7 @@ export class Settler {
   readonly #ownership: Ownership
   readonly #window: Window
   readonly #attempts: Attempts
-  readonly #stats: ShardStats
+  readonly #counts: EngineCounts
   readonly #onEvent: OnEvent
   readonly #storeNow: () => number
   readonly #turns: Turns
@@ -69,7 +69,7 @@ export class Settler {
     ownership: Ownership
     window: Window
     attempts: Attempts
-    stats: ShardStats
+    counts: EngineCounts
     onEvent: OnEvent
     /** About what the store's clock shows. */
     storeNow: () => number
@@ -82,7 +82,7 @@ export class Settler {
     this.#ownership = parts.ownership
     this.#window = parts.window
     this.#attempts = parts.attempts
-    this.#stats = parts.stats
+    this.#counts = parts.counts
     this.#onEvent = parts.onEvent
     this.#storeNow = parts.storeNow
     this.#turns = parts.turns
@@ -107,7 +107,8 @@ export class Settler {
 
   /** Something ended: settle early if it has become much. */
   noticed(): void {
-    const many = this.#stats.done - this.#doneAtLast + this.#attempts.reportCount
+    const many =
+      this.#counts.done - this.#doneAtLast + Math.max(this.#attempts.reportCount, this.#attempts.noteCount)
     if (many >= this.#settings.settleCount) this.hurry()
   }
 
@@ -187,8 +188,9 @@ export class Settler {
     const done = this.#window.doneRows(limit, named)
     const settledCount = isLevelled ? this.#window.countDone(level) : 0
     // A level that nothing has ended below need not be raised.
-    if (reports.length + carried.length + done.length + settledCount === 0) return undefined
-    this.#doneAtLast = this.#stats.done
+    const history = this.#attempts.takeNotes()
+    if (reports.length + carried.length + done.length + settledCount + history.length === 0) return undefined
+    this.#doneAtLast = this.#counts.done
     const followUps: FollowUp[] = []
     const dead: NewDeadLetter[] = []
     for (const report of reports) {
@@ -200,6 +202,8 @@ export class Settler {
     }
     // Well above the level, so that it does not hold it back again at once.
     const aside = this.#clock.now() + 2 * this.#settings.carryAfterMs
+    // What is not started yet stays below the read level: whoever takes over suspects only what lies there.
+    const belowRead = this.#loader.readLevel.position - 1
     for (const { attempt, wasStarted } of carried) {
       const { row } = attempt
       const recorded = wasStarted ? Math.max(row.attempt, attempt.attempt) : row.attempt
@@ -208,7 +212,7 @@ export class Settler {
         dueAt: row.dueAt,
         attempt: recorded,
         occurrence: row.occurrence,
-        position: Math.max(aside, level.position),
+        position: Math.max(wasStarted ? aside : Math.min(aside, belowRead), level.position),
       })
     }
     const settlement: Settlement = {
@@ -218,7 +222,7 @@ export class Settler {
       done,
       followUps,
       dead,
-      history: [],
+      history,
     }
     return { settlement, reports, carried }
   }
@@ -244,6 +248,7 @@ export class Settler {
       if (this.#isCarriable(attempt, STARTED)) carried.push({ attempt, wasStarted: true })
     }
     const dueBefore = this.#clock.now() - this.#settings.carryAfterMs
+    if (this.#loader.readLevel.position <= this.#clock.now()) return carried
     for (const attempt of this.#attempts.ready()) {
       if (carried.length === limit) break
       if (attempt.readyAt <= dueBefore && this.#isCarriable(attempt, READY)) {
@@ -264,10 +269,10 @@ export class Settler {
 
   #settled({ settlement, reports, carried }: Sent, answer: SettleAnswer): void {
     const { level } = settlement
-    const stats = this.#stats
-    stats.settlements++
-    stats.settled += settlement.settledCount + settlement.done.length
-    stats.rowDeletes += settlement.done.length
+    const counts = this.#counts
+    counts.settlements++
+    counts.settled += settlement.settledCount + settlement.done.length
+    counts.rowDeletes += settlement.done.length
     this.#ownership.settledTo(level)
     for (const row of settlement.done) {
       const token = this.#window.find(row)
@@ -277,10 +282,10 @@ export class Settler {
     for (const { attempt, outcome } of reports) {
       if (!attempt.isSuperseded) this.#window.leave(attempt.token)
       if (outcome.type === 'dead') {
-        stats.dead++
+        counts.dead++
         continue
       }
-      if (outcome.type === 'retry') stats.retried++
+      if (outcome.type === 'retry') counts.retried++
       const row = answer.followUps[index++]
       if (row !== undefined) this.#takeIn(row, answer.readLevel)
     }
@@ -311,14 +316,15 @@ export class Settler {
       attempt.isSuperseded = true
       return
     }
-    this.#stats.carried++
+    this.#counts.carried++
     attempt.row = row
     attempt.token = this.#window.addRow(row, stateOf(attempt, wasStarted))
     this.#window.page(attempt.token).attempts[this.#window.index(attempt.token)] = attempt
     if (!wasStarted) this.#attempts.offer(attempt)
   }
 
-  #revert({ reports, carried }: Sent): void {
+  #revert({ settlement, reports, carried }: Sent): void {
+    this.#attempts.giveBackNotes(settlement.history)
     for (const { attempt } of reports) {
       if (!attempt.isSuperseded) this.#window.stay(attempt.token, REPORTED)
     }
@@ -361,8 +367,8 @@ export class Settler {
     try {
       const { removed, more } = await this.#ownership.call('sweep', (fence) => this.#store.sweep(fence))
       this.#isSwept = !more
-      this.#stats.sweeps++
-      this.#stats.swept += removed
+      this.#counts.sweeps++
+      this.#counts.sweptRows += removed
       this.#onEvent({ type: 'swept', shard: this.#ownership.shard, removed })
     } catch (error) {
       // It is only housekeeping: the next one does it.

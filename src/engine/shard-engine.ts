@@ -3,6 +3,7 @@ import type { RequestedOperation, ShardRow, Store } from '../store/index.js'
 import type { Answer } from './answer.js'
 import { Attempts } from './attempts.js'
 import type { OnEvent } from './event.js'
+import type { Flow } from './flow.js'
 import type { Deliver, Place } from '../timer/index.js'
 import { Holds } from './holds.js'
 import { Inbox } from './inbox.js'
@@ -11,7 +12,7 @@ import { LostShard, Ownership, type Reading } from './ownership.js'
 import { Pause } from './pause.js'
 import { Settler } from './settler.js'
 import type { EngineSettings } from './settings.js'
-import { ShardStats } from './stats.js'
+import { EngineCounts, type ShardView } from './stats.js'
 import { Turns } from './turns.js'
 import { Window } from './window.js'
 import { entryState } from './window-page.js'
@@ -23,7 +24,7 @@ export interface ShardEngineParts {
   readonly settings: EngineSettings
   readonly random: () => number
   readonly deliver: Deliver
-  readonly concurrencyOf: (namespace: string, kind: string) => number
+  readonly flow: Flow
   readonly onEvent: OnEvent
   /** About what the store's clock shows, and whether this machine's agrees with it. */
   readonly storeNow: () => number
@@ -41,7 +42,7 @@ export interface ShardEngineParts {
  */
 export class ShardEngine {
   readonly shard: number
-  readonly stats = new ShardStats()
+  readonly counts = new EngineCounts()
   readonly #parts: ShardEngineParts
   readonly #ownership: Ownership
   readonly #window: Window
@@ -75,18 +76,18 @@ export class ShardEngine {
     const window = new Window(clock.now())
     const holds = new Holds()
     const turns = new Turns()
-    const { stats } = this
+    const { counts } = this
     const attempts = new Attempts({
       window,
       clock,
       ownership,
       holds,
       deliver: parts.deliver,
-      concurrencyOf: parts.concurrencyOf,
-      stats,
+      flow: parts.flow,
+      counts,
       onReport: () => this.#settler.noticed(),
     })
-    const common = { store, clock, settings, ownership, window, attempts, stats, turns }
+    const common = { store, clock, settings, ownership, window, attempts, counts, turns }
     const settler = new Settler({ ...common, random, onEvent, storeNow: parts.storeNow })
     const loader = new Loader({ ...common, settler, onEvent })
     const writer = new Writer({ ...common, holds, settler, loader })
@@ -108,26 +109,17 @@ export class ShardEngine {
     return this.#isOver
   }
 
-  /** Numbers for whoever watches. */
-  get view(): {
-    readonly inMemory: number
-    readonly bytes: number
-    readonly inFlight: number
-    readonly queued: number
-    readonly windowMs: number
-    readonly nextLoadAt: number
-    readonly readPosition: number
-    readonly settledPosition: number
-    readonly isLeased: boolean
-  } {
+  get view(): ShardView {
     return {
+      shard: this.shard,
+      epoch: this.epoch,
       inMemory: this.#window.size,
       bytes: this.#window.bytes,
       inFlight: this.#attempts.running,
       queued: this.#writer.queued,
       windowMs: this.#loader.windowMs,
-      nextLoadAt: this.#loader.nextLoadAt,
       readPosition: this.#loader.readLevel.position,
+      nextLoadAt: this.#loader.nextLoadAt,
       settledPosition: this.#ownership.settledLevel.position,
       isLeased: this.#ownership.isLeased,
     }
@@ -165,6 +157,17 @@ export class ShardEngine {
 
   poke(): void {
     this.#inbox.poke()
+  }
+
+  /** Whether everything due has been started and has ended. */
+  get isCaughtUp(): boolean {
+    const isRead = this.#loader.readLevel.position > this.#parts.clock.now()
+    return (
+      isRead &&
+      this.#attempts.running === 0 &&
+      this.#attempts.oldestReady() === undefined &&
+      this.#writer.isIdle
+    )
   }
 
   refresh(): void {

@@ -1,5 +1,12 @@
 import type { Page } from '../store/index.js'
-import { isBefore, type Place, type TimerName, type TimerRow } from '../timer/index.js'
+import {
+  firstPlace,
+  isBefore,
+  levelAfter,
+  type Place,
+  type TimerName,
+  type TimerRow,
+} from '../timer/index.js'
 import { Wheel } from '../wheel/index.js'
 import { LoosePage } from './loose-page.js'
 import { entryState, WindowPage } from './window-page.js'
@@ -259,6 +266,18 @@ export class Window {
       }
     }
     return rows
+  }
+
+  /** The level just after every row that no longer waits for its time. */
+  afterStarted(): Place {
+    let level = firstPlace
+    for (const page of this.#pages()) {
+      for (let index = 0; index < page.size; index++) {
+        if (page.states[index] === GONE || page.isWaiting(index)) continue
+        if (!page.isBefore(index, level)) level = levelAfter(page.place(index))
+      }
+    }
+    return level
   }
 
   /** Whether a row was attempted, or is being attempted, and the store does not know what came of it. */

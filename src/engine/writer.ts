@@ -17,7 +17,7 @@ import { LostShard, Outdated, type Ownership, Unresolved, Untaken } from './owne
 import { Pause } from './pause.js'
 import type { EngineSettings } from './settings.js'
 import type { Settler } from './settler.js'
-import type { ShardStats } from './stats.js'
+import type { EngineCounts } from './stats.js'
 import type { Turns } from './turns.js'
 import type { Window } from './window.js'
 import { entryState } from './window-page.js'
@@ -56,7 +56,7 @@ export class Writer {
   readonly #holds: Holds
   readonly #settler: Settler
   readonly #loader: Loader
-  readonly #stats: ShardStats
+  readonly #counts: EngineCounts
   readonly #turns: Turns
   readonly #pause: Pause
   #queue: Task[] = []
@@ -75,7 +75,7 @@ export class Writer {
     holds: Holds
     settler: Settler
     loader: Loader
-    stats: ShardStats
+    counts: EngineCounts
     turns: Turns
   }) {
     this.#store = parts.store
@@ -86,7 +86,7 @@ export class Writer {
     this.#holds = parts.holds
     this.#settler = parts.settler
     this.#loader = parts.loader
-    this.#stats = parts.stats
+    this.#counts = parts.counts
     this.#turns = parts.turns
     this.#pause = new Pause(parts.clock)
   }
@@ -125,7 +125,6 @@ export class Writer {
     while (this.#queue.length > 0 && !this.#isOver) {
       const batch = this.#take()
       try {
-        await this.#makeRoom(batch)
         await this.#write(batch)
       } catch (error) {
         if (error instanceof InvalidInputError || error instanceof LimitError) {
@@ -178,21 +177,28 @@ export class Writer {
     return count === this.#queue.length ? this.#queue.splice(0) : this.#queue.splice(0, count)
   }
 
-  /** Waits until there is room in memory for what may have to be kept there. */
-  async #makeRoom(batch: readonly Task[]): Promise<void> {
+  /** Whether there is room in memory for what may have to be kept there. */
+  #hasRoomFor(batch: readonly Task[]): boolean {
     const near = this.#loader.readLevel.position
     const count = batch.reduce((sum, { operation }) => sum + (isNear(operation, near) ? 1 : 0), 0)
-    if (count === 0) return
-    while (!this.#isOver && !this.#loader.hasRoomFor(count)) {
-      this.#settler.relieve()
-      await this.#pause.wait(Math.min(50, this.#settings.settleMs))
-    }
+    return count === 0 || this.#loader.hasRoomFor(count)
   }
 
   async #write(batch: readonly Task[]): Promise<void> {
+    let isShort = false
     for (;;) {
+      if (isShort) {
+        isShort = false
+        this.#settler.relieve()
+        await this.#pause.wait(Math.min(50, this.#settings.settleMs))
+      }
       const finish = await this.#turns.take()
       try {
+        if (this.#isOver) throw new LostShard()
+        if (!this.#hasRoomFor(batch)) {
+          isShort = true
+          continue
+        }
         const rows = batch.some(needsLookUp) ? await this.#lookUp(batch) : []
         if (!rows.some((row) => row !== undefined && this.#stateOf(row) === REPORTED)) {
           const sent: Sent[] = []
@@ -300,8 +306,8 @@ export class Writer {
     const operations = batch.map(({ operation }) => operation)
     try {
       const answer = await this.#ownership.call('write', (fence) => this.#store.write(fence, { operations }))
-      this.#stats.writes++
-      this.#stats.writtenOperations += operations.length
+      this.#counts.writes++
+      this.#counts.operations += operations.length
       const again: Sent[] = []
       for (const [index, sent] of batch.entries()) {
         const result = answer.answers[index]!

@@ -1,13 +1,18 @@
 import { checkOptions, InvalidInputError, shown } from '../error/index.js'
 import { type Duration, parseDuration } from '../time/index.js'
 import { checkKind, parseRetry, type RetryOptions, type RetryPolicy } from '../timer/index.js'
+import type { StandardSchema } from './schema.js'
 
-export interface KindOptions {
+export interface KindOptions<Payload> {
   readonly retry?: RetryOptions
   /** Attempts under way at once, in each instance. Default 1,000, and 50,000 for `handleMany`. */
   readonly concurrency?: number
+  /** Attempts started per second, in each instance and shard, `100` or `0.5`. Default: as many as come. */
+  readonly rate?: number
   /** An attempt that takes longer has failed, and its signal is aborted. Default: no limit. */
   readonly timeout?: Duration
+  /** Checks payloads when a timer is set and again when it is delivered. */
+  readonly payload?: StandardSchema<Payload>
 }
 
 declare const payloadType: unique symbol
@@ -17,26 +22,47 @@ export interface TimerKind<Payload> {
   readonly name: string
   readonly retry: RetryPolicy
   readonly concurrency: number | undefined
+  readonly rate: number | undefined
   readonly timeoutMs: number
+  readonly schema: StandardSchema<Payload> | undefined
   /** Only for the compiler: the type of the payload. */
   readonly [payloadType]?: Payload
 }
 
+const known = ['retry', 'concurrency', 'rate', 'timeout', 'payload']
+
 /** Names a kind of timer. Kinds of one name are one kind, in whichever process. */
-export function timer<Payload = undefined>(name: string, options: KindOptions = {}): TimerKind<Payload> {
+export function timer<Payload = undefined>(
+  name: string,
+  options: KindOptions<Payload> = {},
+): TimerKind<Payload> {
   checkKind(name)
-  checkOptions(`timer(${shown(name)})`, options, ['retry', 'concurrency', 'timeout'])
-  const { concurrency, timeout } = options
+  checkOptions(`timer(${shown(name)})`, options, known)
+  const { concurrency, rate, timeout, payload } = options
   if (concurrency !== undefined && !(Number.isInteger(concurrency) && concurrency >= 1)) {
     throw new InvalidInputError(
       'invalid-option',
       `concurrency must be a whole number from 1, got ${shown(concurrency)}`,
     )
   }
+  if (rate !== undefined && !(typeof rate === 'number' && rate > 0 && Number.isFinite(rate))) {
+    throw new InvalidInputError(
+      'invalid-option',
+      `rate must be a number above 0, per second, got ${shown(rate)}`,
+    )
+  }
+  if (payload !== undefined && typeof payload['~standard']?.validate !== 'function') {
+    throw new InvalidInputError(
+      'invalid-option',
+      `payload must be a Standard Schema validator (zod, valibot, arktype, …), got ${shown(payload)}`,
+    )
+  }
   return Object.freeze({
     name,
     retry: parseRetry(options.retry),
     concurrency,
+    rate,
     timeoutMs: timeout === undefined ? Infinity : parseDuration(timeout),
+    schema: payload,
   })
 }

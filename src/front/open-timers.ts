@@ -1,10 +1,11 @@
-import type { TimerFiring } from '../delivery/index.js'
-import type { EngineEvent, EngineSettings } from '../engine/index.js'
-import { checkOptions, InvalidInputError, shown } from '../error/index.js'
+import type { EngineSettings } from '../engine/index.js'
+import { checkFunction, checkOptions, InvalidInputError, shown } from '../error/index.js'
 import { openStore, type Store } from '../store/index.js'
-import { type Clock, systemClock } from '../time/index.js'
+import { type Clock, type Duration, parseDuration, systemClock } from '../time/index.js'
 import { checkNamespace } from '../timer/index.js'
+import type { HistoryPolicy } from './history-policy.js'
 import { Timers } from './timers.js'
+import { logEvent, type Logger, type TimersEvent } from './timers-event.js'
 
 export interface TimersOptions {
   /** Where timers are kept: `'memory:'`, `'file:./folder'`, or a store that is open already. */
@@ -16,41 +17,71 @@ export interface TimersOptions {
   readonly random?: () => number
   /** How the engine behaves; the names and defaults are in docs/engine.md. */
   readonly engine?: Partial<EngineSettings>
-  readonly onEvent?: (event: EngineEvent) => void
-  /** Told of every attempt that failed. Default: nobody is. */
-  readonly onFailure?: (firing: TimerFiring, error: unknown) => void
+  /** What the history keeps, and for how long. Default failures, for 7 days. */
+  readonly history?: HistoryPolicy
+  readonly historyRetention?: Duration
+  readonly logger?: Logger
+  readonly onEvent?: (event: TimersEvent) => void
 }
 
-const known = ['store', 'namespace', 'clock', 'random', 'engine', 'onEvent', 'onFailure']
+const known = [
+  'store',
+  'namespace',
+  'clock',
+  'random',
+  'engine',
+  'history',
+  'historyRetention',
+  'logger',
+  'onEvent',
+]
 
 /** Opens timers on a store. They can be set at once; they fire after `start()`. */
 export async function openTimers(options: TimersOptions): Promise<Timers> {
   checkOptions('openTimers', options, known)
-  const { namespace = 'default', clock = systemClock, random = Math.random } = options
+  const { namespace = 'default', clock = systemClock, random = Math.random, history = 'failures' } = options
   checkNamespace(namespace)
+  if (!['none', 'failures', 'all'].includes(history)) {
+    throw new InvalidInputError(
+      'invalid-option',
+      `history must be none, failures or all, got ${shown(history)}`,
+    )
+  }
   if (options.store === undefined) {
     throw new InvalidInputError(
       'invalid-store-url',
       `openTimers needs a store such as 'memory:' or 'file:./timers', got ${shown(options.store)}`,
     )
   }
+  const historyMs = parseDuration(options.historyRetention ?? '7d')
   const ownsStore = typeof options.store === 'string'
   const store = typeof options.store === 'string' ? await openStore(options.store, { clock }) : options.store
-  const timers = new Timers({
-    store,
-    ownsStore,
-    clock,
-    random,
-    namespace,
-    settings: options.engine ?? {},
-    onEvent: options.onEvent ?? (() => undefined),
-    onFailure: options.onFailure ?? (() => undefined),
-  })
   try {
+    const timers = new Timers({
+      store,
+      ownsStore,
+      // One that nobody else can have open has nobody to share its shards with.
+      holdsAll: !store.capabilities.shared || (ownsStore && !store.capabilities.durable),
+      clock,
+      random,
+      namespace,
+      settings: options.engine ?? {},
+      history,
+      historyMs,
+      onEvent: listenerOf(options),
+    })
     await timers.open()
+    return timers
   } catch (error) {
     if (ownsStore) await store.stop()
     throw error
   }
-  return timers
+}
+
+function listenerOf({ logger, onEvent }: TimersOptions): (event: TimersEvent) => void {
+  if (onEvent !== undefined) checkFunction('onEvent', onEvent)
+  return (event) => {
+    if (logger !== undefined) logEvent(logger, event)
+    onEvent?.(event)
+  }
 }

@@ -7,9 +7,15 @@ const LAST_INSTANT = 8.64e15
 
 /** Refuses a batch with anything in it that no store should keep. Every store calls it before it begins. */
 export function checkOperations(operations: readonly Operation[], maxPayloadBytes: number): void {
+  // Most of a batch is of one kind: what was just found good is not looked at again.
+  let namespace: string | undefined
+  let kind: string | undefined
   for (const operation of operations) {
     if (operation.type === 'answer') continue
-    checkRequested(operation, maxPayloadBytes)
+    if (operation.namespace !== namespace || operation.kind !== kind) checkScope(operation)
+    namespace = operation.namespace
+    kind = operation.kind
+    checkRest(operation, maxPayloadBytes)
     if (operation.type !== 'cancel') checkWholeInstant('position', operation.position)
   }
 }
@@ -30,8 +36,16 @@ export function checkRequests(requests: readonly Request[], maxPayloadBytes: num
 
 /** Refuses an operation with anything in it that no store should keep. */
 export function checkRequested(operation: RequestedOperation, maxPayloadBytes: number): void {
+  checkScope(operation)
+  checkRest(operation, maxPayloadBytes)
+}
+
+function checkScope(operation: RequestedOperation): void {
   checkNamespace(operation.namespace)
   checkKind(operation.kind)
+}
+
+function checkRest(operation: RequestedOperation, maxPayloadBytes: number): void {
   checkKey(operation.key)
   if (
     operation.identity !== undefined &&

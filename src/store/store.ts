@@ -173,6 +173,9 @@ export interface SetOperation extends TimerContent, TimerProgress {
   readonly ifAbsent?: boolean
   /** Only if the timer of this name stands at this revision. */
   readonly ifRevision?: number
+  /** Only if this dead letter is there, which is taken away: 'unknown' otherwise. */
+  readonly fromDead?: string
+  readonly note?: HistoryNote
   readonly request?: string
 }
 
@@ -183,8 +186,10 @@ export interface MoveOperation extends TimerName {
   /** Only if the timer of this name is this one. */
   readonly identity?: number
   readonly ifRevision?: number
-  /** Attempts to record with it; those recorded before unless given. */
+  /** Attempts to record with it, and other details; as before unless given. */
   readonly attempt?: number
+  readonly details?: string
+  readonly note?: HistoryNote
   readonly request?: string
 }
 
@@ -192,6 +197,7 @@ export interface CancelOperation extends TimerName {
   readonly type: 'cancel'
   readonly identity?: number
   readonly ifRevision?: number
+  readonly note?: HistoryNote
   readonly request?: string
 }
 
@@ -412,14 +418,18 @@ export interface DeadQuery extends PageQuery {
   readonly key?: string
 }
 
-/** Something that happened to a timer. */
-export interface HistoryEntry extends TimerName {
-  readonly identity: number
+/** What an operation leaves in the history of its timer, if it changed anything. */
+export interface HistoryNote {
   readonly at: number
-  /** What happened: 'created', 'moved', 'fired', 'attempt', 'settled', … */
+  /** What happened: 'created', 'moved', 'attempt', 'settled', … */
   readonly event: string
   /** As text, for whoever wrote it. */
   readonly details: string
+}
+
+/** Something that happened to a timer. */
+export interface HistoryEntry extends TimerName, HistoryNote {
+  readonly identity: number
 }
 
 export interface HistoryQuery extends PageQuery {

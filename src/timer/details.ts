@@ -6,10 +6,13 @@ export interface TimerDetails {
   readonly on?: unknown
   /** What overrides its kind's policy. */
   readonly retry?: RetryOptions
+  /** When it was due before it was paused. */
+  readonly pausedDueAt?: number
 }
 
 export function encodeDetails(details: TimerDetails): string {
-  return details.on === undefined && details.retry === undefined ? '' : JSON.stringify(details)
+  const text = JSON.stringify(details)
+  return text === '{}' ? '' : text
 }
 
 export function decodeDetails(text: string): TimerDetails {

@@ -19,7 +19,7 @@ export type Outcome =
   /** This occurrence is done, the next is due then. */
   | { readonly type: 'next'; readonly dueAt: number }
   /** Try this occurrence again then. */
-  | { readonly type: 'retry'; readonly dueAt: number }
+  | { readonly type: 'retry'; readonly dueAt: number; readonly reason: string }
   /** Keep it as a dead letter. */
   | { readonly type: 'dead'; readonly reason: string }
 

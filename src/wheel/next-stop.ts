@@ -3,11 +3,12 @@ import { slotLayout, type SlotTable } from './slot-table.js'
 const { LEVEL_SLOTS } = slotLayout
 
 /**
- * How many ticks after the one whose low bits are `low` a wheel must stop next, because entries fire there or
+ * How many ticks from where it stands a wheel must stop next, because entries fire there or
  * a block of coarser slots begins that must be spread to finer ones; Infinity when there is neither. It looks
  * at the bitmap of slots in use only, so an hour without timers costs as little as a millisecond.
  */
-export function ticksToNextStop(slots: SlotTable, low: number): number {
+export function ticksToNextStop(slots: SlotTable): number {
+  const { low } = slots
   for (let level = 0; level < 3; level++) {
     const shift = level * 8
     const base = level * LEVEL_SLOTS
@@ -30,5 +31,5 @@ export function ticksToNextStop(slots: SlotTable, low: number): number {
 }
 
 function ticksTo(blocksAhead: number, shift: number, low: number): number {
-  return blocksAhead * 2 ** shift - (low & ((1 << shift) - 1))
+  return blocksAhead * (1 << shift) - (low & ((1 << shift) - 1))
 }

@@ -10,6 +10,8 @@ const OVERDUE = 0x0800_0000
 export const recordLayout = Object.freeze({
   /** The most timers one wheel can hold. */
   MAX_TIMERS: 2 ** 27,
+  /** A handle is a generation times this and an index. */
+  INDEX_SPAN: 2 ** 27,
   /** Stands for a token of more than 31 bits, which is kept elsewhere; no token is negative. */
   WIDE_TOKEN: -1,
 
@@ -26,8 +28,10 @@ export const recordLayout = Object.freeze({
   OVERDUE,
   /** The due tick is 2^31 ticks or more away: the whole of it is in `wideDues`. */
   WIDE,
-  /** Moved later without a new entry: the old entry will find it. */
+  /** Moved later without a new entry: the old entry will find it. Never together with WIDE or OVERDUE. */
   LAZY,
+  /** How far LAZY is from the highest bit. */
+  ABOVE_LAZY: 2,
   ARMED,
   /** Set only while a chunk is rewritten, on those it has met. */
   SEEN: 1 << 31,

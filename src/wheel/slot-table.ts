@@ -14,10 +14,13 @@ export const slotLayout = Object.freeze({
   /** The first entry of a chunk is this many words behind its start. */
   ENTRIES: 2,
   CHUNK_ENTRIES: 15,
+  /** So many chunks taken into use are reason to look after stale entries, even without an advance. */
+  TAKEN_IS_MANY: 128,
 } as const)
 
 // A chunk is two cache lines: the number of the next chunk and 15 entries of (index, due).
 const CHUNK_WORDS = 32
+const IN_CHUNK = CHUNK_WORDS - 1
 const { SLOTS, ENTRIES, CHUNK_ENTRIES } = slotLayout
 const FIRST_CHUNKS = 64
 const MAX_BYTES = 65_535 * 65_536
@@ -29,6 +32,8 @@ const MAX_BYTES = 65_535 * 65_536
  */
 export class SlotTable {
   pool: Int32Array = new Int32Array(0)
+  /** The low 32 bits of the tick the wheel stands at. Due words are such, too: within 2^31 ticks they are unambiguous. */
+  low = 0
   /** Where the next entry of a slot goes; 0 when the slot is empty, a multiple of 32 when its chunk is full. */
   readonly tails = new Int32Array(SLOTS)
   /** How many chunks the chain of a slot has. */
@@ -68,15 +73,27 @@ export class SlotTable {
   /** Counts the entries, by looking at every slot. */
   countEntries(): number {
     let count = this.entriesAtLeast
-    for (const tail of this.tails)
-      if (tail !== 0) count += (((tail - 1) & (CHUNK_WORDS - 1)) - ENTRIES + 1) / 2
+    for (const tail of this.tails) if (tail !== 0) count += (((tail - 1) & IN_CHUNK) - ENTRIES + 1) / 2
     return count
+  }
+
+  /** Queues an entry due from 0 to 2^31 - 1 ticks from here, in the finest level that reaches so far. */
+  enqueue(index: number, due: number): void {
+    const low = this.low
+    const ahead = (due - low) | 0
+    const slot =
+      ahead < 512 - (low & 0xff)
+        ? due & 511
+        : ahead < 0x2_0000 - (low & 0xffff)
+          ? 512 + ((due >>> 8) & 511)
+          : this.#coarseSlot(due)
+    this.push(slot, index, due)
   }
 
   push(slot: number, index: number, due: number): void {
     const tails = this.tails
     const tail = tails[slot]!
-    if ((tail & (CHUNK_WORDS - 1)) === 0) {
+    if ((tail & IN_CHUNK) === 0) {
       this.#pushOnNewChunk(slot, index, due)
       return
     }
@@ -85,6 +102,11 @@ export class SlotTable {
     // Tails are even, and V8 need not look out for an overflow here.
     pool[tail | 1] = due
     tails[slot] = tail + 2
+  }
+
+  /** The first chunk of a slot with a chain. */
+  front(slot: number): number {
+    return this.#heads[slot]!
   }
 
   /** Where the entries of the first chunk of a slot end. They begin at `ENTRIES` behind the chunk's start. */
@@ -135,6 +157,13 @@ export class SlotTable {
     this.#chunksInUse = 0
     this.#top = CHUNK_WORDS
     this.#freeChunk = 0
+  }
+
+  #coarseSlot(due: number): number {
+    const low = this.low
+    return ((due - low) | 0) < 0x200_0000 - (low & 0xff_ffff)
+      ? 1024 + ((due >>> 16) & 511)
+      : 1536 + (due >>> 24)
   }
 
   #pushOnNewChunk(slot: number, index: number, due: number): void {

@@ -1,12 +1,15 @@
 import { checkFunction, checkOptions, InvalidInputError, shown, StateError } from '../error/index.js'
+import { catchUp } from './catch-up.js'
+import { FarList } from './far-list.js'
 import { ticksToNextStop } from './next-stop.js'
 import { OverdueList } from './overdue-list.js'
 import { recordLayout } from './record-layout.js'
 import { type Handle, RecordTable } from './record-table.js'
+import { Scrub } from './scrub.js'
 import { slotLayout, SlotTable } from './slot-table.js'
 
-const { MAX_TIMERS, STATE, OWN, OVERDUE, WIDE, LAZY, ARMED, SEEN, FLAGS, WIDE_TOKEN } = recordLayout
-const { FAR_SLOT, SLOTS, ENTRIES, CHUNK_ENTRIES } = slotLayout
+const { MAX_TIMERS, INDEX_SPAN, STATE, OWN, OVERDUE, WIDE, LAZY, ABOVE_LAZY, ARMED, FLAGS } = recordLayout
+const { ENTRIES, TAKEN_IS_MANY } = slotLayout
 
 /** Receives a timer that fires: the token it was set with and the tick it was due at. */
 export type Fire = (token: number, dueTick: number) => void
@@ -29,21 +32,16 @@ export interface WheelStats {
   readonly bytes: number
 }
 
-// Entries looked at before the first of them fires: their cache misses overlap instead of following each other.
-const BATCH_FIELDS = 3
-const BATCH_WORDS = 512 * BATCH_FIELDS
-// A far timer is brought near when it is within 2^30 ticks, at leisure, and at the latest at half of that.
-const FAR_LEISURE = 2 ** 30
-const FAR_LIMIT = 2 ** 29
 const ALL = 0x7fff_ffff
 const LAST_TICK = Number.MAX_SAFE_INTEGER
-const MOVES_JUDGED = 256
-// A scrub rewrites twice this many chunks; without an advance there is one for this many taken into use.
-const SCRUB_CHUNKS = 128
-// Stale entries nobody minds, beside half as many as there are timers.
-const LITTER_ALLOWED = 1024
-// Stale entries that are let be until the next advance, beside three times as many as there are timers.
-const FLOOD_ALLOWED = 16_384
+// Not in the levels; and what is left of a state once it is.
+const ASIDE = WIDE | OVERDUE
+const QUEUED = ~(LAZY | ASIDE)
+// The share of moves that go later is kept as a moving average over some 2^7 of them: each adds 2^9.
+const ONE_LATER = 9
+const OF_MOVES = 7
+const ALL_LATER = 1 << (ONE_LATER + OF_MOVES)
+const MOSTLY_LATER = (ALL_LATER >> 2) * 3
 
 /**
  * A hierarchical timing wheel on integer ticks: it knows no clock, no store and no promise, only
@@ -59,24 +57,13 @@ export class Wheel {
   readonly #records = new RecordTable()
   readonly #slots = new SlotTable()
   readonly #overdue = new OverdueList(this.#records)
-  readonly #batch = new Int32Array(BATCH_WORDS + CHUNK_ENTRIES * BATCH_FIELDS)
+  readonly #far = new FarList(this.#records, this.#slots)
+  readonly #scrub = new Scrub(this.#records, this.#slots, this.#far)
   #now = 0
-  // The low 32 bits of #now. Due ticks are kept as low words too: within 2^31 ticks they are unambiguous.
-  #low = 0
-  // How many of the last moves went later, and whether the next is expected to.
-  #moved = 0
-  #movedLater = 0
-  #expectsLater = true
+  #later = ALL_LATER
   #busy = false
   // The due tick being fired: timers due then or later may be out of the slots and not yet fired.
   #inHand = Infinity
-  #earliestFar = Infinity
-  // A pass over the far timers under way: chunks it has still to visit, earliest of those it left there.
-  #farLeft = 0
-  #farKept = Infinity
-  #isVisitingFar = false
-  #scrubSlot = 0
-  #scrubLeft = 0
 
   constructor(options: WheelOptions = {}) {
     checkOptions('Wheel', options, ['startTick', 'reserve'])
@@ -107,13 +94,14 @@ export class Wheel {
 
   /** Sets a timer. One due at or before the wheel's tick fires first thing in the next advance. */
   set(dueTick: number, token: number): Handle {
+    // Kept small, as are move, cancel and what they call: V8 then makes one piece of code of them and their
+    // caller. Where it does not, every handle that passes is a number newly made on the heap.
     if (typeof dueTick !== 'number' || typeof token !== 'number') return this.#setUncommon(dueTick, token)
     const records = this.#records
     const distance = dueTick - this.#now
-    const ahead = distance | 0
     if (
-      ahead !== distance ||
-      ahead <= 0 ||
+      (distance | 0) !== distance ||
+      distance <= 0 ||
       dueTick > LAST_TICK ||
       (token | 0) !== token ||
       token < 0 ||
@@ -121,11 +109,11 @@ export class Wheel {
     ) {
       return this.#setUncommon(dueTick, token)
     }
-    const due = (this.#low + ahead) | 0
-    const index = records.arm(token, due)
-    const handle = records.handleOf(index)
-    this.#enqueue(index, due, ahead)
-    return handle
+    const due = dueTick | 0
+    const index = records.take()
+    const generation = records.arm(index, token, due)
+    this.#slots.enqueue(index, due)
+    return generation * INDEX_SPAN + index
   }
 
   /** Sets a timer whose token is its own index: for those who keep something for each timer in arrays. */
@@ -153,11 +141,7 @@ export class Wheel {
 
   /** Takes a timer out. False when it is gone already. */
   cancel(handle: Handle): boolean {
-    const records = this.#records
-    const index = records.find(handle)
-    if (index < 0) return false
-    records.release(index)
-    return true
+    return this.#records.cancel(handle)
   }
 
   /** As `cancel`, for the timer at an index. */
@@ -168,35 +152,50 @@ export class Wheel {
     return true
   }
 
+  /**
+   * A move to a later tick needs no entry of its own: the old one comes up before and finds the timer. But
+   * whether it goes later is known only when its record has come from memory; where that is a toss-up, half
+   * the guesses of the processor are wrong and each waits for the record, and queuing an entry every time is
+   * quicker by a quarter. So the old entry is relied on only where most moves go later.
+   */
   #moveTo(index: number, dueTick: number): boolean {
-    if (typeof dueTick !== 'number' || index < 0) {
-      checkTick('dueTick', dueTick)
-      return false
+    const slots = this.#slots
+    const distance = typeof dueTick === 'number' ? dueTick - this.#now : 0
+    if (
+      (distance | 0) !== distance ||
+      distance <= 0 ||
+      dueTick > LAST_TICK ||
+      index < 0 ||
+      slots.taken > TAKEN_IS_MANY
+    ) {
+      return this.#moveUncommon(index, dueTick)
     }
-    const distance = dueTick - this.#now
-    const ahead = distance | 0
-    if (ahead !== distance || ahead <= 0 || dueTick > LAST_TICK) {
-      checkTick('dueTick', dueTick)
-      this.#place(index, dueTick)
-      return true
-    }
-    // Before the record is touched: a scrub must see it whole.
-    if (++this.#moved === MOVES_JUDGED) this.#judgeMoves()
     const { words } = this.#records
     const at = index << 1
-    const due = (this.#low + ahead) | 0
-    const state = words[at | STATE]!
-    const wasDue = words[at]!
-    if (due === wasDue && (state & (WIDE | OVERDUE)) === 0) return true
+    const stateAt = at | STATE
+    const due = dueTick | 0
+    const state = words[stateAt]!
+    const sooner = (words[at]! - due) | 0
+    const later = this.#later
+    this.#later = later - (later >> OF_MOVES) + ((sooner >>> 31) << ONE_LATER)
     words[at] = due
-    this.#movedLater += (wasDue - due) >>> 31
-    if (this.#expectsLater && (state & (WIDE | OVERDUE)) === 0 && ((wasDue - due) | 0) <= 0) {
-      // Its entry comes up before it is due and finds it: no need to queue another.
-      words[at | STATE] = state | LAZY
-      return true
+    if ((state & ASIDE) === 0) {
+      if (sooner === 0) return true
+      if (later > MOSTLY_LATER && sooner < 0) {
+        words[stateAt] = state | LAZY
+        return true
+      }
     }
-    words[at | STATE] = state & ~(LAZY | WIDE | OVERDUE)
-    this.#enqueue(index, due, ahead)
+    words[stateAt] = state & QUEUED
+    slots.enqueue(index, due)
+    return true
+  }
+
+  #moveUncommon(index: number, dueTick: number): boolean {
+    checkTick('dueTick', dueTick)
+    if (index < 0) return false
+    this.#scrub.betweenAdvances(this.#now)
+    this.#place(index, dueTick)
     return true
   }
 
@@ -216,11 +215,11 @@ export class Wheel {
     try {
       let fired = this.#overdue.places === 0 ? 0 : this.#fireOverdue(fire)
       while (this.#records.size !== 0) {
-        const next = this.#now + ticksToNextStop(this.#slots, this.#low)
-        const far = this.#earliestFar - FAR_LIMIT - 1
+        const next = this.#now + ticksToNextStop(this.#slots)
+        const far = this.#far.lastCall
         if (far < next && far <= tick) {
           this.#goTo(Math.max(far, this.#now))
-          this.#visitFar(ALL)
+          this.#far.visitAll(this.#now)
         } else if (next <= tick) {
           this.#goTo(next)
           fired += this.#fireHere(fire)
@@ -245,8 +244,8 @@ export class Wheel {
    */
   nextDue(): number | undefined {
     if (this.#records.size === 0) return undefined
-    const next = this.#now + ticksToNextStop(this.#slots, this.#low)
-    return Math.min(this.#inHand, this.#overdue.earliest, next, this.#earliestFar)
+    const next = this.#now + ticksToNextStop(this.#slots)
+    return Math.min(this.#inHand, this.#overdue.earliest, next, this.#far.earliest)
   }
 
   /** Takes out every timer pending now and hands it to `fn`, in no particular order. */
@@ -276,7 +275,7 @@ export class Wheel {
       size: records.size,
       capacity: records.capacity,
       entries: slots.countEntries() + this.#overdue.places,
-      bytes: records.bytes + slots.bytes + this.#overdue.bytes + this.#batch.byteLength,
+      bytes: records.bytes + slots.bytes + this.#overdue.bytes,
     }
   }
 
@@ -288,35 +287,9 @@ export class Wheel {
 
   #goTo(tick: number): void {
     const low = tick | 0
-    this.#low = low
+    this.#slots.low = low
     // Kept as a small integer as long as it is one.
     this.#now = low === tick ? low : tick
-  }
-
-  /**
-   * Whether a move goes later is known only when its record has come from memory. Where that is a toss-up,
-   * half the guesses of the processor are wrong and each waits for the record, and queuing an entry every
-   * time is quicker by a quarter.
-   */
-  #judgeMoves(): void {
-    this.#expectsLater = this.#movedLater > MOVES_JUDGED * 0.75
-    this.#moved = 0
-    this.#movedLater = 0
-    this.#reclaim()
-  }
-
-  /** Queues an entry `ahead` ticks from here, 0 to 2^31 - 1, in the finest level that reaches so far. */
-  #enqueue(index: number, due: number, ahead: number): void {
-    const low = this.#low
-    const slot =
-      ahead < 512 - (low & 0xff)
-        ? due & 511
-        : ahead < 0x2_0000 - (low & 0xffff)
-          ? 512 + ((due >>> 8) & 511)
-          : ahead < 0x200_0000 - (low & 0xff_ffff)
-            ? 1024 + ((due >>> 16) & 511)
-            : 1536 + (due >>> 24)
-    this.#slots.push(slot, index, due)
   }
 
   #setUncommon(dueTick: number, token: number): Handle {
@@ -327,7 +300,7 @@ export class Wheel {
         `a token is a whole number from 0 to 2^53 - 1, got ${shown(token)}`,
       )
     }
-    this.#reclaim()
+    this.#scrub.betweenAdvances(this.#now)
     const records = this.#records
     const index = records.armUncommon(token)
     this.#place(index, dueTick)
@@ -339,24 +312,15 @@ export class Wheel {
     const distance = dueTick - this.#now
     if (distance <= 0) {
       this.#overdue.add(index, dueTick)
-      return
-    }
-    const records = this.#records
-    const at = index << 1
-    const isFar = (distance | 0) !== distance
-    const isUnmoved = (records.words[at | STATE]! & WIDE) !== 0 && records.wideDues[index] === dueTick
-    if (isFar && isUnmoved && !this.#isVisitingFar) return
-    const due = dueTick | 0
-    records.words[at] = due
-    if (!isFar) {
-      records.words[at | STATE]! &= ~(LAZY | WIDE | OVERDUE)
-      this.#enqueue(index, due, distance)
+    } else if ((distance | 0) !== distance) {
+      this.#far.add(index, dueTick)
     } else {
-      records.words[at | STATE] = (records.words[at | STATE]! & ~(LAZY | OVERDUE)) | WIDE
-      records.keepWideDue(index, dueTick)
-      this.#earliestFar = Math.min(this.#earliestFar, dueTick)
-      this.#farKept = Math.min(this.#farKept, dueTick)
-      this.#slots.push(FAR_SLOT, index, due)
+      const { words } = this.#records
+      const at = index << 1
+      const due = dueTick | 0
+      words[at] = due
+      words[at | STATE]! &= QUEUED
+      this.#slots.enqueue(index, due)
     }
   }
 
@@ -366,12 +330,12 @@ export class Wheel {
     const state = words[at | STATE]!
     if ((state & OVERDUE) !== 0) return this.#overdue.dueTickOf(index)
     if ((state & WIDE) !== 0) return wideDues[index]!
-    return this.#now + ((words[at]! - this.#low) | 0)
+    return this.#now + ((words[at]! - this.#slots.low) | 0)
   }
 
   /** Fires what is due at this very tick, after spreading the blocks that begin here. */
   #fireHere(fire: Fire): number {
-    const low = this.#low
+    const { low } = this.#slots
     if ((low & 0xff) === 0) {
       if ((low & 0xffff) === 0) {
         if ((low & 0xff_ffff) === 0) this.#cascade(1536 + (low >>> 24), ALL)
@@ -384,104 +348,103 @@ export class Wheel {
     this.#inHand = this.#now
     let fired = 0
     try {
-      let count = 0
-      while (slots.tails[slot] !== 0) {
-        count = this.#collect(slot, count)
-        if (count < BATCH_WORDS) continue
-        fired += this.#fireBatch(count, fire)
-        count = 0
-      }
-      return fired + this.#fireBatch(count, fire)
+      while (slots.tails[slot] !== 0) fired += this.#fireChunk(slot, fire)
+      return fired
     } catch (error) {
-      while (slots.tails[slot] !== 0) this.#postpone(0, this.#collect(slot, 0))
+      while (slots.tails[slot] !== 0) {
+        const chunk = slots.front(slot)
+        this.#postpone(chunk + ENTRIES, this.#collect(slot))
+        slots.release(chunk)
+      }
       throw error
     }
   }
 
-  /** Adds to the batch what is due now in the first chunk of a slot, as (index, state, token). */
-  #collect(slot: number, filled: number): number {
-    const slots = this.#slots
-    const { words, tokens } = this.#records
-    const { pool } = slots
-    const batch = this.#batch
-    const due = this.#low
-    const end = slots.frontEnd(slot)
-    const chunk = slots.shift(slot)
-    let count = filled
-    let lazyEnd = chunk + ENTRIES
-    for (let at = chunk + ENTRIES; at < end; at += 2) {
-      const index = pool[at]!
-      const record = index << 1
-      const state = words[record | STATE]!
-      if ((state & FLAGS) === ARMED) {
-        if (words[record] === due) {
-          batch[count] = index
-          batch[count + 1] = state
-          batch[count + 2] = (state & OWN) !== 0 ? index : tokens[index]!
-          count += BATCH_FIELDS
-        }
-      } else if ((state & FLAGS) === (ARMED | LAZY)) {
-        // What was read may be overwritten: keep it there until the loop is over, for the sake of the loop.
-        pool[lazyEnd++] = index
-      }
-    }
-    for (let at = chunk + ENTRIES; at < lazyEnd; at++) this.#catchUp(slots.pool[at]!)
-    slots.release(chunk)
-    return count
-  }
-
-  #fireBatch(count: number, fire: Fire): number {
+  /** Takes the first chunk off a slot and fires what is due now in it. */
+  #fireChunk(slot: number, fire: Fire): number {
     const records = this.#records
-    const batch = this.#batch
+    const slots = this.#slots
     const tick = this.#now
-    const due = this.#low
+    const chunk = slots.front(slot)
+    const end = this.#collect(slot)
     let fired = 0
-    let at = 0
+    let at = chunk + ENTRIES
     try {
-      while (at < count) {
-        const index = batch[at]!
-        const state = batch[at + 1]!
-        const token = batch[at + 2]!
-        at += BATCH_FIELDS
-        const { words } = records
-        const current = words[(index << 1) | STATE]!
-        if (current === state && words[index << 1] === due) {
-          const whole = token === WIDE_TOKEN ? records.tokenOf(index) : token
+      while (at < end) {
+        const { pool } = slots
+        const index = pool[at]!
+        const token = pool[at + 1]!
+        at += 2
+        if (this.#isDue(index)) {
+          const whole = token < 0 ? records.tokenOf(index) : token
           records.release(index)
           fired++
           fire(whole, tick)
-        } else if ((current & FLAGS) === (ARMED | LAZY)) {
-          // Moved later by one that fired before it; its entry is the one in our hands.
-          this.#catchUp(index)
+        } else {
+          this.#keepLazy(index)
         }
       }
       return fired
     } catch (error) {
-      this.#postpone(at, count)
+      this.#postpone(at, end)
       throw error
+    } finally {
+      slots.release(chunk)
     }
   }
 
-  /** Makes overdue what stands in the batch and was not fired. */
-  #postpone(from: number, count: number): void {
-    const { words } = this.#records
-    const batch = this.#batch
-    for (let at = from; at < count; at += BATCH_FIELDS) {
-      const index = batch[at]!
-      const current = words[(index << 1) | STATE]!
-      const isDue = current === batch[at + 1] && words[index << 1] === this.#low
-      if (isDue) this.#place(index, this.#now)
-      else if ((current & FLAGS) === (ARMED | LAZY)) this.#catchUp(index)
+  /**
+   * Takes the first chunk off a slot and leaves in it, as (index, token), the timers that are due now or were
+   * moved later; answers where they end. All records are looked at before the first timer fires, so that their
+   * cache misses overlap. Which entries are stale nobody can guess, and a wrong guess would wait for the record
+   * to come from memory: so there is no branch on it, every entry is kept and the place of the next reckoned.
+   */
+  #collect(slot: number): number {
+    const slots = this.#slots
+    const { words, tokens } = this.#records
+    const { pool, low } = slots
+    const end = slots.frontEnd(slot)
+    const chunk = slots.shift(slot)
+    let kept = chunk | ENTRIES
+    for (let at = kept; at < end; at += 2) {
+      const index = pool[at]!
+      const record = index << 1
+      const state = words[record | STATE]!
+      // 0 when it is due now.
+      const difference = ((state & FLAGS) ^ ARMED) | (words[record]! ^ low)
+      pool[kept] = index
+      pool[kept | 1] = (state & OWN) !== 0 ? index : tokens[index]!
+      const isStale = (difference | -difference) >> 31
+      const isLazy = (state << ABOVE_LAZY) >> 31
+      kept = (kept + (2 & (~isStale | isLazy))) | 0
+    }
+    return kept
+  }
+
+  /** Makes overdue what was left in a chunk and not fired. */
+  #postpone(from: number, end: number): void {
+    const slots = this.#slots
+    for (let at = from; at < end; at += 2) {
+      const index = slots.pool[at]!
+      if (this.#isDue(index)) this.#place(index, this.#now)
+      else this.#keepLazy(index)
     }
   }
 
-  /** Queues a timer that was moved later without an entry of its own. */
-  #catchUp(index: number): void {
+  /**
+   * Whether a timer left in a chunk is still to be fired. It need not be compared with what was collected: what
+   * is set or moved to the tick being fired is overdue, so none can have become due in the meantime.
+   */
+  #isDue(index: number): boolean {
     const { words } = this.#records
-    const at = index << 1
-    words[at | STATE]! &= ~LAZY
-    const due = words[at]!
-    this.#enqueue(index, due, (due - this.#low) | 0)
+    const record = index << 1
+    return (words[record | STATE]! & FLAGS) === ARMED && words[record] === this.#slots.low
+  }
+
+  /** For a timer that was moved later, maybe by one that fired just now: its entry was the one in our hands. */
+  #keepLazy(index: number): void {
+    const records = this.#records
+    if ((records.words[(index << 1) | STATE]! & LAZY) !== 0) catchUp(records, this.#slots, index)
   }
 
   #fireOverdue(fire: Fire): number {
@@ -514,14 +477,12 @@ export class Wheel {
   /** Spreads up to `budget` chunks of a coarse slot to finer ones. */
   #cascade(slot: number, budget: number): void {
     const slots = this.#slots
-    const low = this.#low
     for (let left = budget; left > 0 && slots.tails[slot] !== 0; left--) {
       const end = slots.frontEnd(slot)
       const chunk = slots.shift(slot)
       for (let at = chunk + ENTRIES; at < end; at += 2) {
         const { pool } = slots
-        const due = pool[at | 1]!
-        this.#enqueue(pool[at]!, due, (due - low) | 0)
+        slots.enqueue(pool[at]!, pool[at | 1]!)
       }
       slots.release(chunk)
     }
@@ -529,8 +490,7 @@ export class Wheel {
 
   /** Does a little of the work that would otherwise fall to one tick: spreading, far timers, stale entries. */
   #workAhead(): void {
-    const { chunks } = this.#slots
-    const low = this.#low
+    const { chunks, low } = this.#slots
     const minor = 512 + (((low >>> 8) + 1) & 511)
     if (chunks[minor] !== 0) this.#cascade(minor, 1 + Math.trunc(chunks[minor]! / (0x100 - (low & 0xff))))
     const middle = 1024 + (((low >>> 16) + 1) & 511)
@@ -539,98 +499,16 @@ export class Wheel {
     const major = 1536 + (((low >>> 24) + 1) & 255)
     if (chunks[major] !== 0)
       this.#cascade(major, 1 + Math.trunc(chunks[major]! / (0x100_0000 - (low & 0xff_ffff))))
-    const untilFar = this.#earliestFar - this.#now
-    if (untilFar < FAR_LEISURE)
-      this.#visitFar(1 + Math.trunc(chunks[FAR_SLOT]! / Math.max(untilFar - FAR_LIMIT, 1)))
-    if (this.#isLittered()) this.#scrub(2 * SCRUB_CHUNKS)
-  }
-
-  /** Visits far timers, up to `budget` chunks of them: those that are near by now go into the levels. */
-  #visitFar(budget: number): void {
-    const slots = this.#slots
-    const records = this.#records
-    if (this.#farLeft === 0) {
-      this.#farLeft = slots.chunks[FAR_SLOT]!
-      this.#farKept = Infinity
-    }
-    this.#isVisitingFar = true
-    for (let left = budget; left > 0 && this.#farLeft > 0; left--) {
-      this.#farLeft--
-      const end = slots.frontEnd(FAR_SLOT)
-      const chunk = slots.shift(FAR_SLOT)
-      for (let at = chunk + ENTRIES; at < end; at += 2) {
-        const index = slots.pool[at]!
-        const record = index << 1
-        const isLive =
-          (records.words[record | STATE]! & FLAGS) === (ARMED | WIDE) &&
-          records.words[record] === slots.pool[at | 1]
-        if (isLive) this.#place(index, records.wideDues[index]!)
-      }
-      slots.release(chunk)
-    }
-    this.#isVisitingFar = false
-    if (this.#farLeft === 0) this.#earliestFar = this.#farKept
+    this.#far.visitAtLeisure(this.#now)
+    this.#scrub.afterAdvance(this.#now)
   }
 
   /** With no timer pending every entry is stale. */
   #forgetEntries(): void {
     this.#slots.clear()
     this.#overdue.clear()
-    this.#earliestFar = Infinity
-    this.#farLeft = 0
-    this.#scrubLeft = 0
-  }
-
-  #isLittered(): boolean {
-    return this.#slots.entriesAtLeast > this.#records.size * 1.5 + LITTER_ALLOWED
-  }
-
-  /** Keeps stale entries in bounds while nobody advances the wheel. */
-  #reclaim(): void {
-    const slots = this.#slots
-    if (slots.taken < SCRUB_CHUNKS) return
-    slots.taken = 0
-    if (slots.entriesAtLeast > this.#records.size * 4 + FLOOD_ALLOWED) this.#scrub(2 * SCRUB_CHUNKS)
-  }
-
-  /** Rewrites up to `budget` chunks without their stale entries, going round the slots. */
-  #scrub(budget: number): void {
-    const slots = this.#slots
-    for (let left = budget; left > 0; left--) {
-      if (this.#scrubLeft === 0 || slots.tails[this.#scrubSlot] === 0) {
-        const next = slots.firstUsed(this.#scrubSlot + 1, SLOTS)
-        const slot = next >= 0 ? next : slots.firstUsed(0, SLOTS)
-        if (slot < 0) return
-        this.#scrubSlot = slot
-        this.#scrubLeft = slots.chunks[slot]!
-      }
-      this.#scrubLeft--
-      if (this.#scrubSlot === FAR_SLOT) this.#visitFar(1)
-      else this.#scrubChunk(this.#scrubSlot)
-    }
-  }
-
-  #scrubChunk(slot: number): void {
-    const { words } = this.#records
-    const slots = this.#slots
-    const end = slots.frontEnd(slot)
-    const chunk = slots.shift(slot)
-    for (let at = chunk + ENTRIES; at < end; at += 2) {
-      const index = slots.pool[at]!
-      const due = slots.pool[at | 1]!
-      const record = index << 1
-      const state = words[record | STATE]!
-      // One that was moved later is queued now: else each entry it left behind would have to be kept.
-      if ((state & FLAGS) === (ARMED | LAZY)) {
-        this.#catchUp(index)
-      } else if ((state & FLAGS) === ARMED && words[record] === due && (state & SEEN) === 0) {
-        // One that was moved back and forth has an entry for every time: one of a chunk is enough.
-        words[record | STATE] = state | SEEN
-        slots.push(slot, index, due)
-      }
-    }
-    for (let at = chunk + ENTRIES; at < end; at += 2) words[(slots.pool[at]! << 1) | STATE]! &= ~SEEN
-    slots.release(chunk)
+    this.#far.clear()
+    this.#scrub.clear()
   }
 }
 

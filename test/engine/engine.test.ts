@@ -73,7 +73,8 @@ describe.each(['preload', 'lookahead'] as const)('the engine, %s', (strategy) =>
     const rig = new Rig({ settings })
     rig.handle = (firing) => {
       const { key, attempt } = { key: firing.row.key, attempt: firing.attempt }
-      if (key === 'retry' && attempt < 3) firing.report({ type: 'retry', dueAt: rig.clock.now() + 2000 })
+      if (key === 'retry' && attempt < 3)
+        firing.report({ type: 'retry', dueAt: rig.clock.now() + 2000, reason: 'again' })
       else if (key === 'next' && firing.row.occurrence < 2)
         firing.report({ type: 'next', dueAt: firing.row.dueAt + 10_000 })
       else if (key === 'dead') firing.report({ type: 'dead', reason: 'no more' })

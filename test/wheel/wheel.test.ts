@@ -193,6 +193,35 @@ describe('Wheel', () => {
     expect(seen).toEqual([20, 40, 100, 110, 110, 120])
   })
 
+  it('keeps all timers of one tick that fire moves later, in whatever chunk they are', () => {
+    const wheel = new Wheel()
+    const handles = Array.from({ length: 50 }, (_, token) => wheel.set(10, token))
+    const dues: number[] = []
+    const fire = (token: number, dueTick: number) => {
+      dues.push(dueTick)
+      if (dueTick === 10) for (const handle of handles) wheel.move(handle, 20 + (token & 1))
+    }
+    expect(wheel.advance(10, fire)).toBe(1)
+    expect(wheel.size).toBe(49)
+    expect(wheel.advance(30, fire)).toBe(49)
+    expect(new Set(dues.slice(1)).size).toBe(1)
+  })
+
+  it('keeps what fire moved before it threw', () => {
+    const wheel = new Wheel()
+    const handles = Array.from({ length: 40 }, (_, token) => wheel.set(10, token))
+    const dues: number[] = []
+    expect(() =>
+      wheel.advance(10, () => {
+        for (const handle of handles) wheel.move(handle, 20)
+        throw new Error('thrown')
+      }),
+    ).toThrow('thrown')
+    expect(wheel.advance(19, (_token, dueTick) => dues.push(dueTick))).toBe(0)
+    expect(wheel.advance(20, (_token, dueTick) => dues.push(dueTick))).toBe(39)
+    expect(new Set(dues)).toEqual(new Set([20]))
+  })
+
   it('keeps what was not fired when fire throws', () => {
     const wheel = new Wheel()
     for (let token = 0; token < 5000; token++) wheel.set(token < 4000 ? 10 : 20, token)
@@ -360,6 +389,13 @@ describe('Wheel', () => {
     expect(bytes / size).toBeLessThanOrEqual(24)
   })
 
+  it('gives timers set one after another indices side by side, also while it grows', () => {
+    const wheel = new Wheel({ reserve: 5000 })
+    let inOrder = 0
+    while (inOrder < 200_000 && wheel.indexOf(wheel.set(1 + inOrder, 7)) === inOrder) inOrder++
+    expect(inOrder).toBe(200_000)
+  })
+
   it('reserves room up front', () => {
     const wheel = new Wheel({ reserve: 200_000 })
     const { capacity, bytes } = wheel.stats()
@@ -413,19 +449,28 @@ describe('Wheel, given bad input', () => {
     expect(wheel.stats().entries).toBe(0)
   })
 
-  it.each([Number.NaN, -1, Infinity, 134_217_728.5, '134217728', null, undefined, {}, 5n])(
-    'refuses the handle %s and is unharmed',
-    (handle) => {
-      const wheel = new Wheel()
-      const live = wheel.set(10, 1)
-      expect(live).toBe(134_217_728)
-      expect(() => wheel.cancel(handle as never)).toThrow(expect.objectContaining({ code: 'invalid-handle' }))
-      expect(() => wheel.move(handle as never, 5)).toThrow(
-        expect.objectContaining({ code: 'invalid-handle' }),
-      )
-      expect(wheel.size).toBe(1)
-    },
-  )
+  // The last two are a live handle but for bits that no handle has.
+  it.each([
+    Number.NaN,
+    -1,
+    Infinity,
+    134_217_728.5,
+    '134217728',
+    null,
+    undefined,
+    {},
+    5n,
+    -134_217_728,
+    2 ** 57 + 134_217_728,
+    2 ** 59 + 134_217_728,
+  ])('refuses the handle %s and is unharmed', (handle) => {
+    const wheel = new Wheel()
+    const live = wheel.set(10, 1)
+    expect(live).toBe(134_217_728)
+    expect(() => wheel.cancel(handle as never)).toThrow(expect.objectContaining({ code: 'invalid-handle' }))
+    expect(() => wheel.move(handle as never, 5)).toThrow(expect.objectContaining({ code: 'invalid-handle' }))
+    expect(wheel.size).toBe(1)
+  })
 
   it('refuses a tick beyond the last one also when it stands close to it', () => {
     const wheel = new Wheel({ startTick: Number.MAX_SAFE_INTEGER - 1 })

@@ -15,6 +15,7 @@ export class FilePage implements Page {
   dueAts: Float64Array
   readonly #chunks: Chunk[]
   readonly #ordinals: Uint32Array
+  #lastRef = -1
 
   constructor(most: number) {
     this.positions = new Float64Array(most)
@@ -32,11 +33,8 @@ export class FilePage implements Page {
   add(table: RowTable, segment: Segment, at: number): void {
     const ref = segment.refs[at]!
     const ordinal = segment.ordinals[at]!
-    let chunk = segment.kept.get(ref)
-    if (chunk === undefined) {
-      chunk = table.take(ref)
-      segment.kept.set(ref, chunk)
-    }
+    const chunk = ref === this.#lastRef ? this.#chunks[this.size - 1]! : chunkOf(table, segment, ref)
+    this.#lastRef = ref
     const index = this.size++
     this.positions[index] = segment.positions[at]!
     this.revisions[index] = segment.revisions[at]!
@@ -53,4 +51,13 @@ export class FilePage implements Page {
     this.dueAts = this.dueAts.subarray(0, this.size)
     return this
   }
+}
+
+function chunkOf(table: RowTable, segment: Segment, ref: number): Chunk {
+  let chunk = segment.kept.get(ref)
+  if (chunk === undefined) {
+    chunk = table.take(ref)
+    segment.kept.set(ref, chunk)
+  }
+  return chunk
 }

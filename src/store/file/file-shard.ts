@@ -31,6 +31,7 @@ import type { Environment } from './environment.js'
 import { FileInbox } from './file-inbox.js'
 import type { RowReader } from './row-reader.js'
 import type { RowTable } from './row-table.js'
+import { WriteAnswers } from './write-answers.js'
 
 type Counters = { -readonly [Name in keyof Counts]: number }
 
@@ -49,6 +50,7 @@ export class FileShard {
   readonly #table: RowTable
   readonly #reader: RowReader
   readonly #key: Buffer
+  #exhume: (id: string) => boolean = () => false
   #row: ShardRow
   #counts: Counters = { created: 0, settled: 0, cancelled: 0, replaced: 0, dead: 0 }
   #lastRevision = 0
@@ -157,12 +159,40 @@ export class FileShard {
     this.#row = { ...this.#row, readLevel: { position: to.position, revision: to.revision } }
   }
 
-  write(batch: Batch, fence: Fence, operations: readonly Operation[], now: number): WriteAnswer {
+  /** `exhume` takes a dead letter away, and answers whether it was there. */
+  write(
+    batch: Batch,
+    fence: Fence,
+    operations: readonly Operation[],
+    now: number,
+    exhume: (id: string) => boolean,
+  ): WriteAnswer {
     this.checkFence(fence)
     this.#touch(batch)
-    const answers = new Array<OperationAnswer>(operations.length)
-    for (let i = 0; i < operations.length; i++) answers[i] = this.#apply(batch, operations[i]!, now)
-    return { answers, readLevel: this.#row.readLevel }
+    this.#exhume = exhume
+    const answers = new WriteAnswers(operations.length, this.#row.readLevel)
+    const { settledLevel, shard } = this.#row
+    const table = this.#table
+    for (let i = 0; i < operations.length; i++) {
+      const operation = operations[i]!
+      const isPlainSet =
+        operation.type === 'set' &&
+        operation.request === undefined &&
+        operation.ifRevision === undefined &&
+        operation.fromDead === undefined
+      // The way of nearly all of them: a name that nobody has, at a place that is free.
+      if (
+        isPlainSet &&
+        operation.position >= settledLevel.position &&
+        !table.find(operation, settledLevel)
+      ) {
+        const revision = ++this.#lastRevision
+        this.#counts.created++
+        table.put(shard, operation, operation, operation.position, revision, now)
+        answers.stored(i, operation.position, revision)
+      } else answers.put(i, this.#apply(batch, operation, now))
+    }
+    return answers
   }
 
   /** `bury` keeps a dead letter. */
@@ -283,6 +313,11 @@ export class FileShard {
     } else if (set.ifRevision !== undefined) return { outcome: 'conflict', standing: undefined }
     const { position } = set
     if (position < this.#row.settledLevel.position) return this.#belowLevel()
+    if (set.fromDead !== undefined) {
+      if (!this.#exhume(set.fromDead)) return { outcome: 'unknown' }
+      // Looking for the dead letter may have moved the table's finger.
+      if (isThere) table.find(set, this.#row.settledLevel)
+    }
     if (isThere) {
       table.kill()
       this.#counts.replaced++
@@ -307,7 +342,8 @@ export class FileShard {
       return { outcome: 'cancelled', removed: standing }
     }
     if (operation.position < this.#row.settledLevel.position) return this.#belowLevel()
-    const row = table.row()
+    const found = table.row()
+    const row = operation.details === undefined ? found : { ...found, details: operation.details }
     table.kill()
     const moved = this.#rewrite(
       row,

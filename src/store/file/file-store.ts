@@ -3,6 +3,7 @@ import { InvalidInputError, shown, StateError, StoreError } from '../../error/in
 import type { Clock } from '../../time/index.js'
 import { type Place, shardOf, type TimerName, type TimerRow } from '../../timer/index.js'
 import { checkOperations, checkRequests } from '../check-write.js'
+import { noted } from '../noted.js'
 import type {
   ClaimedRow,
   Counts,
@@ -90,17 +91,19 @@ export class FileStore implements Store {
     environment: Environment,
     owner: OwnerRecord,
     shardCount: number,
-    options: Required<FileStoreOptions>,
+    options: ReturnType<typeof fileStoreOptions>,
   ) {
     this.#clock = options.clock
     this.maxPayloadBytes = options.maxPayloadBytes
     this.shardCount = shardCount
     this.#environment = environment
     this.#owner = owner
-    this.#table = new RowTable(environment, shardCount, randomInt(2 ** 32))
+    this.#table = new RowTable(environment, shardCount, randomInt(2 ** 32), options.tuning)
     const settledLevel = (shard: number): Place => this.#shards[shard]!.row.settledLevel
     this.#index = new IndexBuilder(environment, this.#table, settledLevel)
-    this.#readers = this.#table.buckets.map((_, shard) => new RowReader(this.#table, shard, this.#index.index))
+    this.#readers = this.#table.buckets.map(
+      (_, shard) => new RowReader(this.#table, shard, this.#index.index),
+    )
     this.#table.listeners.push(...this.#readers)
     this.#shards = this.#readers.map((reader, shard) => new FileShard(shard, this.#table, reader))
     this.#rewriter = new Rewriter(this.#table)
@@ -118,7 +121,10 @@ export class FileStore implements Store {
   static async open(folder: string, options: FileStoreOptions = {}): Promise<FileStore> {
     const whole = fileStoreOptions(options)
     if (whole.strategy !== 'owned') {
-      throw new StoreError('wrong-strategy', 'a file store is for the strategy owned: it has one process only')
+      throw new StoreError(
+        'wrong-strategy',
+        'a file store is for the strategy owned: it has one process only',
+      )
     }
     const environment = Environment.open(folder, whole.fileSystem)
     try {
@@ -193,8 +199,12 @@ export class FileStore implements Store {
     checkOperations(write.operations, this.maxPayloadBytes)
     if (!this.#index.isDone) await this.#index.done
     return this.#run((batch) => {
-      const answer = this.#shard(fence.shard).write(batch, fence, write.operations, this.#clock.now())
+      const exhume = (id: string): boolean => this.#dead.remove(batch, id)
+      const answer = this.#shard(fence.shard).write(batch, fence, write.operations, this.#clock.now(), exhume)
       if (write.history !== undefined) this.#history.add(batch, write.history)
+      // Answers are made when they are looked at: only for those who leave notes.
+      if (write.operations.some((operation) => operation.type !== 'answer' && operation.note !== undefined))
+        this.#history.add(batch, noted(write.operations, answer.answers))
       return answer
     })
   }
@@ -428,7 +438,7 @@ export class FileStore implements Store {
       this.#sealed(batch)
       return this.#table.buckets.flatMap((table) => table.all())
     })
-    for (let at = 0; at < buckets.length; ) {
+    for (let at = 0; at < buckets.length;) {
       await this.#run((batch) => {
         this.#sealed(batch)
         for (let rows = 0; at < buckets.length && rows < 20_000; at++) {

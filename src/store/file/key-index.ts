@@ -64,10 +64,21 @@ export class KeyIndex {
     this.#found.words[this.#at + 3] = ordinal
   }
 
-  /** Adds an entry for the bits last asked for. */
+  /** Adds an entry for the bits that `first` or `next` did not find. */
   add(ref: number, ordinal: number): void {
     this.size++
     let segment = this.#found
+    if (segment.count < SEGMENT_FULL) {
+      // The search ended at the gap it belongs into.
+      const { words } = segment
+      const at = this.#at
+      segment.count++
+      words[at] = this.#low
+      words[at + 1] = this.#high
+      words[at + 2] = ref + 1
+      words[at + 3] = ordinal
+      return
+    }
     while (segment.count >= SEGMENT_FULL && segment.depth < MAX_DEPTH) {
       this.#split(segment)
       segment = this.#segmentOf(this.#high)
@@ -80,9 +91,7 @@ export class KeyIndex {
   }
 
   insert(low: number, high: number, ref: number, ordinal: number): void {
-    this.#low = low
-    this.#high = high
-    this.#found = this.#segmentOf(high)
+    for (let isThere = this.first(low, high); isThere; ) isThere = this.next()
     this.add(ref, ordinal)
   }
 
@@ -117,7 +126,10 @@ export class KeyIndex {
     const high = this.#high
     for (let at = from; ; at = after(at)) {
       const mark = words[at + 2]!
-      if (mark === 0) return false
+      if (mark === 0) {
+        this.#at = at
+        return false
+      }
       if (words[at] === low && words[at + 1] === high) {
         this.#at = at
         this.ref = mark - 1

@@ -3,8 +3,6 @@ import type { Batch } from './batch.js'
 import { type Bucket, bucketIndexOf } from './bucket.js'
 import type { RowTable } from './row-table.js'
 
-/** A bucket with more rows than this is split before it is read. */
-export const HEAVY_ROWS = 262_144
 const LEAST_STEP_BYTES = 4 << 20
 const MOST_STEP_BYTES = 32 << 20
 const PART_BYTES = 8192
@@ -31,10 +29,11 @@ export class Rewriter {
 
   /** Spreads a heavy bucket over finer ones, so fine that none should be heavy again. */
   split(bucket: Bucket): Rewrite | undefined {
-    if (bucket.level === 0 || bucket.standing <= HEAVY_ROWS) return undefined
+    const { heavyRows } = this.#table.tuning
+    if (bucket.level === 0 || bucket.standing <= heavyRows) return undefined
     let targetLevel = bucket.level - 1
     let rows = bucket.standing / 64
-    while (targetLevel > 0 && rows > HEAVY_ROWS / 4) {
+    while (targetLevel > 0 && rows > heavyRows / 4) {
       targetLevel--
       rows /= 64
     }

@@ -19,6 +19,7 @@ import { Journal } from './journal.js'
 import { KeyIndex } from './key-index.js'
 import { NameHash } from './name-hash.js'
 import { Slab } from './slab.js'
+import type { Tuning } from './tuning.js'
 
 /** Hears of chunks as they are written. */
 export interface ChunkListener {
@@ -32,6 +33,7 @@ export interface ChunkListener {
 export class RowTable {
   readonly chunks = new ChunkTable()
   readonly index = new KeyIndex()
+  readonly tuning: Tuning
   readonly hash: NameHash
   readonly buckets: readonly BucketTable[]
   readonly listeners: ChunkListener[]
@@ -58,8 +60,9 @@ export class RowTable {
   #journal = new Journal()
   #bucket: Bucket | undefined
 
-  constructor(environment: Environment, shardCount: number, seed: number) {
+  constructor(environment: Environment, shardCount: number, seed: number, tuning: Tuning) {
     this.#environment = environment
+    this.tuning = tuning
     this.hash = new NameHash(seed)
     this.buckets = Array.from({ length: shardCount }, (_, shard) => new BucketTable(shard))
     this.listeners = []
@@ -199,8 +202,8 @@ export class RowTable {
     const pending = this.#pending.get(ref)
     if (pending !== undefined) return pending
     const peek = this.peek(ref)
-    const bytes = Buffer.allocUnsafeSlow(peek.length)
-    peek.bytes.copy(bytes, 0, 0, peek.length)
+    const bytes = this.#slab.take(peek.length)
+    bytes.set(peek.bytes.subarray(0, peek.length))
     return new Chunk(bytes)
   }
 

@@ -5,13 +5,12 @@ import type { Chunk } from './chunk.js'
 import { placeOrder } from './place-order.js'
 import type { RowTable } from './row-table.js'
 
-/** As many rows as a segment may keep, and the heaviest chunks it keeps whole. */
-const MOST_ROWS = 32_768
+// The heaviest stretch whose chunks it keeps whole.
 const MOST_KEPT_BYTES = 64 << 20
 
 /**
  * The rows that stand in a stretch of time, in order: where they are, not what they hold. It knows the first
- * `MOST_ROWS` of its stretch from its start on, and ends where those end. Rows that come later are merged in
+ * `segmentRows` of its stretch from its start on, and ends where those end. Rows that come later are merged in
  * with `merge`; rows that die meanwhile are still in it, and left out by whoever reads.
  */
 export class Segment {
@@ -43,7 +42,7 @@ export class Segment {
 
   /**
    * The segment that begins at `level`; undefined when there is no row from there on. It is as wide as it can be
-   * without having to look at more than `MOST_ROWS` rows in buckets finer than itself.
+   * without having to look at more than `segmentRows` rows in buckets finer than itself.
    */
   static from(
     table: RowTable,
@@ -55,7 +54,7 @@ export class Segment {
     const bucket = firstBucket(buckets, level.position)
     if (bucket === undefined) return undefined
     const first = Math.max(bucket.start, level.position)
-    const untilExclusive = endOfStretch(buckets, first)
+    const untilExclusive = endOfStretch(buckets, first, table.tuning.segmentRows)
     const segment = new Segment(table, level, levelAt(untilExclusive), keeps)
     const within = [...buckets.overlapping(first, untilExclusive)]
     if (within.reduce((sum, part) => sum + part.bytes, 0) > MOST_KEPT_BYTES) segment.#keeps = false
@@ -63,7 +62,7 @@ export class Segment {
       ready(part)
       for (const ref of part.refs) segment.#scan(ref)
     }
-    segment.#sort(MOST_ROWS)
+    segment.#sort(table.tuning.segmentRows)
     segment.#letGo()
     return segment
   }
@@ -72,7 +71,7 @@ export class Segment {
   merge(refs: readonly number[], from: number): void {
     this.#drop(from)
     for (const ref of refs) if (this.#table.chunks.has(ref)) this.#scan(ref)
-    this.#sort(2 * MOST_ROWS)
+    this.#sort(2 * this.#table.tuning.segmentRows)
   }
 
   #scan(ref: number): void {
@@ -100,8 +99,12 @@ export class Segment {
 
   #push(position: number, revision: number, ref: number, ordinal: number): void {
     if (this.size === this.positions.length) {
-      if (this.size >= 4 * MOST_ROWS) this.#sort(MOST_ROWS)
-      else this.#grow()
+      const { segmentRows } = this.#table.tuning
+      if (this.size < 4 * segmentRows) this.#grow()
+      else {
+        this.#sort(segmentRows)
+        if (!isBefore({ position, revision }, this.end)) return
+      }
     }
     const at = this.size++
     this.positions[at] = position
@@ -177,17 +180,17 @@ export function firstBucket(buckets: BucketTable, position: number): Bucket | un
   return first
 }
 
-function endOfStretch(buckets: BucketTable, position: number): number {
+function endOfStretch(buckets: BucketTable, position: number, mostRows: number): number {
   for (let level = bucketLayout.coarsest; level > 0; level--) {
     const untilExclusive = (bucketIndexOf(level, position) + 1) * widthOf(level)
     let finer = 0
-    for (let below = 0; below < level && finer <= MOST_ROWS; below++) {
+    for (let below = 0; below < level && finer <= mostRows; below++) {
       for (const bucket of buckets.within(below, position, untilExclusive)) {
         finer += bucket.standing
-        if (finer > MOST_ROWS) break
+        if (finer > mostRows) break
       }
     }
-    if (finer <= MOST_ROWS) return untilExclusive
+    if (finer <= mostRows) return untilExclusive
   }
   return (bucketIndexOf(0, position) + 1) * widthOf(0)
 }

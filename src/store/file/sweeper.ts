@@ -8,10 +8,7 @@ import type { RowTable } from './row-table.js'
 const MOST_CHUNKS = 4096
 const SCRUBBED_SEGMENTS = 256
 
-// Leftovers smaller than this are not worth a rewrite.
-const LEAST_BYTES = 65_536
 const SMALL_CHUNK_BYTES = 2048
-const MANY_CHUNKS = 64
 // A bucket is split when it begins within this many of its own widths.
 const NEAR_WIDTHS = 1 / 4
 
@@ -90,14 +87,15 @@ export class Sweeper {
   }
 
   #isLitter(bucket: Bucket, level: Place): boolean {
-    const isWorthIt = bucket.bytes >= LEAST_BYTES
+    const { litterBytes, manyChunks } = this.#table.tuning
+    const isWorthIt = bucket.bytes >= litterBytes
     // Rows, and the records of rows that are no more.
     if (isWorthIt && bucket.dead + bucket.removals > bucket.standing) return true
-    if (bucket.standing === 0 && bucket.dead + bucket.removals >= MANY_CHUNKS) return true
+    if (bucket.standing === 0 && bucket.dead + bucket.removals >= manyChunks) return true
     // The level has passed half of what was left of it.
     const from = Math.max(bucket.start, bucket.cleanedAt)
     if (isWorthIt && level.position - from > (bucket.endExclusive - from) / 2) return true
-    return bucket.refs.length > MANY_CHUNKS && bucket.bytes < SMALL_CHUNK_BYTES * bucket.refs.length
+    return bucket.refs.length > manyChunks && bucket.bytes < SMALL_CHUNK_BYTES * bucket.refs.length
   }
 
   /** Frees the key index of chunks that are gone, so that their refs can be used again. */

@@ -34,6 +34,8 @@ import { OrderedRows } from './ordered-rows.js'
 export interface ShardLedger {
   readonly counts: { -readonly [Name in keyof Counts]: number }
   addDead(letter: NewDeadLetter): DeadLetter
+  /** Takes a dead letter away; false when it is not there. */
+  removeDead(id: string): boolean
 }
 
 /**
@@ -193,11 +195,13 @@ export class MemoryShard {
   /** Rewrites a standing row in place of itself, under a new revision. */
   rewrite(
     row: MemoryRow,
-    changes: Partial<Pick<MemoryRow, 'dueAt' | 'attempt' | 'occurrence' | 'position'>>,
+    changes: Partial<Pick<MemoryRow, 'dueAt' | 'attempt' | 'occurrence' | 'position' | 'details'>>,
   ): MemoryRow {
     this.remove(row)
     const progress = { ...row, ...changes }
-    return this.#put(rowOf(row, progress, progress.position, ++this.#lastRevision))
+    return this.#put(
+      rowOf({ ...row, details: progress.details }, progress, progress.position, ++this.#lastRevision),
+    )
   }
 
   remove(row: MemoryRow): void {
@@ -267,6 +271,9 @@ export class MemoryShard {
         (operation.ifRevision !== undefined && operation.ifRevision !== row?.revision)
       if (isConflict) return { outcome: 'conflict', standing: row && standingOf(row) }
       if (this.#isBelow(operation.position)) return this.#belowLevel()
+      if (operation.fromDead !== undefined && !this.#ledger.removeDead(operation.fromDead)) {
+        return { outcome: 'unknown' }
+      }
       if (row !== undefined) {
         this.remove(row)
         counts.replaced++
@@ -289,7 +296,12 @@ export class MemoryShard {
       return { outcome: 'cancelled', removed: standingOf(row) }
     }
     if (this.#isBelow(operation.position)) return this.#belowLevel()
-    return { outcome: 'moved', row: this.rewrite(row, operation), from: standingOf(row) }
+    const { dueAt, position, attempt = row.attempt, details = row.details } = operation
+    return {
+      outcome: 'moved',
+      row: this.rewrite(row, { dueAt, position, attempt, details }),
+      from: standingOf(row),
+    }
   }
 
   #isBelow(position: number): boolean {

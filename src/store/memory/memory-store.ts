@@ -2,6 +2,7 @@ import { checkOptions, InvalidInputError, shown, StateError, StoreError } from '
 import { type Clock, systemClock } from '../../time/index.js'
 import { firstPlace, nameLimits, type Place, type TimerName, type TimerRow } from '../../timer/index.js'
 import { checkOperations, checkRequests } from '../check-write.js'
+import { noted } from '../noted.js'
 import type {
   ClaimedRow,
   ClaimSettlement,
@@ -152,6 +153,7 @@ export class MemoryStore implements Store {
       return this.#onShard('write', fence.shard, (shard, now) => {
         const answer = shard.write(fence, write, now)
         this.#data.addHistory(write.history ?? [])
+        this.#data.addHistory(noted(write.operations, answer.answers))
         return answer
       })
     }
@@ -162,6 +164,7 @@ export class MemoryStore implements Store {
         return shard.write(undefined, { operations: [operation] }, now).answers[0]!
       })
       this.#data.addHistory(write.history ?? [])
+      this.#data.addHistory(noted(write.operations, answers))
       return { answers, readLevel: firstPlace }
     })
   }

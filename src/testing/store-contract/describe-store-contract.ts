@@ -9,6 +9,7 @@ import { describeList } from './list.js'
 import { describeLoad } from './load.js'
 import { describeModel } from './model/describe-model.js'
 import { describeNames } from './names.js'
+import { describeNotes } from './notes.js'
 import { describeRecords } from './records.js'
 import { describeSettle } from './settle.js'
 import { describeShards } from './shards.js'
@@ -23,6 +24,7 @@ const chapters: readonly (readonly [title: string, describe: (suite: Suite) => v
   ['load', describeLoad],
   ['write', describeWrite],
   ['conditions', describeConditions],
+  ['notes', describeNotes],
   ['settle', describeSettle],
   ['sweep', describeSweep],
   ['inbox', describeInbox],

@@ -2,13 +2,22 @@ import { rmSync } from 'node:fs'
 import { describe, it } from 'vitest'
 import { FileStore } from '../../../src/store/file/file-store.js'
 import { describeStoreContract } from '../../../src/testing/index.js'
-import { newFolder } from './scratch.js'
 import { modelFromEnv } from '../model-from-env.js'
+import { newFolder } from './scratch.js'
 
-describeStoreContract('file', async (options) => FileStore.open(newFolder(), options), {
-  runner: { describe, it },
-  model: modelFromEnv(),
-  reopen: async (stopped, options) => FileStore.open((stopped as FileStore).folder, options),
-  remove: async (stopped) => rmSync((stopped as FileStore).folder, { recursive: true, force: true }),
-  lacks: { claim: 'a file has one process only' },
-})
+// Once as it comes, and once with everything so small that rows are split, packed anew and read in many parts.
+const small = { segmentRows: 8, heavyRows: 12, litterBytes: 500, manyChunks: 4 }
+
+for (const [name, tuning] of [
+  ['file', {}],
+  ['file, all sizes small', small],
+] as const) {
+  describeStoreContract(name, async (options) => FileStore.open(newFolder(), { ...options, tuning }), {
+    runner: { describe, it },
+    model: modelFromEnv(),
+    reopen: async (stopped, options) =>
+      FileStore.open((stopped as FileStore).folder, { ...options, tuning }),
+    remove: async (stopped) => rmSync((stopped as FileStore).folder, { recursive: true, force: true }),
+    lacks: { claim: 'a file has one process only' },
+  })
+}

@@ -1,0 +1,28 @@
+import type { Firing, Outcome } from '../timer/index.js'
+import type { HistoryNote } from '../store/index.js'
+
+/** How much may be under way, and what is written down of it: what the engine asks of whoever uses it. */
+export interface Flow {
+  /** Attempts of a kind at once; 0 while it has no handler or is paused. */
+  concurrencyOf(namespace: string, kind: string): number
+  /** Attempts of a kind per second; undefined for as many as come. Asked once for each kind. */
+  rateOf(namespace: string, kind: string): number | undefined
+  /** How many attempts may still be started in all: a bounded pass takes from it. */
+  readonly allowance: { left: number }
+  /** What the history gets of an attempt that ended, or of one whose outcome nobody knows. */
+  notesOf(firing: Firing, ending: Ending): readonly HistoryNote[]
+}
+
+export type Ending =
+  | { readonly type: 'ended'; readonly outcome: Outcome; readonly at: number; readonly isFollowed: boolean }
+  | { readonly type: 'unknown'; readonly at: number }
+
+/** Everything at once, nothing written down. */
+export function freeFlow(concurrency: number): Flow {
+  return {
+    concurrencyOf: () => concurrency,
+    rateOf: () => undefined,
+    allowance: { left: Infinity },
+    notesOf: () => [],
+  }
+}

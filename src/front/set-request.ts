@@ -1,0 +1,63 @@
+import type { Schedule } from '../schedule/index.js'
+import { checkRequested, type RequestedOperation } from '../store/index.js'
+import { encodeDetails, encodePayload, newIdentity, parseRetry, type RetryOptions } from '../timer/index.js'
+import { type HistoryPolicy, noteOf } from './history-policy.js'
+import type { TimerKind } from './kind.js'
+import { dueAtOf, type When } from './when.js'
+
+/** What a timer is set to. */
+export type SetOptions<Payload> = When & {
+  /** Only if no timer has this key. */
+  readonly ifAbsent?: boolean
+  /** Only if the timer of this key stands at this revision. */
+  readonly ifRevision?: number
+  /** What overrides the kind's policy, for this timer. */
+  readonly retry?: RetryOptions
+  readonly tags?: readonly string[]
+} & ([undefined] extends [Payload] ? { readonly payload?: Payload } : { readonly payload: Payload })
+
+export type SetManyRow<Payload> = SetOptions<Payload> & { readonly key?: string }
+
+export type SetRequest = Extract<RequestedOperation, { readonly type: 'set' }>
+
+/** Everything a `set` needs to know of where it is called. */
+export interface SetPlace {
+  readonly namespace: string
+  readonly now: number
+  readonly random: () => number
+  readonly history: HistoryPolicy
+  readonly maxPayloadBytes: number
+}
+
+/** The operation that a `set` stands for. Refuses what no store should keep, while the caller is at hand. */
+export function setRequestOf<Payload>(
+  kind: TimerKind<Payload>,
+  key: string | undefined,
+  options: SetOptions<Payload>,
+  place: SetPlace,
+): SetRequest {
+  const identity = newIdentity(place.random)
+  const { ifAbsent, ifRevision, retry, tags = [] } = options
+  if (retry !== undefined) parseRetry(retry)
+  const on: Schedule | undefined = options.on
+  const dueAt = dueAtOf(options, place.now, String(identity))
+  const operation: SetRequest = {
+    type: 'set',
+    namespace: place.namespace,
+    kind: kind.name,
+    key: key ?? identity.toString(36),
+    identity,
+    createdAt: place.now,
+    dueAt,
+    attempt: 0,
+    occurrence: 0,
+    payload: encodePayload(options.payload),
+    tags,
+    details: on === undefined && retry === undefined ? '' : encodeDetails({ on, ...(retry && { retry }) }),
+    ...(ifAbsent === true && { ifAbsent }),
+    ...(ifRevision !== undefined && { ifRevision }),
+    ...(place.history === 'all' && { note: noteOf(place.now, 'created', { dueAt }) }),
+  }
+  checkRequested(operation, place.maxPayloadBytes)
+  return operation
+}

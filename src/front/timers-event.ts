@@ -1,0 +1,58 @@
+import type { TimerFiring } from '../delivery/index.js'
+import type { EngineEvent } from '../engine/index.js'
+import type { Outcome } from '../timer/index.js'
+
+/** What timers tell whoever listens: what the engine does, and attempts that fail. */
+export type TimersEvent =
+  | EngineEvent
+  | {
+      readonly type: 'failed'
+      readonly firing: TimerFiring
+      readonly error: unknown
+      readonly outcome: Outcome
+    }
+
+/** Takes what is worth a line; pino's and the console's will do. */
+export interface Logger {
+  info(facts: object, message: string): void
+  warn(facts: object, message: string): void
+}
+
+/** Writes an event to a logger, if it is worth a line. Payloads are never written. */
+export function logEvent(logger: Logger, event: TimersEvent): void {
+  switch (event.type) {
+    case 'acquired':
+    case 'released':
+      logger.info(event, `shard ${event.shard} was ${event.type}`)
+      return
+    case 'lost':
+      logger.warn(event, `shard ${event.shard} was lost: ${event.reason}`)
+      return
+    case 'stalled':
+      logger.warn(event, `timers are due and do not start, for ${event.overdueMs} ms: ${event.reason}`)
+      return
+    case 'store-trouble':
+      logger.warn(
+        { type: event.type, shard: event.shard, call: event.call, error: event.error.message },
+        `${event.call} failed and is tried again: ${event.error.message}`,
+      )
+      return
+    case 'clock-off':
+      logger.warn(event, `this machine's clock is ${event.offsetMs} ms off the store's: nothing fires here`)
+      return
+    case 'failed': {
+      const { kind, key, attempt } = event.firing
+      const error = event.error instanceof Error ? event.error.message : String(event.error)
+      logger.warn(
+        { type: event.type, kind, key, attempt, outcome: event.outcome.type, error },
+        `attempt ${attempt} at ${kind} ${key} failed: ${error}`,
+      )
+      return
+    }
+    case 'loaded':
+    case 'settled':
+    case 'swept':
+    case 'window':
+      return
+  }
+}

@@ -1,0 +1,32 @@
+import type { HistoryEntry, Operation, OperationAnswer } from './store.js'
+
+/** What operations leave in the history: the notes of those that changed something. */
+export function noted(operations: readonly Operation[], answers: readonly OperationAnswer[]): HistoryEntry[] {
+  const entries: HistoryEntry[] = []
+  for (let index = 0; index < operations.length; index++) {
+    const operation = operations[index]!
+    if (operation.type === 'answer' || operation.note === undefined) continue
+    const identity = changedIdentity(operation, answers[index]!)
+    if (identity === undefined) continue
+    const { namespace, kind, key, note } = operation
+    entries.push({ namespace, kind, key, identity, at: note.at, event: note.event, details: note.details })
+  }
+  return entries
+}
+
+/** The timer an operation changed; undefined when it changed nothing. */
+function changedIdentity(
+  operation: { readonly identity?: number },
+  answer: OperationAnswer,
+): number | undefined {
+  switch (answer.outcome) {
+    case 'set':
+      return operation.identity
+    case 'moved':
+      return answer.row.identity
+    case 'cancelled':
+      return answer.removed.identity
+    default:
+      return undefined
+  }
+}
