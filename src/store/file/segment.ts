@@ -67,9 +67,11 @@ export class Segment {
     return segment
   }
 
-  /** Takes in the rows of chunks that came since, from `level` on. What lies before it is dropped. */
-  merge(refs: readonly number[], from: number): void {
-    this.#drop(from)
+  /** Takes in the rows of chunks that came since, from `level` on. The first `passed` rows lie before it. */
+  merge(refs: readonly number[], passed: number, level: Place): void {
+    // Only from there on: where it ends must not come to lie before the level.
+    this.start = level
+    this.#drop(passed)
     for (const ref of refs) if (this.#table.chunks.has(ref)) this.#scan(ref)
     this.#sort(2 * this.#table.tuning.segmentRows)
   }
