@@ -82,6 +82,11 @@ export class Loader {
     return this.#settings.strategy === 'preload' ? this.#governor.windowMs : this.#settings.lookaheadMs
   }
 
+  /** Where an overdue row stands that is to be kept in memory: now, or below the read level when that is behind. */
+  get soonest(): number {
+    return Math.min(this.#clock.now(), this.readLevel.position - 1)
+  }
+
   get nextLoadAt(): number {
     return this.#nextLoadAt
   }
@@ -99,8 +104,11 @@ export class Loader {
 
   /** A row that is not in memory is due at `position`: load by then. */
   demand(position: number): void {
+    // Preload reads on in time, whatever there is.
+    if (this.#settings.strategy === 'preload') return
     if (this.#nextPosition === undefined || position < this.#nextPosition) this.#nextPosition = position
-    if (this.#settings.strategy === 'lookahead') this.#nextLoadAt = Math.min(this.#nextLoadAt, position)
+    if (position >= this.#nextLoadAt) return
+    this.#nextLoadAt = position
     this.plan()
   }
 

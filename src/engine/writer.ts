@@ -153,7 +153,12 @@ export class Writer {
     if (task.request === undefined) return
     // A request that nobody can carry out must not stand in the way of the others.
     const operation = { type: 'answer', request: task.request, outcome: 'unknown' } as const
-    await this.#send([{ task, operation, held: undefined }])
+    const finish = await this.#turns.take()
+    try {
+      await this.#send([{ task, operation, held: undefined }])
+    } finally {
+      finish()
+    }
   }
 
   /** The next operations, up to a batch. What depends on the row that stands shares no batch with its like. */
@@ -245,9 +250,12 @@ export class Writer {
     }
   }
 
-  /** Where a row due then may stand: not below the settled level. */
+  /**
+   * Where a row due then may stand: not below the settled level, and an overdue one not before now. At its due
+   * time it would hold the level back, and a stream of such rows would do so for good.
+   */
   #floored(dueAt: number): number {
-    return Math.max(dueAt, this.#ownership.settledLevel.position)
+    return Math.max(dueAt, this.#ownership.settledLevel.position, this.#loader.soonest)
   }
 
   /** What to send for a task; undefined when it is answered without a change. */
@@ -437,7 +445,8 @@ function needsLookUp({ operation }: Task): boolean {
 
 /** Whether what comes of it depends on the row of its name, so that it shares no batch with another. */
 function needsOneName({ operation }: Task): boolean {
-  return operation.type !== 'set' || operation.ifAbsent !== undefined || operation.ifRevision !== undefined
+  if (operation.type !== 'set') return true
+  return (operation.ifAbsent ?? operation.ifRevision ?? operation.fromDead) !== undefined
 }
 
 function nameOf(name: TimerName): string {
@@ -498,12 +507,15 @@ function setOperationOf(
     occurrence: set.occurrence,
     position,
   }
-  if (request === undefined && set.ifAbsent === undefined && set.ifRevision === undefined) return operation
+  const { ifAbsent, ifRevision, fromDead, note } = set
+  if ((ifAbsent ?? ifRevision ?? fromDead ?? note ?? request) === undefined) return operation
   return {
     ...operation,
     ...(request !== undefined && { request }),
-    ...(set.ifAbsent !== undefined && { ifAbsent: set.ifAbsent }),
-    ...(set.ifRevision !== undefined && { ifRevision: set.ifRevision }),
+    ...(ifAbsent !== undefined && { ifAbsent }),
+    ...(ifRevision !== undefined && { ifRevision }),
+    ...(fromDead !== undefined && { fromDead }),
+    ...(note !== undefined && { note }),
   }
 }
 

@@ -26,7 +26,6 @@ export class Segment {
   /** Chunks kept whole, so that pages need not read them again. */
   readonly kept = new Map<number, Chunk>()
   readonly #table: RowTable
-  #keptBytes = 0
   #keeps: boolean
 
   constructor(table: RowTable, start: Place, end: Place, keeps: boolean) {
@@ -94,7 +93,6 @@ export class Segment {
     }
     if (isUsed && this.#keeps) {
       this.kept.set(ref, chunk)
-      this.#keptBytes += chunk.length
     }
     if (end !== this.end) this.#keeps = false
   }
