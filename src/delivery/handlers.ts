@@ -159,7 +159,7 @@ export class Handlers {
   }
 
   #outcomeOf(given: TimerFiring): Outcome {
-    return TimerFiring.wordOf(given) ?? nextOf(TimerFiring.firingOf(given).row, this.#clock.now())
+    return TimerFiring.wordOf(given) ?? nextOf(TimerFiring.firingOf(given).row, this.#clock)
   }
 
   #fail(handler: Handler, given: TimerFiring, error: unknown): void {
@@ -190,11 +190,11 @@ function retryOf(handler: Handler, row: TimerRow): RetryPolicy {
 }
 
 /** What follows a done occurrence: the next one of its schedule, or nothing. */
-function nextOf(row: TimerRow, now: number): Outcome {
+function nextOf(row: TimerRow, clock: Clock): Outcome {
   if (row.details === '') return done
   const { on } = decodeDetails(row.details)
   if (on === undefined) return done
-  const dueAt = nextDueAt(parseSchedule(on), row, now)
+  const dueAt = nextDueAt(parseSchedule(on), row, clock.now())
   return dueAt === undefined ? done : { type: 'next', dueAt }
 }
 

@@ -402,7 +402,7 @@ export class FileStore implements Store {
 
   #restore(): void {
     const environment = this.#environment
-    for (const shard of this.#shards) shard.restore(environment)
+    for (const shard of this.#shards) shard.restore(environment, this.#owner.isAfterCrash)
     restoreInboxes(
       environment,
       this.#shards.map((shard) => shard.inbox),
