@@ -8,7 +8,7 @@ export interface Format {
   readonly shardCount: number
 }
 
-export const FORMAT_VERSION = 1
+const FORMAT_VERSION = 1
 const NAME = 'format'
 
 /** Reads what the folder is, or makes it a new store. Runs in the transaction that takes the folder. */
@@ -16,7 +16,10 @@ export function takeFormat(environment: Environment, shardCount: number): Format
   const text = environment.getMeta(NAME)
   if (text === undefined) {
     if (!environment.isEmpty()) {
-      throw new StoreError('store-damaged', `${environment.folder} has timers but does not say in which format`)
+      throw new StoreError(
+        'store-damaged',
+        `${environment.folder} has timers but does not say in which format`,
+      )
     }
     const format: Format = { format: 'carillon', version: FORMAT_VERSION, shardCount }
     environment.putMeta(NAME, JSON.stringify(format))

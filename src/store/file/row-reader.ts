@@ -89,7 +89,8 @@ export class RowReader implements ChunkListener {
       return this.#begin(level)
     }
     if (this.#added.length > 0) {
-      segment.merge(this.#added, this.#at)
+      this.#skipTo(segment, level)
+      segment.merge(this.#added, this.#at, level)
       this.#added.length = 0
       this.#at = 0
     }
@@ -117,7 +118,7 @@ export class RowReader implements ChunkListener {
 
   #nextPosition(level: Place): number | undefined {
     let segment = this.#segmentAt(level, level.position + 1)
-    for (let from = level; ; ) {
+    for (let from = level; ;) {
       if (segment !== undefined) {
         for (; this.#at < segment.size; this.#at++) {
           if (!this.#table.chunks.isDead(segment.refs[this.#at]!, segment.ordinals[this.#at]!))
