@@ -1,6 +1,10 @@
 import { decodePayload, type Firing, handleOf, type Outcome, type TimerHandle } from '../timer/index.js'
+import { checkInstant } from '../error/index.js'
 import type { Clock, Duration } from '../time/index.js'
 import { parseDuration } from '../time/index.js'
+
+// The last one that a Date can show.
+const LAST_INSTANT = 8.64e15
 
 /** What a handler gets: one due occurrence of a timer, at one numbered attempt. */
 export class TimerFiring<Payload = unknown> {
@@ -9,6 +13,7 @@ export class TimerFiring<Payload = unknown> {
   #payload: Payload | undefined
   #isDecoded = false
   #abort: AbortController | undefined
+  #abortedFor: Error | undefined
   #word: Outcome | undefined
 
   constructor(firing: Firing, clock: Clock) {
@@ -74,14 +79,18 @@ export class TimerFiring<Payload = unknown> {
 
   /** Aborted when the attempt has taken too long, or the process stops. */
   get signal(): AbortSignal {
-    this.#abort ??= new AbortController()
+    if (this.#abort === undefined) {
+      this.#abort = new AbortController()
+      if (this.#abortedFor !== undefined) this.#abort.abort(this.#abortedFor)
+    }
     return this.#abort.signal
   }
 
   /** Fires once more, that much later, instead of ending. Counts from now. */
-  again(when: { readonly in: Duration } | { readonly at: number }): void {
-    const dueAt = 'in' in when ? this.#clock.now() + parseDuration(when.in) : when.at
-    this.#word = { type: 'next', dueAt }
+  again(when: { readonly in: Duration } | { readonly at: number | Date }): void {
+    const dueAt = 'in' in when ? this.#clock.now() + parseDuration(when.in) : Number(when.at)
+    checkInstant(dueAt)
+    this.#word = { type: 'next', dueAt: Math.min(Math.max(0, Math.ceil(dueAt)), LAST_INSTANT) }
   }
 
   /** What the handler said by `again`; undefined when it said nothing. */
@@ -95,6 +104,7 @@ export class TimerFiring<Payload = unknown> {
   }
 
   static abort(firing: TimerFiring, reason: Error): void {
+    firing.#abortedFor ??= reason
     firing.#abort?.abort(reason)
   }
 

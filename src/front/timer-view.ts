@@ -8,7 +8,7 @@ export interface TimerView<Payload = unknown> {
   readonly key: string
   readonly handle: TimerHandle
   readonly revision: number
-  /** 'firing': an attempt is under way in this instance. */
+  /** 'firing': an attempt is under way in this instance, or what it came to is being stored. */
   readonly state: 'waiting' | 'firing' | 'paused'
   readonly dueAt: number
   readonly createdAt: number
@@ -21,17 +21,29 @@ export interface TimerView<Payload = unknown> {
   readonly on: unknown
 }
 
+/** The last instant there is: where a paused timer waits. */
+export const NEVER = 8.64e15
+
+/** A timer that was moved since it was paused is not paused any more. */
+export function isPausedRow(row: TimerRow): boolean {
+  return row.dueAt === NEVER && decodeDetails(row.details).pausedDueAt !== undefined
+}
+
+/** When a row is due; for a paused one, when it was and will be. */
+export function dueAtOfRow(row: TimerRow): number {
+  return row.dueAt === NEVER ? (decodeDetails(row.details).pausedDueAt ?? NEVER) : row.dueAt
+}
+
 export function timerViewOf(row: TimerRow, isFiring: boolean): TimerView {
-  const { on, pausedDueAt } = decodeDetails(row.details)
-  const isPaused = pausedDueAt !== undefined
+  const { on } = decodeDetails(row.details)
   return {
     namespace: row.namespace,
     kind: row.kind,
     key: row.key,
     handle: handleOf(row),
     revision: row.revision,
-    state: isPaused ? 'paused' : isFiring ? 'firing' : 'waiting',
-    dueAt: pausedDueAt ?? row.dueAt,
+    state: isPausedRow(row) ? 'paused' : isFiring ? 'firing' : 'waiting',
+    dueAt: dueAtOfRow(row),
     createdAt: row.createdAt,
     attempts: row.attempt,
     occurrence: row.occurrence,

@@ -116,7 +116,9 @@ export function scopeOf(source: RowSource, ordinal: number): Scope {
 
 /** How many bytes the tail of a row has. */
 export function tailBytes(source: RowSource, tail: number): number {
-  return keyAt(source, tail) - tail + source.view.getUint16(tail + 3, true) + source.view.getUint32(tail + 5, true)
+  return (
+    keyAt(source, tail) - tail + source.view.getUint16(tail + 3, true) + source.view.getUint32(tail + 5, true)
+  )
 }
 
 /** Where the key of a row begins. */

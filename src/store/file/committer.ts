@@ -11,7 +11,6 @@ interface Call {
   answer: unknown
 }
 
-
 /** Makes the changes of a batch durable; rejects when nothing of them is there. */
 export type Commit = (batch: Batch) => Promise<void>
 

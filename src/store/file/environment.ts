@@ -110,8 +110,7 @@ export class Environment {
   /** Removes the owner's mark, unless another process has put its own by now. */
   releaseOwner(): void {
     this.exclusively(() => {
-      if (this.tables.meta.getEntry(OWNER)?.version === this.#session)
-        this.tables.meta.removeSync(OWNER)
+      if (this.tables.meta.getEntry(OWNER)?.version === this.#session) this.tables.meta.removeSync(OWNER)
     })
   }
 

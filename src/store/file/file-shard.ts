@@ -181,11 +181,7 @@ export class FileShard {
         operation.ifRevision === undefined &&
         operation.fromDead === undefined
       // The way of nearly all of them: a name that nobody has, at a place that is free.
-      if (
-        isPlainSet &&
-        operation.position >= settledLevel.position &&
-        !table.find(operation, settledLevel)
-      ) {
+      if (isPlainSet && operation.position >= settledLevel.position && !table.find(operation, settledLevel)) {
         const revision = ++this.#lastRevision
         this.#counts.created++
         table.put(shard, operation, operation, operation.position, revision, now)

@@ -16,7 +16,10 @@ export function takeFormat(environment: Environment, shardCount: number): Format
   const text = environment.getMeta(NAME)
   if (text === undefined) {
     if (!environment.isEmpty()) {
-      throw new StoreError('store-damaged', `${environment.folder} has timers but does not say in which format`)
+      throw new StoreError(
+        'store-damaged',
+        `${environment.folder} has timers but does not say in which format`,
+      )
     }
     const format: Format = { format: 'carillon', version: FORMAT_VERSION, shardCount }
     environment.putMeta(NAME, JSON.stringify(format))

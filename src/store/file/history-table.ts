@@ -71,7 +71,9 @@ export class HistoryTable {
       const key = parsed(bytes)
       if (key.least >= beforeExclusive) continue
       const left =
-        key.most < beforeExclusive ? [] : entriesOf(history.get(bytes)).filter(({ entry }) => entry.at >= beforeExclusive)
+        key.most < beforeExclusive
+          ? []
+          : entriesOf(history.get(bytes)).filter(({ entry }) => entry.at >= beforeExclusive)
       pruned += key.count - left.length
       batch.remove('history', Buffer.from(bytes))
       if (left.length > 0) put(batch, key.id, left)

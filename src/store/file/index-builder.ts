@@ -95,7 +95,8 @@ export class IndexBuilder {
 
   stop(): void {
     this.#isStopped = true
-    if (!this.#isDone) this.#fail(new StoreError('store-unavailable', 'the file store was stopped while opening'))
+    if (!this.#isDone)
+      this.#fail(new StoreError('store-unavailable', 'the file store was stopped while opening'))
   }
 
   /** Reads a bucket now, if it was not read before. */
@@ -139,7 +140,8 @@ export class IndexBuilder {
     this.#indexedRows += rows
     if (level === undefined || rows === 0) return
     const chunk = this.#table.peek(ref)
-    if (chunk.rows !== rows) throw new StoreError('store-damaged', `a chunk has ${chunk.rows} rows, not ${rows}`)
+    if (chunk.rows !== rows)
+      throw new StoreError('store-damaged', `a chunk has ${chunk.rows} rows, not ${rows}`)
     for (let ordinal = 0; ordinal < rows; ordinal++) {
       const revision = chunk.revision(ordinal)
       if (removed.size > 0 && removed.has(revision)) {

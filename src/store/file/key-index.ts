@@ -85,13 +85,16 @@ export class KeyIndex {
     }
     if (segment.count >= SEGMENT_MOST) {
       this.size--
-      throw new LimitError('store-full', `more than ${SEGMENT_MOST} names share all the bits of the key index`)
+      throw new LimitError(
+        'store-full',
+        `more than ${SEGMENT_MOST} names share all the bits of the key index`,
+      )
     }
     insert(segment, this.#low, this.#high, ref + 1, ordinal)
   }
 
   insert(low: number, high: number, ref: number, ordinal: number): void {
-    for (let isThere = this.first(low, high); isThere; ) isThere = this.next()
+    for (let isThere = this.first(low, high); isThere;) isThere = this.next()
     this.add(ref, ordinal)
   }
 

@@ -43,7 +43,7 @@ export function placeOrder(positions: Float64Array, revisions: Float64Array, cou
 }
 
 function sortTies(order: Uint32Array, keys: Uint32Array, revisions: Float64Array): void {
-  for (let from = 0; from < order.length; ) {
+  for (let from = 0; from < order.length;) {
     const key = keys[order[from]!]
     let isSorted = true
     let end = from + 1

@@ -83,7 +83,9 @@ export class Rewriter {
         continue
       }
       const target =
-        targetLevel === bucket.level ? bucket : buckets.make(targetLevel, bucketIndexOf(targetLevel, position))
+        targetLevel === bucket.level
+          ? bucket
+          : buckets.make(targetLevel, bucketIndexOf(targetLevel, position))
       table.copy(chunk, ref, ordinal, target)
     }
     return removed

@@ -14,11 +14,7 @@ export class RowLister {
   readonly #settledLevel: (shard: number) => Place
   readonly #ready: (bucket: Bucket) => void
 
-  constructor(
-    table: RowTable,
-    settledLevel: (shard: number) => Place,
-    ready: (bucket: Bucket) => void,
-  ) {
+  constructor(table: RowTable, settledLevel: (shard: number) => Place, ready: (bucket: Bucket) => void) {
     this.#table = table
     this.#settledLevel = settledLevel
     this.#ready = ready
@@ -58,7 +54,8 @@ export class RowLister {
         if (chunks.isDead(ref, ordinal)) continue
         const dueAt = dueAtOf(chunk, ordinal)
         if (dueAt < query.fromInclusive || dueAt >= query.untilExclusive) continue
-        if (isBefore({ position: chunk.position(ordinal), revision: chunk.revision(ordinal) }, level)) continue
+        if (isBefore({ position: chunk.position(ordinal), revision: chunk.revision(ordinal) }, level))
+          continue
         const scope = scopeOf(chunk, ordinal)
         if (query.namespace !== undefined && scope.namespace !== query.namespace) continue
         if (query.kind !== undefined && scope.kind !== query.kind) continue
@@ -106,4 +103,3 @@ export function listed(items: readonly TimerRow[], next: ListPlace | undefined):
   if (next === undefined) return { items, cursor: undefined }
   return { items, cursor: cursorOf('list', [next.shard, next.place.position, next.place.revision]) }
 }
-

@@ -117,7 +117,7 @@ export class RowReader implements ChunkListener {
 
   #nextPosition(level: Place): number | undefined {
     let segment = this.#segmentAt(level, level.position + 1)
-    for (let from = level; ; ) {
+    for (let from = level; ;) {
       if (segment !== undefined) {
         for (; this.#at < segment.size; this.#at++) {
           if (!this.#table.chunks.isDead(segment.refs[this.#at]!, segment.ordinals[this.#at]!))
