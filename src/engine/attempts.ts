@@ -48,7 +48,7 @@ export class Attempts implements AttemptListener {
   #reports: Report[] = []
   #notes: HistoryEntry[] = []
   // Rows the wheel gave out before their time by the wall clock, which must have been set back.
-  #early: number[] = []
+  #early: { readonly token: number; readonly revision: number; readonly dueAt: number }[] = []
   #wake: Wake | undefined
   #wakeAt = Infinity
   #isFlushing = false
@@ -138,7 +138,11 @@ export class Attempts implements AttemptListener {
     if (this.#early.length > 0) {
       const early = this.#early
       this.#early = []
-      for (const token of early) this.#due(token, now)
+      for (const { token, revision } of early) {
+        // Cancelled meanwhile, its token may be another's by now.
+        const page = this.#window.page(token)
+        if (page?.revisions[this.#window.index(token)] === revision) this.#due(token, now)
+      }
     }
     this.#window.advance(now, (token) => this.#due(token, now))
     this.#flush()
@@ -269,7 +273,7 @@ export class Attempts implements AttemptListener {
     const row = page.row(index)
     page.states[index] = READY
     if (row.dueAt > now) {
-      this.#early.push(token)
+      this.#early.push({ token, revision: row.revision, dueAt: row.dueAt })
       return
     }
     const attempt = new Attempt(row, token, now, this)
@@ -319,7 +323,7 @@ export class Attempts implements AttemptListener {
       if (this.#window.state(token) !== READY) continue
       if (this.#holds.park(row.revision, token)) continue
       if (row.dueAt > now) {
-        this.#early.push(token)
+        this.#early.push({ token, revision: row.revision, dueAt: row.dueAt })
         continue
       }
       attempt.startedAt = startedAt
@@ -366,9 +370,7 @@ export class Attempts implements AttemptListener {
 
   #setAlarm(): void {
     let next = this.#window.nextDue() ?? Infinity
-    for (const token of this.#early) {
-      next = Math.min(next, this.#window.page(token).row(this.#window.index(token)).dueAt)
-    }
+    for (const { dueAt } of this.#early) next = Math.min(next, dueAt)
     if (next === this.#wakeAt) return
     this.#wake?.cancel()
     this.#wakeAt = next

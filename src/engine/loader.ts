@@ -99,8 +99,11 @@ export class Loader {
 
   /** A row that is not in memory is due at `position`: load by then. */
   demand(position: number): void {
+    // Preload reads on in time, whatever there is.
+    if (this.#settings.strategy === 'preload') return
     if (this.#nextPosition === undefined || position < this.#nextPosition) this.#nextPosition = position
-    if (this.#settings.strategy === 'lookahead') this.#nextLoadAt = Math.min(this.#nextLoadAt, position)
+    if (position >= this.#nextLoadAt) return
+    this.#nextLoadAt = position
     this.plan()
   }
 

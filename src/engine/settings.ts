@@ -63,7 +63,7 @@ export const engineDefaults: EngineSettings = Object.freeze({
   maxLoadIntervalMs: 30_000,
   maxTimers: 1_000_000,
   maxBytes: 512 * 1024 * 1024,
-  pageRows: 10_000,
+  pageRows: 20_000,
   pageBytes: 16 * 1024 * 1024,
   writeBatch: 10_000,
   maxQueued: 100_000,

@@ -124,6 +124,7 @@ export class Window {
     return (slot << INDEX_BITS) | index
   }
 
+  /** The page a token is in; undefined when nothing of it is left. */
   page(token: number): WindowPage {
     return this.#slots[token >>> INDEX_BITS]!
   }

@@ -153,7 +153,12 @@ export class Writer {
     if (task.request === undefined) return
     // A request that nobody can carry out must not stand in the way of the others.
     const operation = { type: 'answer', request: task.request, outcome: 'unknown' } as const
-    await this.#send([{ task, operation, held: undefined }])
+    const finish = await this.#turns.take()
+    try {
+      await this.#send([{ task, operation, held: undefined }])
+    } finally {
+      finish()
+    }
   }
 
   /** The next operations, up to a batch. What depends on the row that stands shares no batch with its like. */
@@ -437,7 +442,8 @@ function needsLookUp({ operation }: Task): boolean {
 
 /** Whether what comes of it depends on the row of its name, so that it shares no batch with another. */
 function needsOneName({ operation }: Task): boolean {
-  return operation.type !== 'set' || operation.ifAbsent !== undefined || operation.ifRevision !== undefined
+  if (operation.type !== 'set') return true
+  return (operation.ifAbsent ?? operation.ifRevision ?? operation.fromDead) !== undefined
 }
 
 function nameOf(name: TimerName): string {
@@ -498,12 +504,15 @@ function setOperationOf(
     occurrence: set.occurrence,
     position,
   }
-  if (request === undefined && set.ifAbsent === undefined && set.ifRevision === undefined) return operation
+  const { ifAbsent, ifRevision, fromDead, note } = set
+  if ((ifAbsent ?? ifRevision ?? fromDead ?? note ?? request) === undefined) return operation
   return {
     ...operation,
     ...(request !== undefined && { request }),
-    ...(set.ifAbsent !== undefined && { ifAbsent: set.ifAbsent }),
-    ...(set.ifRevision !== undefined && { ifRevision: set.ifRevision }),
+    ...(ifAbsent !== undefined && { ifAbsent }),
+    ...(ifRevision !== undefined && { ifRevision }),
+    ...(fromDead !== undefined && { fromDead }),
+    ...(note !== undefined && { note }),
   }
 }
 

@@ -20,13 +20,13 @@ const EXAMPLES = "'memory:', 'file:./timers' or 'file:/var/lib/timers'"
 /** Opens the store that a URL names. What a store needs is loaded only when it is asked for. */
 export async function openStore(url: string, options: OpenStoreOptions = {}): Promise<Store> {
   checkOptions('openStore', options, known)
-  const { onProgress, ...common } = options
   const [scheme, rest] = partsOf(url)
   switch (scheme) {
     case 'memory': {
       if (rest !== '') throw refused(url, 'a memory store has no name')
       const { MemoryStore } = await import('./memory/memory-store.js')
-      return new MemoryStore(common)
+      const { onProgress: _, ...rememberable } = options
+      return new MemoryStore(rememberable)
     }
     case 'file': {
       const folder = folderOf(url, rest)

@@ -126,3 +126,30 @@ describe.each(['preload', 'lookahead'] as const)('the engine, %s', (strategy) =>
     expect(await one.store.countRows()).toBe(0)
   })
 })
+
+describe('a wall clock that is set back', () => {
+  it('never fires early by it, and forgets what is cancelled meanwhile', async () => {
+    const rig = new Rig({ settings: { maxClockOffsetMs: 100_000 } })
+    await rig.settled(rig.engine.start())
+    // A timer fires under a clock that is ahead, and the wheel has come as far.
+    rig.clock.jump(60_000)
+    await rig.submit(rig.set('first', 0))
+    await rig.clock.advance('3s')
+    expect(rig.fired).toHaveLength(1)
+    // Set right, the clock says that these are still to come; the wheel, which does not go back, that they are due.
+    rig.clock.jump(-60_000)
+    const keys = Array.from({ length: 50 }, (_, index) => `t${index}`)
+    await rig.submit(...keys.map((key) => rig.set(key, 10_000)), rig.set('x', 10_000))
+    await rig.clock.advance('5s')
+    expect(rig.fired).toHaveLength(1)
+    rig.fired.length = 0
+    expect(rig.fired).toEqual([])
+    expect(await rig.submit(rig.cancel('x'))).toMatchObject([{ outcome: 'cancelled' }])
+    await rig.clock.advance('10s')
+    expect(rig.fired).toHaveLength(50)
+    expect(Math.min(...rig.fired.map(({ at }) => at))).toBeGreaterThanOrEqual(10_000)
+    // They stand above the level of the time ahead, and are settled when the clock has passed it.
+    await rig.clock.advance('60s')
+    expect(await rig.store.counts()).toMatchObject({ created: 52, settled: 51, cancelled: 1 })
+  })
+})

@@ -19,7 +19,7 @@ export interface Table {
   ifVersion(key: Buffer, version: number, write: () => void): Promise<boolean>
 }
 
-export interface TableRange {
+interface TableRange {
   readonly start?: Buffer
   readonly limit?: number
 }
@@ -47,4 +47,8 @@ interface RootOptions extends TableOptions {
   readonly eventTurnBatching: boolean
 }
 
-export const { open } = createRequire(import.meta.url)('lmdb') as { open(options: RootOptions): Root }
+/** Opens a folder. The package, with its binary, is loaded by the first call and not before. */
+export function open(options: RootOptions): Root {
+  const lmdb = createRequire(import.meta.url)('lmdb') as { readonly open: (options: RootOptions) => Root }
+  return lmdb.open(options)
+}

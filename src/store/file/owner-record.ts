@@ -5,7 +5,7 @@ import { StoreError } from '../../error/index.js'
 import type { Environment } from './environment.js'
 
 /** A process, told apart from a later one of the same number. */
-export interface ProcessMark {
+interface ProcessMark {
   readonly pid: number
   /** Which file it opened: a copy of it is not open. */
   readonly file: string

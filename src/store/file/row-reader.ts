@@ -89,7 +89,8 @@ export class RowReader implements ChunkListener {
       return this.#begin(level)
     }
     if (this.#added.length > 0) {
-      segment.merge(this.#added, this.#at)
+      this.#skipTo(segment, level)
+      segment.merge(this.#added, this.#at, level)
       this.#added.length = 0
       this.#at = 0
     }

@@ -298,7 +298,7 @@ export class RowTable {
   }
 }
 
-export function hashRow(hash: NameHash, source: RowSource, ordinal: number): void {
+function hashRow(hash: NameHash, source: RowSource, ordinal: number): void {
   const tail = source.tail(ordinal)
   const scope = source.scopes[source.view.getUint16(tail + 1, true)]!
   const at = keyAt(source, tail)

@@ -26,7 +26,6 @@ export class Segment {
   /** Chunks kept whole, so that pages need not read them again. */
   readonly kept = new Map<number, Chunk>()
   readonly #table: RowTable
-  #keptBytes = 0
   #keeps: boolean
 
   constructor(table: RowTable, start: Place, end: Place, keeps: boolean) {
@@ -67,9 +66,11 @@ export class Segment {
     return segment
   }
 
-  /** Takes in the rows of chunks that came since, from `level` on. What lies before it is dropped. */
-  merge(refs: readonly number[], from: number): void {
-    this.#drop(from)
+  /** Takes in the rows of chunks that came since, from `level` on. The first `passed` rows lie before it. */
+  merge(refs: readonly number[], passed: number, level: Place): void {
+    // Only from there on: where it ends must not come to lie before the level.
+    this.start = level
+    this.#drop(passed)
     for (const ref of refs) if (this.#table.chunks.has(ref)) this.#scan(ref)
     this.#sort(2 * this.#table.tuning.segmentRows)
   }
@@ -92,7 +93,6 @@ export class Segment {
     }
     if (isUsed && this.#keeps) {
       this.kept.set(ref, chunk)
-      this.#keptBytes += chunk.length
     }
     if (end !== this.end) this.#keeps = false
   }

@@ -63,7 +63,7 @@ export class Sweeper {
     let left = MOST_CHUNKS
     for (const bucket of buckets.overlapping(0, level.position)) {
       if (bucket.endExclusive > level.position) continue
-      for (const ref of [...bucket.refs]) {
+      for (const ref of bucket.refs.slice()) {
         if (left-- === 0) return { removed, more: true }
         removed += table.chunks.rows[ref]! - table.chunks.dead[ref]!
         table.removeChunk(batch, ref)

@@ -15,8 +15,7 @@ for (const [name, tuning] of [
   describeStoreContract(name, async (options) => FileStore.open(newFolder(), { ...options, tuning }), {
     runner: { describe, it },
     model: modelFromEnv(),
-    reopen: async (stopped, options) =>
-      FileStore.open((stopped as FileStore).folder, { ...options, tuning }),
+    reopen: async (stopped, options) => FileStore.open((stopped as FileStore).folder, { ...options, tuning }),
     remove: async (stopped) => rmSync((stopped as FileStore).folder, { recursive: true, force: true }),
     lacks: { claim: 'a file has one process only' },
   })

@@ -12,7 +12,11 @@ describe('a file store', () => {
     const operations = names.map((key, i) => setOf(key, at + steps[i % steps.length]! + i))
     await first.write(fence, { operations })
     const name = (i: number) => ({ namespace: 'test', kind: 'sample', key: names[i]! })
-    await first.write(fence, { operations: [0, 1, 2, 3, 4, 5].map((i) => ({ type: 'cancel', ...name(i) })) })
+    await first.write(fence, {
+      operations: names
+        .slice(0, 6)
+        .map((key) => ({ type: 'cancel', namespace: 'test', kind: 'sample', key })),
+    })
     await first.write(fence, {
       operations: [{ type: 'move', ...name(10), dueAt: at + 7, position: at + 7 }, setOf('key-11', at + 9)],
     })

@@ -1,0 +1,96 @@
+// npm run sim:mutants [-- --seeds 400] [--only name] [--workers 2] [--outer]: breaks each rule of the protocol in turn and
+// runs seeds until one of them notices. A rule whose breaking nobody notices is a failure, and so is a patch
+// that does not apply. With --outer only what clients and handlers can see counts, not a look into the store.
+import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import os from 'node:os'
+import path from 'node:path'
+import process from 'node:process'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import { parseArgs } from 'node:util'
+import { built } from './ready.mjs'
+import { runSeeds } from './sim-pool.mjs'
+
+const { values } = parseArgs({
+  options: {
+    seeds: { type: 'string', default: '400' },
+    only: { type: 'string' },
+    outer: { type: 'boolean', default: false },
+    workers: { type: 'string', default: String(os.availableParallelism()) },
+  },
+})
+
+await built()
+const { transformWithOxc } = await import('vite')
+const root = fileURLToPath(new URL('..', import.meta.url))
+const folder = path.join(root, '.carillon', 'mutants')
+rmSync(folder, { recursive: true, force: true })
+mkdirSync(folder, { recursive: true })
+
+const { mutants } = await tableOf('test/engine/mutants.ts')
+const chosen = mutants.filter(({ name }) => values.only === undefined || name.includes(values.only))
+const survivors = []
+for (const mutant of chosen) {
+  const library = await build(mutant)
+  const killer = await hunt(library)
+  rmSync(library, { recursive: true, force: true })
+  if (killer === undefined) survivors.push(mutant.name)
+  const verdict =
+    killer === undefined
+      ? `SURVIVED ${values.seeds} seeds`
+      : `seed ${String(killer.seed).padEnd(4)} ${killer.text}`
+  process.stdout.write(`${mutant.name.padEnd(44)} ${verdict.split('\n')[0].slice(0, 220)}\n`)
+}
+process.stdout.write(`${chosen.length - survivors.length} of ${chosen.length} mutants killed\n`)
+process.exitCode = survivors.length === 0 ? 0 : 1
+
+/** The first seed that notices, and what it noticed. */
+async function hunt(library) {
+  const until = 1 + Number(values.seeds)
+  let next = 1
+  let killer
+  await runSeeds({
+    library,
+    workers: Number(values.workers),
+    view: values.outer ? 'outer' : 'all',
+    nextSeed: () => (next < until ? next++ : undefined),
+    onResult({ seed, violations, promise }) {
+      // A run that did little proves nothing.
+      if (violations.length === 0 || promise === 'activity') return true
+      killer = { seed, text: violations[0] }
+      return false
+    },
+  })
+  return killer
+}
+
+/** A copy of the library with the mutant's patches in it. */
+async function build({ name, patches }) {
+  const library = path.join(folder, name.replaceAll(/[^a-z0-9]+/gi, '-'))
+  cpSync(path.join(root, 'dist'), library, { recursive: true })
+  const texts = new Map()
+  for (const { file, find, replace } of patches) {
+    const text = texts.get(file) ?? readFileSync(path.join(root, 'src', file), 'utf8')
+    if (text.split(find).length !== 2) {
+      throw new Error(`mutant '${name}': its patch must match once in src/${file}, and does not:\n${find}`)
+    }
+    texts.set(
+      file,
+      text.replace(find, () => replace),
+    )
+  }
+  for (const [file, text] of texts) {
+    writeFileSync(path.join(library, file.replace(/\.ts$/, '.js')), await transpiled(file, text))
+  }
+  return library
+}
+
+async function tableOf(file) {
+  const compiled = path.join(folder, 'table.mjs')
+  writeFileSync(compiled, await transpiled(file, readFileSync(path.join(root, file), 'utf8')))
+  return await import(pathToFileURL(compiled))
+}
+
+async function transpiled(file, text) {
+  const { code } = await transformWithOxc(text, file, { target: 'es2023', sourcemap: false })
+  return code
+}

@@ -1,0 +1,72 @@
+// Spreads seeds over child processes and gathers what each answers. A seed that gives no sign for a minute is
+// a failure too: its process is ended and replaced.
+import { fork } from 'node:child_process'
+import { clearTimeout, setTimeout } from 'node:timers'
+import { fileURLToPath } from 'node:url'
+
+const worker = fileURLToPath(new URL('sim-worker.mjs', import.meta.url))
+const CHUNK = 8
+const LONGEST_SILENCE_MS = 60_000
+
+/**
+ * Runs the seeds of `nextSeed()` until it answers undefined; `onResult` gets one result for each and may
+ * answer false to end early. `view` is 'all', or 'outer' for the promises that clients can see. Resolves when all processes have ended.
+ */
+export async function runSeeds({ library, nextSeed, onResult, workers, view = 'all' }) {
+  let isOver = false
+  await Promise.all(Array.from({ length: workers }, () => runWorker()))
+
+  async function runWorker() {
+    while (!isOver) {
+      const ending = await oneLife()
+      if (ending === 'done') return
+    }
+  }
+
+  function oneLife() {
+    return new Promise((resolve) => {
+      const child = fork(worker, [library, view], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
+      let pending = []
+      let watchdog
+      const end = (ending) => {
+        clearTimeout(watchdog)
+        child.removeAllListeners()
+        child.on('error', () => undefined)
+        child.kill('SIGKILL')
+        resolve(ending)
+      }
+      const report = (result) => {
+        if (!isOver && onResult(result) === false) isOver = true
+      }
+      const lost = (why) => {
+        for (const seed of pending.slice(0, 1))
+          report({ seed, violations: [why], promise: 'face', counts: {} })
+        end(pending.length === 0 && why !== 'silent' ? 'done' : 'lost')
+      }
+      const watch = () => {
+        clearTimeout(watchdog)
+        watchdog = setTimeout(() => lost('the run gave no sign for a minute'), LONGEST_SILENCE_MS)
+      }
+      const refill = () => {
+        if (pending.length > 0) return true
+        while (pending.length < CHUNK) {
+          const seed = isOver ? undefined : nextSeed()
+          if (seed === undefined) break
+          pending.push(seed)
+        }
+        if (pending.length > 0) child.send(pending)
+        return pending.length > 0
+      }
+      child.on('message', (message) => {
+        watch()
+        if (message !== 'ready') {
+          pending = pending.filter((seed) => seed !== message.seed)
+          report(message)
+        }
+        if (isOver || !refill()) end('done')
+      })
+      child.on('exit', (code) => lost(`the process of the run ended with ${code}`))
+      watch()
+    })
+  }
+}

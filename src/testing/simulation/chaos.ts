@@ -1,0 +1,121 @@
+import type { ErrorCode } from '../../error/index.js'
+import type { Store } from '../../store/index.js'
+import { type CallFate, type Fault, isMeant } from './fault.js'
+import type { Travel } from './plan.js'
+import type { Random } from './random.js'
+
+/** What becomes of one call to the store, in milliseconds after it was sent. */
+export interface Fate {
+  /** When it happens; undefined when it never reaches the store. */
+  readonly commitAfterMs: number | undefined
+  /** When the caller hears of it, and what: an error, or what truly happened. */
+  readonly answerAfterMs: number
+  readonly error: ErrorCode | undefined
+}
+
+/** The faults that are at work at each instance at the moment. It decides how calls, wake-ups and attempts fare. */
+export class Chaos {
+  readonly #travel: Travel
+  readonly #troubles: Trouble[]
+  #isCalm = false
+
+  constructor(travel: Travel, instances: number) {
+    this.#travel = travel
+    this.#troubles = Array.from({ length: instances }, () => ({
+      partitions: [],
+      calls: [],
+      wakes: [],
+      handlers: [],
+    }))
+  }
+
+  /** Nothing goes wrong any more. */
+  calm(): void {
+    this.#isCalm = true
+  }
+
+  begin(fault: Fault): void {
+    const trouble = this.#troubles[fault.instance]!
+    if (fault.type === 'partition') trouble.partitions.push(fault)
+    if (fault.type === 'wakes') trouble.wakes.push(fault)
+    if (fault.type === 'calls') trouble.calls.push({ fault, left: fault.count })
+    if (fault.type === 'handlers') trouble.handlers.push({ fault, left: fault.count })
+  }
+
+  end(fault: Fault): void {
+    const trouble = this.#troubles[fault.instance]!
+    trouble.partitions = trouble.partitions.filter((other) => other !== fault)
+    trouble.wakes = trouble.wakes.filter((other) => other !== fault)
+  }
+
+  fateOf(instance: number, call: keyof Store, random: Random): Fate {
+    const { minMs, maxMs, timeoutMs } = this.#travel
+    const there = Math.round(random.between(minMs, maxMs))
+    const back = random.chance(0.5) ? 0 : Math.round(random.between(minMs, maxMs))
+    const good: Fate = { commitAfterMs: there, answerAfterMs: there + back, error: undefined }
+    if (this.#isCalm) return good
+    const trouble = this.#troubles[instance]!
+    switch (trouble.partitions.at(-1)?.mode) {
+      case 'refused':
+        return { commitAfterMs: undefined, answerAfterMs: there, error: 'store-unavailable' }
+      case 'silent':
+        return { commitAfterMs: undefined, answerAfterMs: timeoutMs, error: 'unknown-outcome' }
+      case 'deaf':
+        return { commitAfterMs: there, answerAfterMs: timeoutMs, error: 'unknown-outcome' }
+      case undefined:
+    }
+    const struck = trouble.calls.find(({ fault }) => isMeant(fault.calls, call))
+    if (struck === undefined) return good
+    if (--struck.left === 0) trouble.calls.splice(trouble.calls.indexOf(struck), 1)
+    return this.#inTime(badFate(struck.fault.fate, struck.fault.delayMs, good))
+  }
+
+  /** How much later a wake-up comes; undefined when it is lost. */
+  wakeDelayMs(instance: number, random: Random): number | undefined {
+    const late = this.#isCalm ? undefined : this.#troubles[instance]!.wakes.at(-1)
+    if (late === undefined) return Math.round(random.between(this.#travel.minMs, this.#travel.maxMs))
+    return late.delayMs
+  }
+
+  /** How long the next attempt takes: 'forever', or undefined when nothing holds it up. */
+  attemptMs(instance: number): number | 'forever' | undefined {
+    const trouble = this.#troubles[instance]!
+    const struck = this.#isCalm ? undefined : trouble.handlers[0]
+    if (struck === undefined) return undefined
+    if (--struck.left === 0) trouble.handlers.shift()
+    return struck.fault.takesMs ?? 'forever'
+  }
+
+  /** A caller that waits in vain gives up; what it sent may still arrive. */
+  #inTime(fate: Fate): Fate {
+    const { timeoutMs } = this.#travel
+    if (fate.answerAfterMs <= timeoutMs) return fate
+    return { ...fate, answerAfterMs: timeoutMs, error: 'unknown-outcome' }
+  }
+}
+
+interface Trouble {
+  partitions: (Fault & { type: 'partition' })[]
+  readonly calls: { readonly fault: Fault & { type: 'calls' }; left: number }[]
+  wakes: (Fault & { type: 'wakes' })[]
+  readonly handlers: { readonly fault: Fault & { type: 'handlers' }; left: number }[]
+}
+
+function badFate(fate: CallFate, delayMs: number, good: Fate): Fate {
+  switch (fate) {
+    case 'error-before':
+      return { ...good, commitAfterMs: undefined, error: 'store-unavailable' }
+    case 'error-after':
+      return { ...good, error: 'unknown-outcome' }
+    case 'late-commit':
+      return { ...good, commitAfterMs: good.answerAfterMs + delayMs, error: 'unknown-outcome' }
+    case 'slow-commit':
+      return {
+        commitAfterMs: good.commitAfterMs! + delayMs,
+        answerAfterMs: good.answerAfterMs + delayMs,
+        error: undefined,
+      }
+    case 'slow-answer':
+      return { ...good, answerAfterMs: good.answerAfterMs + delayMs }
+  }
+}

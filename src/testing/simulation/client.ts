@@ -1,0 +1,253 @@
+import type { SubmitAnswer } from '../../engine/index.js'
+import type { RequestedOperation } from '../../store/index.js'
+import type { Journal } from './journal.js'
+import { type Change, type Ledger, nameText } from './ledger.js'
+import { lifeText } from './life.js'
+import type { Aim, PlannedOperation, PlannedSet } from './operation.js'
+import { namespace } from './peephole.js'
+import type { SimulatedProcess } from './simulated-process.js'
+
+/** An operation that was submitted; without answer it is unknown what became of it. */
+interface Submission {
+  readonly operation: RequestedOperation
+  readonly process: SimulatedProcess
+  readonly at: number
+  answeredAt: number
+  answer: SubmitAnswer | undefined
+}
+
+/** Codes of failures that leave open whether the operation was or will be carried out. */
+const openCodes: ReadonlySet<string> = new Set(['unknown-outcome', 'owner-unreachable', 'stopped'])
+
+/**
+ * Everybody who sets, moves and cancels. It remembers what each call was answered (acknowledged, refused, or
+ * not known) and holds every answer against the commits of the store, at once and at the end.
+ */
+export class Client {
+  readonly #journal: Journal
+  readonly #ledger: Ledger
+  readonly #submissions: Submission[] = []
+  /** The last timer of a name that anybody was told of. */
+  readonly #known = new Map<string, { readonly identity: number; readonly revision: number | undefined }>()
+  readonly #claimed = new Set<Change>()
+  /** Identities submitted twice on purpose. */
+  readonly #twins = new Set<number>()
+
+  constructor(journal: Journal, ledger: Ledger) {
+    this.#journal = journal
+    this.#ledger = ledger
+  }
+
+  /** Operations whose process lives and has not answered. */
+  get waiting(): readonly Submission[] {
+    return this.#submissions.filter(({ answer, process }) => answer === undefined && process.isAlive)
+  }
+
+  submit(planned: PlannedOperation, process: SimulatedProcess): void {
+    const { action } = planned
+    const now = process.clock.now()
+    if (action.type === 'set') {
+      if (action.again !== undefined) for (const { identity } of action.sets) this.#twins.add(identity)
+      this.#send(
+        action.sets.map((set) => this.#setOf(set, now)),
+        process,
+      )
+      return
+    }
+    const name = { namespace, kind: action.kind, key: action.key }
+    const aimed = this.#aimed(name, action.aim)
+    if (action.type === 'cancel') this.#send([{ type: 'cancel', ...name, ...aimed }], process)
+    else this.#send([{ type: 'move', ...name, ...aimed, dueAt: Math.max(0, now + action.dueInMs) }], process)
+  }
+
+  /** What must hold when all is calm and everything due has been fired. */
+  checkEnd(): void {
+    for (const submission of this.#submissions) {
+      const { operation, answer, process } = submission
+      if (answer === undefined) {
+        // One that was stopped owes its answers as well; only a crash ends them.
+        if (!process.gate.isShut) {
+          this.#journal.broken('face', `${operation.type} of ${nameText(operation)} was never answered`)
+        }
+        continue
+      }
+      this.#checkAgain(submission, answer)
+    }
+  }
+
+  #send(operations: readonly RequestedOperation[], process: SimulatedProcess): void {
+    const submissions = operations.map((operation): Submission => {
+      this.#journal.count(operation.type)
+      return { operation, process, at: this.#journal.at, answeredAt: Infinity, answer: undefined }
+    })
+    this.#submissions.push(...submissions)
+    this.#journal.say(process.member, () => `submits ${operations.map(operationText).join(', ')}`)
+    const isStopping = process.isStopping
+    process.engine.submit(operations).then(
+      (answers) => submissions.forEach((submission, index) => this.#answered(submission, answers[index])),
+      (error: unknown) => {
+        // Whoever comes to one that is being stopped is told so.
+        if (!isStopping) this.#journal.broken('face', `submit rejected: ${String(error)}`)
+        for (const submission of submissions)
+          this.#submissions.splice(this.#submissions.indexOf(submission), 1)
+      },
+    )
+  }
+
+  #answered(submission: Submission, answer: SubmitAnswer | undefined): void {
+    const { operation } = submission
+    if (answer === undefined) {
+      this.#journal.broken('face', `no answer for ${operationText(operation)}`)
+      return
+    }
+    submission.answer = answer
+    submission.answeredAt = this.#journal.at
+    this.#journal.count(answer.outcome)
+    this.#journal.say(
+      submission.process.member,
+      () => `answers ${operationText(operation)}: ${answerText(answer)}`,
+    )
+    this.#learn(operation, answer)
+    switch (answer.outcome) {
+      case 'set':
+        this.#checkSet(operation, answer.revision)
+        return
+      case 'appended':
+        if (operation.type !== 'set' || !this.#ledger.appended.has(operation.identity)) {
+          this.#journal.broken(1, `${operationText(operation)} was answered appended and is in no inbox`)
+        }
+        return
+      case 'cancelled':
+        this.#checkChange(submission, 'cancelled', undefined)
+        return
+      case 'moved':
+        this.#checkChange(submission, 'moved', answer.revision)
+        return
+      case 'firing':
+      case 'conflict':
+      case 'unknown':
+      case 'settled':
+      case 'failed':
+    }
+  }
+
+  #checkSet(operation: RequestedOperation, revision: number | undefined): void {
+    const lives = operation.type === 'set' ? (this.#ledger.lives.get(operation.identity) ?? []) : []
+    if (lives.some((life) => revision === undefined || life.revisions.has(revision))) return
+    this.#journal.broken(
+      1,
+      `${operationText(operation)} was answered set at revision ${String(revision)} and is not stored so`,
+    )
+  }
+
+  /** A change was answered: it must have been committed since it was asked for, and for nobody else. */
+  #checkChange(submission: Submission, type: Change['type'], revision: number | undefined): void {
+    const { operation } = submission
+    const name = nameText(operation)
+    const change = this.#ledger.changes.find(
+      (other) =>
+        other.type === type &&
+        other.name === name &&
+        other.at >= submission.at &&
+        (revision === undefined || other.revision === revision) &&
+        (operation.identity === undefined || operation.identity === other.life.identity) &&
+        !this.#claimed.has(other),
+    )
+    if (change !== undefined) this.#claimed.add(change)
+    else this.#journal.broken(4, `${operationText(operation)} was answered ${type}, which nobody did`)
+  }
+
+  #checkAgain({ operation, at, answeredAt, process }: Submission, answer: SubmitAnswer): void {
+    const { outcome } = answer
+    if (outcome === 'firing') {
+      const isFired = [...this.#ledger.lives.values()]
+        .flat()
+        .some(
+          (life) =>
+            life.name === nameText(operation) &&
+            life.bornAt <= answeredAt &&
+            life.endedAt >= at &&
+            life.attempts.length > 0,
+        )
+      if (!isFired)
+        this.#journal.broken(4, `${operationText(operation)} was answered firing, and it never fired`)
+      return
+    }
+    if (operation.type !== 'set') return
+    const life = this.#ledger.life(operation.identity)
+    const isWanted = outcome === 'set' || outcome === 'appended'
+    const mayConflict = operation.ifAbsent === true || operation.ifRevision !== undefined
+    if (isWanted && life === undefined && !(mayConflict && this.#ledger.conflicted.has(operation.identity))) {
+      this.#journal.broken(
+        1,
+        `${operationText(operation)} was acknowledged (${outcome}) at ${at} by ${process.member} and never stored`,
+      )
+    }
+    const isRefused = outcome === 'conflict' || (outcome === 'failed' && !openCodes.has(answer.error.code))
+    if (isRefused && life !== undefined && !this.#twins.has(operation.identity)) {
+      this.#journal.broken(
+        10,
+        `${operationText(operation)} was answered ${answerText(answer)} and stored: ${lifeText(life)}`,
+      )
+    }
+  }
+
+  #learn(operation: RequestedOperation, answer: SubmitAnswer): void {
+    const name = nameText(operation)
+    if (answer.outcome === 'set' && operation.type === 'set') {
+      this.#known.set(name, { identity: operation.identity, revision: answer.revision })
+    } else if (answer.outcome === 'moved') {
+      const identity = this.#known.get(name)?.identity
+      if (identity !== undefined) this.#known.set(name, { identity, revision: answer.revision })
+    } else if (answer.outcome === 'conflict' && answer.standing !== undefined) {
+      this.#known.set(name, answer.standing)
+    }
+  }
+
+  #setOf(set: PlannedSet, now: number): RequestedOperation {
+    const name = { namespace, kind: set.kind, key: set.key }
+    const known = this.#known.get(nameText(name))
+    return {
+      type: 'set',
+      ...name,
+      identity: set.identity,
+      createdAt: now,
+      payload: Uint8Array.of(set.identity % 256),
+      tags: [],
+      details: '',
+      dueAt: Math.max(0, now + set.dueInMs),
+      attempt: 0,
+      occurrence: 0,
+      ...(set.condition === 'if-absent' ? { ifAbsent: true } : {}),
+      ...(set.condition === 'if-revision' && known?.revision !== undefined
+        ? { ifRevision: known.revision }
+        : {}),
+    }
+  }
+
+  #aimed(
+    name: { readonly kind: string; readonly key: string },
+    aim: Aim,
+  ): { identity?: number; ifRevision?: number } {
+    const known = this.#known.get(nameText(name))
+    if (known === undefined || aim === 'name') return {}
+    if (aim === 'identity' || known.revision === undefined) return { identity: known.identity }
+    return { ifRevision: known.revision }
+  }
+}
+
+function operationText(operation: RequestedOperation): string {
+  const { type, identity, ifRevision } = operation
+  const which = identity === undefined ? '' : ` ${identity}`
+  const only = ifRevision === undefined ? '' : ` if r${ifRevision}`
+  const due = operation.type === 'cancel' ? '' : ` due ${operation.dueAt}`
+  const absent = operation.type === 'set' && operation.ifAbsent === true ? ' if absent' : ''
+  return `${type}${which} ${nameText(operation)}${due}${only}${absent}`
+}
+
+function answerText(answer: SubmitAnswer): string {
+  if (answer.outcome === 'failed') return `failed, ${answer.error.code}`
+  return 'revision' in answer && answer.revision !== undefined
+    ? `${answer.outcome} r${answer.revision}`
+    : answer.outcome
+}

@@ -1,0 +1,148 @@
+import type { Store } from '../../store/index.js'
+import type { Random } from './random.js'
+
+/** Something that goes wrong at an instant. Faults are drawn before the run, so any of them can be left out. */
+export type Fault = { readonly id: number; readonly at: number; readonly instance: number } & FaultKind
+
+export type FaultKind =
+  /** The process ends. What it had sent to the store happens, is lost, or happens late. */
+  | {
+      readonly type: 'crash'
+      readonly downMs: number
+      readonly isSameMember: boolean
+      readonly sent: 'commits' | 'is-lost' | 'commits-late'
+    }
+  /** It is stopped as it should be, and started again later. */
+  | { readonly type: 'stop'; readonly downMs: number }
+  /** Wakes and answers are held back. */
+  | { readonly type: 'pause'; readonly forMs: number }
+  /** Calls are refused, vanish on the way there, or their answers vanish on the way back. */
+  | { readonly type: 'partition'; readonly forMs: number; readonly mode: 'refused' | 'silent' | 'deaf' }
+  /** The next calls of some name end badly. */
+  | {
+      readonly type: 'calls'
+      readonly calls: CallFilter
+      readonly count: number
+      readonly fate: CallFate
+      readonly delayMs: number
+    }
+  /** The wall clock is set, and set right again later. */
+  | { readonly type: 'jump'; readonly byMs: number; readonly forMs: number }
+  | { readonly type: 'drift'; readonly rate: number }
+  /** The store's wake-ups get lost or come late. */
+  | { readonly type: 'wakes'; readonly forMs: number; readonly delayMs: number | undefined }
+  /** The next attempts take long or never end. */
+  | { readonly type: 'handlers'; readonly count: number; readonly takesMs: number | undefined }
+
+export type CallFate = 'error-before' | 'error-after' | 'late-commit' | 'slow-commit' | 'slow-answer'
+
+type CallFilter = 'any' | 'owner' | keyof Store
+
+const ownerCalls: ReadonlySet<keyof Store> = new Set([
+  'load',
+  'lower',
+  'write',
+  'settle',
+  'sweep',
+  'requests',
+])
+
+export function isMeant(filter: CallFilter, call: keyof Store): boolean {
+  return filter === 'any' || filter === call || (filter === 'owner' && ownerCalls.has(call))
+}
+
+/** How often each type is drawn, relative to the others. */
+export type FaultWeights = Readonly<Record<Fault['type'], number>>
+
+export const LONGEST_LATE_MS = 20_000
+
+export function drawFaults(
+  random: Random,
+  weights: FaultWeights,
+  count: number,
+  untilMs: number,
+  instances: number,
+): Fault[] {
+  const kinds: Fault['type'][] = []
+  const bounds: number[] = []
+  let total = 0
+  for (const [type, weight] of Object.entries(weights)) {
+    total += weight
+    kinds.push(type as Fault['type'])
+    bounds.push(total)
+  }
+  const times = Array.from({ length: count }, () => Math.round(random.between(300, untilMs)))
+  times.sort((a, b) => a - b)
+  return times.map((at, index) => {
+    const drawn = random.fraction() * total
+    const kind = drawKind(random, kinds[bounds.findIndex((bound) => drawn < bound)]!)
+    return Object.assign(kind, { id: index + 1, at, instance: random.whole(0, instances - 1) })
+  })
+}
+
+function drawKind(random: Random, type: Fault['type']): FaultKind {
+  switch (type) {
+    case 'crash':
+      return {
+        type,
+        downMs: random.scaled(100, 12_000),
+        isSameMember: random.chance(0.5),
+        sent: random.pick(['commits', 'is-lost', 'commits-late']),
+      }
+    case 'stop':
+      return { type, downMs: random.scaled(50, 6000) }
+    case 'pause':
+      return { type, forMs: random.scaled(30, 15_000) }
+    case 'partition':
+      return { type, forMs: random.scaled(100, 10_000), mode: random.pick(['refused', 'silent', 'deaf']) }
+    case 'calls':
+      return {
+        type,
+        calls: random.pick([
+          'any',
+          'owner',
+          'write',
+          'write',
+          'settle',
+          'settle',
+          'load',
+          'append',
+          'renew',
+          'renew',
+          'claim',
+          'refence',
+          'lower',
+          'release',
+        ]),
+        count: random.chance(0.7) ? 1 : random.whole(2, 4),
+        fate: random.pick([
+          'error-before',
+          'error-after',
+          'error-after',
+          'late-commit',
+          'late-commit',
+          'slow-commit',
+          'slow-answer',
+        ]),
+        delayMs: random.scaled(50, LONGEST_LATE_MS),
+      }
+    case 'jump': {
+      const size = random.chance(0.75) ? random.scaled(20, 900) : random.scaled(900, 30_000)
+      return { type, byMs: random.chance(0.5) ? size : -size, forMs: random.scaled(200, 10_000) }
+    }
+    case 'drift':
+      return { type, rate: 1 + random.between(-1e-3, 1e-3) }
+    case 'wakes':
+      return {
+        type,
+        forMs: random.scaled(500, 10_000),
+        delayMs: random.chance(0.5) ? undefined : random.scaled(50, 3000),
+      }
+    case 'handlers':
+      return {
+        type,
+        count: random.whole(1, 4),
+        takesMs: random.chance(0.4) ? undefined : random.scaled(500, 15_000),
+      }
+  }
+}

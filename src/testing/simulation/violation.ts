@@ -1,0 +1,37 @@
+/** The promises of the design that a simulation checks, by their numbers there, and what else must hold. */
+export const promises = Object.freeze({
+  1: 'an acknowledged timer is delivered or dead-lettered',
+  2: 'never early',
+  3: 'once settled, never again',
+  4: 'cancelled means no attempt starts afterwards',
+  5: 'a range deletion removes only settled rows',
+  6: 'every unsettled row is in memory or at or above the read level',
+  7: 'epochs only rise, no write commits under an old fence',
+  8: 'levels never go back',
+  9: 'the same set twice is one timer',
+  10: 'an error leaves a timer wholly there or wholly absent',
+  11: 'attempts rise and stay explained, the firing id is stable',
+  14: 'memory stays under its cap',
+  15: "a dead owner's shard fires again in time",
+  face: 'the engine answers what is so, and does not throw',
+  counters: 'created = rows + settled + cancelled + replaced + dead',
+  activity: 'a run does enough to mean something',
+})
+
+export type PromiseName = keyof typeof promises
+
+/** Those that whoever sets timers and receives them can see for himself, without a look into the store. */
+export const outerPromises: readonly PromiseName[] = Object.freeze([1, 2, 3, 4, 9, 11])
+
+/** A promise that was seen broken. */
+export interface Violation {
+  readonly promise: PromiseName
+  readonly text: string
+  /** True milliseconds since the run began. */
+  readonly at: number
+}
+
+/** The violation as one line. */
+export function violationText({ promise, text, at }: Violation): string {
+  return `promise ${promise} (${promises[promise]}) broken at ${(at / 1000).toFixed(3)} s: ${text}`
+}

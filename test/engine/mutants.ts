@@ -1,0 +1,332 @@
+/** A rule of the protocol, broken: text that stands once in a file of src/, and what to put in its place. */
+export interface Mutant {
+  readonly name: string
+  readonly patches: readonly Patch[]
+}
+
+interface Patch {
+  readonly file: string
+  readonly find: string
+  readonly replace: string
+}
+
+const shard = 'store/memory/memory-shard.ts'
+
+/** Writers do not wait for a settlement on its way, nor it for them. */
+const noTurns: Patch = {
+  file: 'engine/writer.ts',
+  find: 'const finish = await this.#turns.take()\n      try {\n        if (this.#isOver) throw',
+  replace: 'const finish = (): void => undefined\n      try {\n        if (this.#isOver) throw',
+}
+
+/** The store takes an insert below the settled level. */
+const noStoreFloor: Patch = {
+  file: shard,
+  find: 'return position < this.#row.settledLevel.position',
+  replace: 'return position < 0',
+}
+
+/** What somebody who does not own the shard would write without the inbox. */
+function foreign(type: 'set' | 'cancel'): Patch {
+  return {
+    file: 'engine/engine.ts',
+    find: 'if (engine === undefined) return await this.#asker.ask(shard, operations)',
+    replace: `if (engine === undefined && operations.every((operation) => operation.type === '${type}')) {
+      const row = (await this.#store.shards())[shard]
+      const position = (operation) => Math.max(operation.dueAt ?? 0, row.settledLevel.position)
+      try {
+        const { answers } = await this.#store.write(row, {
+          operations: operations.map((operation) => ({ ...operation, position: position(operation) })),
+        })
+        return answers.map((answer) =>
+          answer.outcome === 'set' ? { outcome: 'set', revision: answer.place.revision, replaced: answer.replaced }
+          : answer.outcome === 'conflict' || answer.outcome === 'cancelled' ? { outcome: answer.outcome }
+          : { outcome: 'unknown' })
+      } catch (error) {
+        return operations.map(() => ({ outcome: 'failed', error: new StoreError('unknown-outcome', String(error)) }))
+      }
+    }
+    if (engine === undefined) return await this.#asker.ask(shard, operations)`,
+  }
+}
+
+export const mutants: readonly Mutant[] = [
+  // ---- rule 1: the fence
+  {
+    name: 'range delete not fenced: settle',
+    patches: [
+      {
+        file: shard,
+        find: 'settlement: Settlement, now: number): SettleAnswer {\n    this.checkFence(fence)',
+        replace: 'settlement: Settlement, now: number): SettleAnswer {',
+      },
+    ],
+  },
+  {
+    name: 'range delete not fenced: sweep',
+    patches: [
+      {
+        file: shard,
+        find: 'sweep(fence: Fence): { removed: number; more: boolean } {\n    this.checkFence(fence)',
+        replace: 'sweep(fence: Fence): { removed: number; more: boolean } {\n    void fence',
+      },
+    ],
+  },
+  {
+    name: "owner's write not fenced",
+    patches: [
+      {
+        file: shard,
+        find: 'if (fence !== undefined) this.checkFence(fence)',
+        replace: 'void fence',
+      },
+    ],
+  },
+  // ---- rule 2: read and promise in one step
+  {
+    name: 'level raised after the scan',
+    patches: [
+      {
+        file: 'store/memory/memory-store.ts',
+        find: "return this.#onShard('load', fence.shard, (shard) => shard.load(fence, request))",
+        replace: `return this.#onShard('load', fence.shard, (shard) => shard.scan(fence, request)).then((loaded) =>
+      this.#onShard('now', fence.shard, (shard) => shard.raise(fence, loaded)))`,
+      },
+      {
+        file: shard,
+        find: '  load(fence: Fence, request: LoadRequest): Loaded {',
+        replace: `  scan(fence, request) {
+    const row = this.#row
+    const loaded = this.load(fence, request)
+    this.#row = row
+    return loaded
+  }
+
+  raise(fence, loaded) {
+    this.checkFence(fence)
+    this.#row = { ...this.#row, readLevel: loaded.readLevel }
+    return loaded
+  }
+
+  load(fence: Fence, request: LoadRequest): Loaded {`,
+      },
+    ],
+  },
+  {
+    name: 'window shrunk without lowering the read level',
+    patches: [
+      {
+        file: 'engine/loader.ts',
+        find: "await this.#ownership.call('lower', (fence) => this.#store.lower(fence, from, to))\n    } catch",
+        replace: 'void from\n    } catch',
+      },
+      {
+        file: 'engine/loader.ts',
+        find: 'this.readLevel = to\n    this.#nextPosition = to.position',
+        replace: 'void to',
+      },
+    ],
+  },
+  {
+    name: 'a page that was lost is not read again',
+    patches: [
+      {
+        file: 'engine/loader.ts',
+        find: 'await this.#goBack(from)',
+        replace: 'this.readLevel = this.#ownership.row.readLevel',
+      },
+    ],
+  },
+  // ---- rule 3: only the owner writes
+  { name: 'direct foreign upsert', patches: [foreign('set')] },
+  { name: 'direct foreign cancel', patches: [foreign('cancel')] },
+  {
+    name: 'a request stays in the inbox when applied',
+    patches: [
+      {
+        file: shard,
+        find: "if (answer.outcome !== 'below-level') this.inbox.answer(request, answer.outcome)",
+        replace: 'void request',
+      },
+    ],
+  },
+  // ---- rule 4: the floor
+  {
+    name: "owner's insert without the floor",
+    patches: [
+      noStoreFloor,
+      {
+        file: 'engine/writer.ts',
+        find: 'return Math.max(dueAt, this.#ownership.settledLevel.position)',
+        replace: 'return dueAt',
+      },
+    ],
+  },
+  { name: 'floor at the acknowledged level only', patches: [noStoreFloor, noTurns] },
+  { name: 'inserts in flight do not hold the level', patches: [noTurns] },
+  // ---- rule 5: unknown outcomes
+  {
+    name: 'unknown outcome sent again without a new epoch',
+    patches: [
+      {
+        file: 'engine/ownership.ts',
+        find: 'if (fence.epoch === this.#fence.epoch) await this.#refence()',
+        replace: 'if (this.#isOver) await this.#refence()',
+      },
+    ],
+  },
+  {
+    name: 'settlement of unknown outcome taken for undone',
+    patches: [
+      {
+        file: 'engine/settler.ts',
+        find: 'if (this.#ownership.row.lastSettlement === settlement.id) {',
+        replace: 'if (settlement.id === 0) {',
+      },
+    ],
+  },
+  // ---- rule 6: takeover and lease
+  {
+    name: 'takeover from the read level',
+    patches: [{ file: shard, find: 'readLevel: row.settledLevel,', replace: 'readLevel: row.readLevel,' }],
+  },
+  {
+    name: 'lease counted from the answer',
+    patches: [
+      {
+        file: 'engine/ownership.ts',
+        find: "await this.call('renew', (fence) => this.#store.renew(fence, this.#settings.leaseMs))\n      this.#leaseFrom(sentAt)",
+        replace:
+          "await this.call('renew', (fence) => this.#store.renew(fence, this.#settings.leaseMs))\n      this.#leaseFrom(this.#reading())\n      void sentAt",
+      },
+    ],
+  },
+  {
+    name: 'lease not looked at before firing',
+    patches: [
+      {
+        file: 'engine/ownership.ts',
+        find: 'return this.isLeased && this.#isClockRight()',
+        replace: 'return !this.#isOver && this.#isClockRight()',
+      },
+    ],
+  },
+  {
+    name: 'a shard is claimed before its lease is over',
+    patches: [
+      {
+        file: shard,
+        find: "(row.owner !== '' && row.leaseUntil > now)) return undefined",
+        replace: 'now < 0) return undefined',
+      },
+    ],
+  },
+  // ---- rule 7: settle
+  {
+    name: 'follow-up not conditional on its revision',
+    patches: [
+      {
+        file: shard,
+        find: 'if (standing === undefined || standing.revision !== row.revision) return undefined',
+        replace: 'if (standing === undefined) return undefined',
+      },
+      {
+        file: 'engine/writer.ts',
+        find: 'if (attempt !== undefined) attempt.isSuperseded = true',
+        replace: 'void attempt',
+      },
+    ],
+  },
+  {
+    name: 'dead letter stored after its row was deleted',
+    patches: [
+      {
+        file: shard,
+        find: 'this.#ledger.addDead(letter)',
+        replace: 'queueMicrotask(() => this.#ledger.addDead(letter))',
+      },
+    ],
+  },
+  {
+    name: 'level passes rows that are not finished',
+    patches: [
+      {
+        file: 'engine/settler.ts',
+        find: 'if (holding !== undefined) level = earlierOf(level, holding)',
+        replace: 'void holding',
+      },
+    ],
+  },
+  {
+    name: 'attempts of a lost owner are not suspected',
+    patches: [
+      {
+        file: 'engine/loader.ts',
+        find: 'if (!isBefore(from, this.#suspects.before)) return',
+        replace: 'if (from !== this.#suspects.before) return',
+      },
+    ],
+  },
+  {
+    name: 'a shard is let go with outcomes unsettled',
+    patches: [
+      {
+        file: 'engine/shard-engine.ts',
+        find: 'const isClean = !this.#window.hasUnsettled()',
+        replace: 'const isClean = true',
+      },
+    ],
+  },
+  {
+    name: 'a load and a settlement on their way at once',
+    patches: [
+      {
+        file: 'engine/loader.ts',
+        find: 'const finish = await this.#turns.take()',
+        replace: 'const finish = (): void => undefined',
+      },
+    ],
+  },
+  {
+    name: 'a waiting row is queued twice',
+    patches: [{ file: 'engine/lane.ts', find: 'if (attempt.isQueued) return', replace: '' }],
+  },
+  // ---- never early
+  {
+    name: 'early check dropped',
+    patches: [
+      {
+        file: 'engine/attempts.ts',
+        find: '    page.states[index] = READY\n    if (row.dueAt > now) {',
+        replace: '    page.states[index] = READY\n    if (row.dueAt < 0) {',
+      },
+      {
+        file: 'engine/attempts.ts',
+        find: 'if (this.#holds.park(row.revision, token)) continue\n      if (row.dueAt > now) {',
+        replace: 'if (this.#holds.park(row.revision, token)) continue\n      if (row.dueAt < 0) {',
+      },
+    ],
+  },
+  // ---- rule 8: one key at a time
+  {
+    name: 'operations of one key not serialised',
+    patches: [
+      noTurns,
+      {
+        file: 'engine/writer.ts',
+        find: 'if (this.#isRunning || this.#isOver) return',
+        replace: 'if (this.#isOver) return',
+      },
+    ],
+  },
+  {
+    name: 'a row may start while its cancel is on its way',
+    patches: [
+      {
+        file: 'engine/writer.ts',
+        find: 'if (row !== undefined) this.#holds.hold(row.revision)',
+        replace: 'void row',
+      },
+    ],
+  },
+]
