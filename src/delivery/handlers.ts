@@ -2,7 +2,9 @@ import {
   decodeDetails,
   type Deliver,
   done,
+  encodeDetails,
   type Firing,
+  occurrenceDueAt,
   type Outcome,
   parseRetry,
   retryDelayMs,
@@ -184,7 +186,10 @@ export class Handlers {
   }
 
   #outcomeOf(given: TimerFiring): Outcome {
-    return TimerFiring.wordOf(given) ?? nextOf(TimerFiring.firingOf(given).row, this.#clock.now())
+    const { row } = TimerFiring.firingOf(given)
+    const againAt = TimerFiring.againAt(given)
+    if (againAt !== undefined) return { type: 'next', dueAt: againAt, ...forgotten(row) }
+    return nextOf(row, this.#clock.now())
   }
 
   #fail(handler: Handler, given: TimerFiring, error: unknown): void {
@@ -202,10 +207,10 @@ export class Handlers {
       return { type: 'dead', reason: `attempt ${attempt} of ${retry.attempts} failed: ${reason}` }
     const delayMs = error instanceof RetryAfter ? error.delayMs : retryDelayMs(retry, attempt, this.#random)
     const dueAt = this.#clock.now() + delayMs
-    if (dueAt - row.dueAt > retry.maxDurationMs) {
+    if (dueAt - occurrenceDueAt(row) > retry.maxDurationMs) {
       return { type: 'dead', reason: `attempt ${attempt} failed and the time for retries is over: ${reason}` }
     }
-    return { type: 'retry', dueAt, reason }
+    return { type: 'retry', dueAt, reason, ...remembered(row) }
   }
 }
 
@@ -220,13 +225,25 @@ function nextOf(row: TimerRow, now: number): Outcome {
   const { on } = decodeDetails(row.details)
   if (on === undefined) return done
   const dueAt = nextDueAt(parseSchedule(on), row, now)
-  return dueAt === undefined ? done : { type: 'next', dueAt }
+  return dueAt === undefined ? done : { type: 'next', dueAt, ...forgotten(row) }
+}
+
+/** The row will be due when it is tried again; when the occurrence was due is kept beside it. */
+function remembered(row: TimerRow): { readonly details?: string } {
+  const details = decodeDetails(row.details)
+  if (details.firstDueAt !== undefined) return {}
+  return { details: encodeDetails({ ...details, firstDueAt: row.dueAt }) }
+}
+
+function forgotten(row: TimerRow): { readonly details?: string } {
+  const { firstDueAt, ...details } = decodeDetails(row.details)
+  return firstDueAt === undefined ? {} : { details: encodeDetails(details) }
 }
 
 /** The next occurrence after one that was dealt with, by the schedule's rule for missed ones. */
 function nextDueAt(schedule: Schedule, row: TimerRow, now: number): number | undefined {
   const { fire, next } = catchUp(schedule, {
-    lastOccurrence: row.dueAt,
+    lastOccurrence: occurrenceDueAt(row),
     now: Math.max(now, row.dueAt),
     seed: String(row.identity),
   })

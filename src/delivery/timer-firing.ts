@@ -1,4 +1,4 @@
-import { decodePayload, type Firing, handleOf, type Outcome, type TimerHandle } from '../timer/index.js'
+import { decodePayload, type Firing, handleOf, occurrenceDueAt, type TimerHandle } from '../timer/index.js'
 import { checkInstant } from '../error/index.js'
 import type { Clock, Duration } from '../time/index.js'
 import { parseDuration } from '../time/index.js'
@@ -14,7 +14,7 @@ export class TimerFiring<Payload = unknown> {
   #isDecoded = false
   #abort: AbortController | undefined
   #abortedFor: Error | undefined
-  #word: Outcome | undefined
+  #againAt: number | undefined
 
   constructor(firing: Firing, clock: Clock) {
     this.#firing = firing
@@ -54,15 +54,16 @@ export class TimerFiring<Payload = unknown> {
     return this.#firing.row.tags
   }
 
+  /** When this occurrence was due: the same on every attempt at it. */
   get dueAt(): number {
-    return this.#firing.row.dueAt
+    return occurrenceDueAt(this.#firing.row)
   }
 
   get firedAt(): number {
     return this.#firing.firedAt
   }
 
-  /** How late it fired, in milliseconds. */
+  /** How late this attempt began, in milliseconds: after the due time, or after the time of its retry. */
   get lateness(): number {
     return this.#firing.firedAt - this.#firing.row.dueAt
   }
@@ -90,12 +91,12 @@ export class TimerFiring<Payload = unknown> {
   again(when: { readonly in: Duration } | { readonly at: number | Date }): void {
     const dueAt = 'in' in when ? this.#clock.now() + parseDuration(when.in) : Number(when.at)
     checkInstant(dueAt)
-    this.#word = { type: 'next', dueAt: Math.min(Math.max(0, Math.ceil(dueAt)), LAST_INSTANT) }
+    this.#againAt = Math.min(Math.max(0, Math.ceil(dueAt)), LAST_INSTANT)
   }
 
   /** What the handler said by `again`; undefined when it said nothing. */
-  static wordOf(firing: TimerFiring): Outcome | undefined {
-    return firing.#word
+  static againAt(firing: TimerFiring): number | undefined {
+    return firing.#againAt
   }
 
   static setPayload(firing: TimerFiring, payload: unknown): void {

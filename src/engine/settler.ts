@@ -100,7 +100,9 @@ export class Settler {
       if (!this.#isAsked) await this.#pause.wait(this.#settings.settleMs)
       if (this.#isOver) return
       this.#isAsked = false
-      await this.settle()
+      const isSettled = await this.settle()
+      // One settlement takes so many: the rest need not wait for the next second.
+      if (isSettled && this.#attempts.reportCount >= this.#settings.settleCount) this.hurry()
       if (this.#isSweepDue()) await this.#sweep()
     }
   }
@@ -387,6 +389,7 @@ function followUpOf({ attempt, outcome }: Report, floor: number): FollowUp {
         attempt: 0,
         occurrence: row.occurrence + 1,
         position: Math.max(outcome.dueAt, floor),
+        ...(outcome.details !== undefined && { details: outcome.details }),
       }
     case 'retry':
       return {
@@ -395,6 +398,7 @@ function followUpOf({ attempt, outcome }: Report, floor: number): FollowUp {
         attempt: attempt.attempt,
         occurrence: row.occurrence,
         position: Math.max(outcome.dueAt, floor),
+        ...(outcome.details !== undefined && { details: outcome.details }),
       }
     case 'record':
       return {

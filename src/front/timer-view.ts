@@ -1,5 +1,12 @@
 import type { DeadLetter } from '../store/index.js'
-import { decodeDetails, decodePayload, handleOf, type TimerHandle, type TimerRow } from '../timer/index.js'
+import {
+  decodeDetails,
+  decodePayload,
+  handleOf,
+  occurrenceDueAt,
+  type TimerHandle,
+  type TimerRow,
+} from '../timer/index.js'
 
 /** A timer as it stands. */
 export interface TimerView<Payload = unknown> {
@@ -72,7 +79,7 @@ export function deadViewOf({ id, row, diedAt, reason }: DeadLetter): DeadView {
     id,
     kind: row.kind,
     key: row.key,
-    dueAt: row.dueAt,
+    dueAt: occurrenceDueAt(row),
     diedAt,
     reason,
     attempts: row.attempt + 1,

@@ -537,6 +537,7 @@ export class Timers implements AsyncDisposable {
 
   #redriveOf({ id, row }: DeadLetter): RequestedOperation {
     const now = this.#parts.clock.now()
+    const { firstDueAt: _, ...details } = decodeDetails(row.details)
     return {
       type: 'set',
       namespace: row.namespace,
@@ -549,7 +550,7 @@ export class Timers implements AsyncDisposable {
       occurrence: row.occurrence,
       payload: row.payload,
       tags: row.tags,
-      details: row.details,
+      details: encodeDetails(details),
       fromDead: id,
       ...this.#noted('created', { dueAt: now }),
     }

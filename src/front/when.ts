@@ -1,5 +1,5 @@
 import { InvalidInputError, shown } from '../error/index.js'
-import { Schedule } from '../schedule/index.js'
+import type { Schedule } from '../schedule/index.js'
 import { type Duration, parseDuration } from '../time/index.js'
 
 /** An instant as users have it: epoch milliseconds, a `Date`, an ISO 8601 text with its offset, a Temporal instant. */
@@ -19,7 +19,7 @@ export function dueAtOf(when: When, now: number, seed: string): number {
   }
   if (when.in !== undefined) return now + Math.ceil(parseDuration(when.in))
   if (when.at !== undefined) return epochMsOf(when.at)
-  if (!(when.on instanceof Schedule)) {
+  if (typeof when.on?.next !== 'function') {
     throw new InvalidInputError(
       'invalid-when',
       `on takes a schedule such as cron('0 9 * * *') or daily({ at: '09:00' }), got ${shown(when.on)}`,

@@ -25,8 +25,14 @@ describe('list', () => {
     expect((await timers.list({ kind: 'tick' })).items.map(({ key }) => key)).toEqual(['t'])
     expect((await timers.list({ keyPrefix: 'odd:' })).items).toHaveLength(50)
     expect((await timers.list({ tag: 'tenth' })).items).toHaveLength(10)
-    const due = await timers.list({ kind: mail, dueFrom: START + 10 * HOUR, dueUntil: new Date(START + 20 * HOUR) })
-    expect(due.items.map(({ dueAt }) => (dueAt - START) / HOUR)).toEqual([10, 11, 12, 13, 14, 15, 16, 17, 18, 19])
+    const due = await timers.list({
+      kind: mail,
+      dueFrom: START + 10 * HOUR,
+      dueUntil: new Date(START + 20 * HOUR),
+    })
+    expect(due.items.map(({ dueAt }) => (dueAt - START) / HOUR)).toEqual([
+      10, 11, 12, 13, 14, 15, 16, 17, 18, 19,
+    ])
     const keys: string[] = []
     let cursor: string | undefined
     let pages = 0
@@ -69,7 +75,11 @@ describe('many at once', () => {
     const keys = ['even:000', 'odd:001', 'nobody']
     expect(await timers.moveMany({ kind: mail, keys }, { in: '50h' }, { dryRun: true })).toEqual({ found: 3 })
     expect(await timers.get(mail, 'even:000')).toMatchObject({ dueAt: START + HOUR })
-    expect(await timers.moveMany({ kind: mail, keys }, { in: '50h' })).toEqual({ found: 3, moved: 2, unknown: 1 })
+    expect(await timers.moveMany({ kind: mail, keys }, { in: '50h' })).toEqual({
+      found: 3,
+      moved: 2,
+      unknown: 1,
+    })
     expect(await timers.get(mail, 'even:000')).toMatchObject({ dueAt: START + 50 * HOUR, payload: { n: 0 } })
     expect(await timers.cancelMany({ kind: mail, keys })).toEqual({ found: 3, cancelled: 2, unknown: 1 })
     expect((await timers.list()).items).toHaveLength(8)
@@ -235,7 +245,9 @@ describe('forecast', () => {
     const mails = await timers.forecast({ kind: mail, from: START + HOUR, over: '150m', slice: '1h' })
     expect(mails.map(({ count }) => count)).toEqual([1, 1, 1])
     expect(mails.at(-1)!.untilExclusive).toBe(START + 3.5 * HOUR)
-    await expect(timers.forecast({ over: '365d', slice: '1s' })).rejects.toMatchObject({ code: 'invalid-option' })
+    await expect(timers.forecast({ over: '365d', slice: '1s' })).rejects.toMatchObject({
+      code: 'invalid-option',
+    })
   })
 })
 
@@ -243,7 +255,13 @@ describe('when', () => {
   it('takes epoch milliseconds, dates, texts with an offset and Temporal instants', async () => {
     await using timers = await testTimers()
     const at = START + 5 * HOUR
-    const instants = [at, new Date(at), '2026-01-01T05:00:00Z', '2026-01-01T06:00:00+01:00', { epochMilliseconds: at }]
+    const instants = [
+      at,
+      new Date(at),
+      '2026-01-01T05:00:00Z',
+      '2026-01-01T06:00:00+01:00',
+      { epochMilliseconds: at },
+    ]
     for (const instant of instants) {
       expect(await timers.set(tick, 'x', { at: instant })).toMatchObject({ outcome: 'set', dueAt: at })
     }
@@ -296,19 +314,27 @@ describe('what is refused', () => {
     await expect(set({ in: 1, retry: { tries: 5 } })).rejects.toMatchObject(code('unknown-option'))
     await expect(set({ in: 1, retry: { attempts: 0 } })).rejects.toMatchObject(code('invalid-option'))
     await expect(set({ in: 1, payload: 5n })).rejects.toMatchObject(code('invalid-payload'))
-    await expect(set({ in: 1, payload: 'x'.repeat(300_000) })).rejects.toMatchObject(code('payload-too-large'))
+    await expect(set({ in: 1, payload: 'x'.repeat(300_000) })).rejects.toMatchObject(
+      code('payload-too-large'),
+    )
     await expect(set({ in: 1 }, 'k'.repeat(513))).rejects.toMatchObject(code('invalid-key'))
     await expect(set({ in: 1 }, '')).rejects.toMatchObject(code('invalid-key'))
     await expect(set({ on: 'daily' })).rejects.toMatchObject(code('invalid-when'))
     const past = daily({ at: '09:00', zone: 'UTC', until: START - 1 })
     await expect(set({ on: past })).rejects.toMatchObject(code('schedule-ended'))
-    expect(() => daily({ at: '09:00', zone: 'Mars/Olympus' })).toThrowError(expect.objectContaining(code('invalid-zone')))
+    expect(() => daily({ at: '09:00', zone: 'Mars/Olympus' })).toThrowError(
+      expect.objectContaining(code('invalid-zone')),
+    )
     expect(() => cron('61 * * * *')).toThrowError(expect.objectContaining(code('invalid-cron')))
-    expect(() => yearly({ month: 2, day: 30, at: '09:00' })).toThrowError(expect.objectContaining(code('invalid-option')))
+    expect(() => yearly({ month: 2, day: 30, at: '09:00' })).toThrowError(
+      expect.objectContaining(code('invalid-option')),
+    )
     expect(() => timer('')).toThrowError(expect.objectContaining(code('invalid-kind')))
     expect(() => timer('x', { concurrency: 0 })).toThrowError(expect.objectContaining(code('invalid-option')))
     expect(() => timer('x', { rate: -1 })).toThrowError(expect.objectContaining(code('invalid-option')))
-    expect(() => timer('x', { speed: 1 } as object)).toThrowError(expect.objectContaining(code('unknown-option')))
+    expect(() => timer('x', { speed: 1 } as object)).toThrowError(
+      expect.objectContaining(code('unknown-option')),
+    )
     await expect(timers.move(tick, 'x', { on: every('1h') })).rejects.toMatchObject(code('invalid-when'))
     await expect(timers.cancel('no handle')).rejects.toMatchObject(code('invalid-handle'))
     await expect(timers.list({ limit: 0 })).rejects.toMatchObject(code('invalid-option'))
@@ -323,9 +349,15 @@ describe('what is refused', () => {
   it('a second handler, and calls after a stop', async () => {
     const timers = await testTimers()
     timers.handle(tick, () => undefined)
-    expect(() => timers.handle(tick, () => undefined)).toThrowError(expect.objectContaining(code('handler-exists')))
-    expect(() => timers.handleOthers(() => undefined)).toThrowError(expect.objectContaining(code('handler-exists')))
-    expect(() => timers.handle(mail, 5 as never)).toThrowError(expect.objectContaining(code('invalid-option')))
+    expect(() => timers.handle(tick, () => undefined)).toThrowError(
+      expect.objectContaining(code('handler-exists')),
+    )
+    expect(() => timers.handleOthers(() => undefined)).toThrowError(
+      expect.objectContaining(code('handler-exists')),
+    )
+    expect(() => timers.handle(mail, 5 as never)).toThrowError(
+      expect.objectContaining(code('invalid-option')),
+    )
     await timers.stop()
     const stopped = code('stopped')
     await expect(timers.set(tick, 'x', { in: 1 })).rejects.toMatchObject(stopped)
