@@ -14,6 +14,9 @@ import type { Turns } from './turns.js'
 import type { Window } from './window.js'
 import { entryState } from './window-page.js'
 
+// Settling at every outcome is no reason to settle them one by one.
+const LEAST_BATCH = 1000
+
 const { READY, STARTED, REPORTED, DONE, LEAVING } = entryState
 
 /** A row that is rewritten above the level because it is not finished. */
@@ -179,7 +182,7 @@ export class Settler {
 
   #build(): Sent | undefined {
     const isLevelled = this.#settings.strategy === 'preload'
-    const limit = this.#settings.settleCount
+    const limit = Math.max(this.#settings.settleCount, LEAST_BATCH)
     const reports = this.#takeReports(limit)
     const carried = isLevelled ? this.#takeCarried(limit) : []
     for (const { attempt } of [...reports, ...carried]) this.#window.setState(attempt.token, LEAVING)
