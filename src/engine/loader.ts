@@ -82,6 +82,11 @@ export class Loader {
     return this.#settings.strategy === 'preload' ? this.#governor.windowMs : this.#settings.lookaheadMs
   }
 
+  /** Where an overdue row stands that is to be kept in memory: now, or below the read level when that is behind. */
+  get soonest(): number {
+    return Math.min(this.#clock.now(), this.readLevel.position - 1)
+  }
+
   get nextLoadAt(): number {
     return this.#nextLoadAt
   }

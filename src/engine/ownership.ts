@@ -196,8 +196,9 @@ export class Ownership {
   async #raiseEpoch(): Promise<void> {
     const fence = this.#fence
     const nonce = newNonce(this.#random)
+    // Sent again it is the same raise, and the lease runs from when the first may have been committed.
+    const sentAt = this.#reading()
     for (let tries = 0; !this.#isOver; tries++) {
-      const sentAt = this.#reading()
       try {
         const row = await this.#store.refence(fence, nonce, this.#settings.leaseMs)
         if (this.#isOver) return

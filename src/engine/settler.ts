@@ -202,7 +202,7 @@ export class Settler {
       if (report.outcome.type === 'dead') {
         dead.push({ row: report.attempt.row, diedAt: this.#clock.now(), reason: report.outcome.reason })
       } else {
-        followUps.push(followUpOf(report, level.position))
+        followUps.push(followUpOf(report, level.position, this.#loader.soonest))
       }
     }
     // Well above the level, so that it does not hold it back again at once.
@@ -382,7 +382,7 @@ export class Settler {
   }
 }
 
-function followUpOf({ attempt, outcome }: Report, floor: number): FollowUp {
+function followUpOf({ attempt, outcome }: Report, floor: number, soonest: number): FollowUp {
   const { row } = attempt
   switch (outcome.type) {
     case 'next':
@@ -391,7 +391,7 @@ function followUpOf({ attempt, outcome }: Report, floor: number): FollowUp {
         dueAt: outcome.dueAt,
         attempt: 0,
         occurrence: row.occurrence + 1,
-        position: Math.max(outcome.dueAt, floor),
+        position: Math.max(outcome.dueAt, floor, soonest),
         ...(outcome.details !== undefined && { details: outcome.details }),
       }
     case 'retry':
@@ -400,7 +400,7 @@ function followUpOf({ attempt, outcome }: Report, floor: number): FollowUp {
         dueAt: outcome.dueAt,
         attempt: attempt.attempt,
         occurrence: row.occurrence,
-        position: Math.max(outcome.dueAt, floor),
+        position: Math.max(outcome.dueAt, floor, soonest),
         ...(outcome.details !== undefined && { details: outcome.details }),
       }
     case 'record':

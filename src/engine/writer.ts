@@ -250,9 +250,12 @@ export class Writer {
     }
   }
 
-  /** Where a row due then may stand: not below the settled level. */
+  /**
+   * Where a row due then may stand: not below the settled level, and an overdue one not before now. At its due
+   * time it would hold the level back, and a stream of such rows would do so for good.
+   */
   #floored(dueAt: number): number {
-    return Math.max(dueAt, this.#ownership.settledLevel.position)
+    return Math.max(dueAt, this.#ownership.settledLevel.position, this.#loader.soonest)
   }
 
   /** What to send for a task; undefined when it is answered without a change. */

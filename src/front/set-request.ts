@@ -1,7 +1,14 @@
 import { checkOptions } from '../error/index.js'
 import type { Schedule } from '../schedule/index.js'
 import { checkRequested, type RequestedOperation } from '../store/index.js'
-import { encodeDetails, encodePayload, newIdentity, parseRetry, type RetryOptions } from '../timer/index.js'
+import {
+  encodeDetails,
+  encodePayload,
+  identityText,
+  newIdentity,
+  parseRetry,
+  type RetryOptions,
+} from '../timer/index.js'
 import { type HistoryPolicy, noteOf } from './history-policy.js'
 import type { TimerKind } from './kind.js'
 import { dueAtOf, type When } from './when.js'
@@ -49,7 +56,7 @@ export function setRequestOf<Payload>(
     type: 'set',
     namespace: place.namespace,
     kind: kind.name,
-    key: key ?? identity.toString(36),
+    key: key ?? identityText(identity),
     identity,
     createdAt: place.now,
     dueAt,
@@ -58,10 +65,14 @@ export function setRequestOf<Payload>(
     payload: encodePayload(options.payload),
     tags,
     details: on === undefined && retry === undefined ? '' : encodeDetails({ on, ...(retry && { retry }) }),
+  }
+  checkRequested(operation, place.maxPayloadBytes)
+  const isPlain = ifAbsent !== true && ifRevision === undefined && place.history !== 'all'
+  if (isPlain) return operation
+  return {
+    ...operation,
     ...(ifAbsent === true && { ifAbsent }),
     ...(ifRevision !== undefined && { ifRevision }),
     ...(place.history === 'all' && { note: noteOf(place.now, 'created', { dueAt }) }),
   }
-  checkRequested(operation, place.maxPayloadBytes)
-  return operation
 }

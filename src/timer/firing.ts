@@ -1,3 +1,4 @@
+import { identityText } from './identity.js'
 import type { TimerRow } from './timer-row.js'
 
 /** One due occurrence of a timer, at one numbered attempt. */
@@ -30,5 +31,5 @@ export const done: Outcome = Object.freeze({ type: 'done' })
 
 /** The firing id of an occurrence. */
 export function firingIdOf(row: TimerRow): string {
-  return `${row.identity.toString(36)}-${row.occurrence.toString(36)}`
+  return `${identityText(row.identity)}-${row.occurrence.toString(36)}`
 }

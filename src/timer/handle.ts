@@ -1,4 +1,5 @@
 import { InvalidInputError, shown } from '../error/index.js'
+import { identityText } from './identity.js'
 import type { TimerName } from './timer-row.js'
 
 /** Finds one life of a key: an opaque text that never hits a later timer of the same name. */
@@ -8,8 +9,8 @@ const PREFIX = 't1.'
 
 export function handleOf(timer: TimerName & { readonly identity: number }): TimerHandle {
   // Names cannot contain U+0000, so the parts cannot run into each other.
-  const parts = [timer.namespace, timer.kind, timer.key, timer.identity.toString(36)]
-  return PREFIX + Buffer.from(parts.join('\0')).toString('base64url')
+  const text = `${timer.namespace}\0${timer.kind}\0${timer.key}\0${identityText(timer.identity)}`
+  return PREFIX + Buffer.from(text).toString('base64url')
 }
 
 export function parseHandle(handle: unknown): TimerName & { readonly identity: number } {

@@ -14,7 +14,7 @@ export {
 export { shardOf } from './shard-of.js'
 export type { TimerContent, TimerName, TimerProgress, TimerRow } from './timer-row.js'
 export { decodeDetails, encodeDetails, occurrenceDueAt, type TimerDetails } from './details.js'
-export { newIdentity } from './identity.js'
+export { identityText, newIdentity } from './identity.js'
 export { decodePayload, encodePayload } from './payload.js'
 export {
   defaultRetry,

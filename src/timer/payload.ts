@@ -1,6 +1,5 @@
 import { InvalidInputError, shown } from '../error/index.js'
 
-const encoder = new TextEncoder()
 const decoder = new TextDecoder()
 const nothing = new Uint8Array(0)
 
@@ -23,7 +22,8 @@ export function encodePayload(payload: unknown): Uint8Array {
   if (text === undefined) {
     throw new InvalidInputError('invalid-payload', `the payload cannot be written as JSON: ${shown(payload)}`)
   }
-  return encoder.encode(text)
+  // From the pool: memory of its own for each costs several times as much as writing the text into it.
+  return Buffer.from(text)
 }
 
 export function decodePayload(bytes: Uint8Array): unknown {

@@ -157,7 +157,7 @@ export const mutants: readonly Mutant[] = [
       noStoreFloor,
       {
         file: 'engine/writer.ts',
-        find: 'return Math.max(dueAt, this.#ownership.settledLevel.position)',
+        find: 'return Math.max(dueAt, this.#ownership.settledLevel.position, this.#loader.soonest)',
         replace: 'return dueAt',
       },
     ],

@@ -1,0 +1,33 @@
+import type { Settlement, Store } from 'carillon/store'
+
+/** What was asked of a store. */
+export interface StoreCalls {
+  /** Calls of each method. */
+  readonly byMethod: Map<string, number>
+  /** Rows removed one by one. */
+  rowDeletes: number
+  /** Calls that remove rows: settlements that name some, and sweeps. */
+  deletes: number
+}
+
+/** The same store, with everything that is asked of it counted at the seam. */
+export function countingStore(store: Store): { readonly store: Store; readonly calls: StoreCalls } {
+  const calls: StoreCalls = { byMethod: new Map(), rowDeletes: 0, deletes: 0 }
+  const counted = new Proxy(store, {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name, target)
+      if (typeof value !== 'function' || typeof name !== 'string') return value
+      return (...args: readonly unknown[]): unknown => {
+        calls.byMethod.set(name, (calls.byMethod.get(name) ?? 0) + 1)
+        if (name === 'sweep') calls.deletes++
+        if (name === 'settle') {
+          const { done } = args[1] as Settlement
+          calls.rowDeletes += done.length
+          if (done.length > 0) calls.deletes++
+        }
+        return Reflect.apply(value, target, args)
+      }
+    },
+  })
+  return { store: counted, calls }
+}

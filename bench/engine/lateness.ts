@@ -1,0 +1,144 @@
+import process from 'node:process'
+import { openTimers } from 'carillon'
+import { type Bench, lower, type Measurement, type Metric, type NodeCandidate } from '../harness/bench.js'
+import { Folder } from '../stores/folder.js'
+import { fill, kind, plannedStart } from './filled.js'
+
+const WARM_UP_MS = 3000
+
+export const latenessMetrics: readonly Metric[] = [
+  lower('p50', 'ms', 'how late half of the firings reached their handler'),
+  lower('p99', 'ms', 'how late 99 of 100 were at most'),
+  lower('max', 'ms', 'how late the latest was'),
+  lower('CPU', 'µs', 'processor time of the whole process for one fired timer'),
+]
+
+/** A steady load on file with the system's clock; lateness by the finest clock, at the handler. */
+export const lateness: Bench = {
+  name: 'engine lateness',
+  about: 'how late timers reach their handler under a steady load, set before the engine starts, on file',
+  unit: 'seconds of load',
+  defaultN: 10,
+  leastN: 1,
+  defaultRounds: 3,
+  metrics: latenessMetrics,
+  candidates: [
+    candidate(10_000, 'many'),
+    candidate(10_000, 'one'),
+    candidate(2000, 'many'),
+    candidate(2000, 'one'),
+    candidate(100_000, 'many'),
+    candidate(100_000, 'one'),
+  ],
+}
+
+type Way = 'many' | 'one'
+
+function candidate(rate: number, way: Way): NodeCandidate {
+  return {
+    name: `${rate / 1000}k-${way}`,
+    about: `${rate} timers a second through ${way === 'many' ? 'handleMany' : 'handle'}`,
+    measure: async ({ n }) => await measure(rate, way, n),
+  }
+}
+
+async function measure(rate: number, way: Way, seconds: number): Promise<Measurement> {
+  const folder = new Folder()
+  try {
+    const found = await measureLateness({ folder, rate, way, seconds, background: 0, horizonMs: 0 })
+    return { metrics: found.metrics, checks: {}, notes: [] }
+  } finally {
+    folder.remove()
+  }
+}
+
+/**
+ * Milliseconds of wall time with fractions: `Date.now` alone rounds down, which hides half a millisecond. What
+ * it shows is never ahead, so of many comparisons the greatest is the right one.
+ */
+function fineClock(): () => number {
+  let offset = -Infinity
+  for (let i = 0; i < 200_000; i++) offset = Math.max(offset, Date.now() - performance.now())
+  return () => offset + performance.now()
+}
+
+export interface LatenessTask {
+  readonly folder: Folder
+  readonly rate: number
+  readonly way: Way
+  readonly seconds: number
+  /** Timers pending beside the load, due evenly over `horizonMs` from now on. */
+  readonly background: number
+  readonly horizonMs: number
+}
+
+export async function measureLateness({
+  folder,
+  rate,
+  way,
+  seconds,
+  background,
+  horizonMs,
+}: LatenessTask): Promise<{
+  readonly metrics: Readonly<Record<string, number>>
+  /** What setting the background took. */
+  readonly setMs: number
+  readonly residentMb: number
+}> {
+  const timers = await openTimers({ store: `file:${folder.path}` })
+  const now = fineClock()
+  const measured = rate * seconds
+  const n = measured + (rate * WARM_UP_MS) / 1000
+  const begin = await plannedStart(timers, n + background)
+  const measureFrom = begin + WARM_UP_MS
+  const until = measureFrom + seconds * 1000
+  // Evenly in time but in no order of keys, as timers come.
+  const spread = (index: number): number =>
+    Math.floor(begin + ((index * 7919) % background) * (horizonMs / background))
+  const setMs = background === 0 ? 0 : await fill(timers, background, spread, n)
+  await fill(timers, n, (index) => Math.floor(begin + (index * 1000) / rate))
+  if (Date.now() > begin) throw new Error(`setting ${n} timers took longer than planned`)
+  const late = new Float32Array(measured)
+  let fired = 0
+  let cpu = process.cpuUsage()
+  let isWarm = false
+  let finish = (): void => undefined
+  const finished = new Promise<void>((resolve) => (finish = resolve))
+  const take = (dueAt: number, at: number): void => {
+    if (dueAt < measureFrom || dueAt >= until) return
+    if (!isWarm) {
+      isWarm = true
+      cpu = process.cpuUsage()
+    }
+    if (fired < measured) late[fired] = at - dueAt
+    if (++fired === measured) finish()
+  }
+  if (way === 'many') {
+    timers.handleMany(kind, (firings) => {
+      const at = now()
+      for (const firing of firings) if (firing.payload.order < n) take(firing.dueAt, at)
+    })
+  } else {
+    timers.handle(kind, (firing) => {
+      if (firing.payload.order < n) take(firing.dueAt, now())
+    })
+  }
+  await timers.start()
+  await finished
+  cpu = process.cpuUsage(cpu)
+  const residentMb = process.memoryUsage.rss() / 2 ** 20
+  await timers.stop()
+  late.sort()
+  const at = (share: number): number => late[Math.min(measured - 1, Math.floor(measured * share))]!
+  if (late[0]! < -1) throw new Error(`one was early by ${-late[0]!} ms`)
+  return {
+    metrics: {
+      p50: at(0.5),
+      p99: at(0.99),
+      max: late[measured - 1]!,
+      CPU: (cpu.user + cpu.system) / measured,
+    },
+    setMs,
+    residentMb,
+  }
+}

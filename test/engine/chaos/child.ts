@@ -1,0 +1,192 @@
+/**
+ * The one that gets killed: timers on a folder, set as fast as a loop of small batches can, handled by functions
+ * that take their time and sometimes fail. It tells the receiver what was acknowledged, delivered and settled.
+ * Given `drain` it sets nothing and ends when nothing is left. With `early-ack` or `early-settled` it lies: that
+ * must be noticed.
+ */
+import { writeSync } from 'node:fs'
+import process from 'node:process'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { openTimers, timer, type TimerFiring } from 'carillon'
+import {
+  openStore,
+  type Fence,
+  type LoadRequest,
+  type OwnerWrite,
+  type Settlement,
+  type Store,
+} from 'carillon/store'
+import { Dice } from '../../store/chaos/dice.js'
+import type { ChaosSettings, Fired, Line, Place } from './report.js'
+
+const LONGEST_HANDLER_MS = 40
+const LONGEST_DRAIN_MS = 60_000
+const retry = { attempts: 1000, backoff: '5ms..50ms' }
+const one = timer<string>('one', { retry })
+const many = timer<string>('many', { retry })
+
+const [folder = '', round = '1', seed = '1', what = ''] = process.argv.slice(2)
+const dice = new Dice(Number(seed) * 1000 + Number(round))
+const settings: ChaosSettings = {
+  strategy: dice.chance(0.75) ? 'preload' : 'lookahead',
+  windowMs: dice.chance(0.5) ? 120_000 : 300,
+  settleMs: [50, 200, 1000][dice.below(3)]!,
+  settleCount: dice.chance(0.5) ? 10_000 : 200,
+  carryAfterMs: dice.chance(0.3) ? 20 : 5000,
+}
+
+const settable: string[] = []
+/** Where the rows stand that the engine knows of. */
+const places = new Map<string, Place>()
+const nap = new Int32Array(new SharedArrayBuffer(4))
+let made = 0
+
+const from = performance.now()
+const store = await openStore(`file:${folder}`)
+const timers = await openTimers({
+  store: told(store),
+  // The lease of the one before is over soon, so that the next need not wait.
+  engine: { ...settings, minWindowMs: 100, leaseMs: 400, leaseMarginMs: 50, acquireMs: 20, retryMs: 20 },
+})
+timers.handle(one, (firing) => {
+  tell({ say: 'fired', firings: [fired(firing)] })
+  if (dice.chance(0.3)) return end([firing], dice.chance(0.02))
+  return sleep(dice.below(LONGEST_HANDLER_MS)).then(() => end([firing], dice.chance(0.02)))
+})
+timers.handleMany(many, async (firings) => {
+  tell({ say: 'fired', firings: firings.map(fired) })
+  if (dice.chance(0.7)) await sleep(dice.below(LONGEST_HANDLER_MS / 2))
+  end(firings, dice.chance(0.02))
+})
+await timers.start()
+tell({ say: 'ready', openMs: performance.now() - from, settings })
+if (what === 'drain') await drain()
+else await Promise.all([set(), set(), cancel()])
+
+/** Batches one after the other, each acknowledged before the next; two such loops run at once. */
+async function set(): Promise<void> {
+  for (;;) {
+    const kind = dice.chance(0.5) ? one : many
+    const rows = Array.from({ length: 1 + dice.below(dice.chance(0.2) ? 100 : 10) }, () => ({
+      key: `${kind.name}-${round}-${++made}`,
+      at: due(),
+      payload: `${round}/${made}`,
+    }))
+    const keys = rows.map(({ key }) => key)
+    tell({ say: 'set', timers: rows.map(({ key, at }) => [key, at]) })
+    if (what === 'early-ack') tell({ say: 'acked', keys })
+    await timers.setMany(kind, rows)
+    if (what !== 'early-ack') tell({ say: 'acked', keys })
+    if (settable.length < 1000) settable.push(keys[0]!)
+    await sleep(1 + dice.below(8))
+  }
+}
+
+async function cancel(): Promise<void> {
+  for (;;) {
+    await sleep(dice.below(20))
+    const key = settable.splice(dice.below(settable.length), 1)[0]
+    if (key === undefined) continue
+    tell({ say: 'cancel', key })
+    const answer = await timers.cancel(key.startsWith('one') ? one : many, key)
+    if (answer === 'cancelled') tell({ say: 'cancelled', key })
+  }
+}
+
+/** Mostly soon, in this life or the next; some at once, some overdue already. */
+function due(): number {
+  const now = Date.now()
+  if (dice.chance(0.1)) return now
+  if (dice.chance(0.05)) return now - dice.below(5000)
+  return now + dice.below(dice.chance(0.3) ? 3000 : 500)
+}
+
+async function drain(): Promise<void> {
+  const until = Date.now() + LONGEST_DRAIN_MS
+  while ((await store.countRows()) > 0) {
+    if (Date.now() > until) throw new Error(`${await store.countRows()} timers are left`)
+    await sleep(50)
+  }
+  const { items } = await store.deadLetters({ namespace: 'default', limit: 1000 })
+  tell({ say: 'drained', dead: items.length })
+  await timers.stop()
+  await store.stop()
+}
+
+function fired(firing: TimerFiring): Fired {
+  const { key, id, attempt, dueAt } = firing
+  const place = places.get(key)
+  if (place === undefined) throw new Error(`${key} was delivered and the store never told of it`)
+  return { key, id, attempt, dueAt, ...place, at: Date.now() }
+}
+
+/** Tells how they end; a failure is thrown, to be tried again. */
+function end(firings: readonly TimerFiring[], isFailure: boolean): void {
+  tell({ say: 'ended', ids: firings.map(({ id }) => id), isDone: !isFailure, at: Date.now() })
+  if (isFailure) throw new Error('chaos')
+}
+
+/** The store, with an ear at the seam: where rows stand, and what settlements were acknowledged. */
+function told(inner: Store): Store {
+  const ears: Partial<Store> = { load, write, settle }
+  return new Proxy(inner, {
+    get(target, name) {
+      const ear: unknown = Reflect.get(ears, name)
+      if (ear !== undefined) return ear
+      const value: unknown = Reflect.get(target, name, target)
+      return typeof value === 'function' ? value.bind(target) : value
+    },
+  })
+}
+
+async function load(fence: Fence, request: LoadRequest): ReturnType<Store['load']> {
+  const loaded = await store.load(fence, request)
+  for (let i = 0; i < loaded.page.size; i++) learn(loaded.page.row(i))
+  return loaded
+}
+
+async function write(fence: Fence | undefined, asked: OwnerWrite): ReturnType<Store['write']> {
+  const answer = await store.write(fence, asked)
+  for (const [index, operation] of asked.operations.entries()) {
+    const given = answer.answers[index]!
+    if (operation.type === 'set' && given.outcome === 'set') learn({ key: operation.key, ...given.place })
+  }
+  return answer
+}
+
+async function settle(fence: Fence, settlement: Settlement): ReturnType<Store['settle']> {
+  const { position, revision } = settlement.level
+  const level = { position, revision }
+  const done = settlement.done.map((row) => row.revision)
+  const before = settlement.followUps.map(({ row }) => row.revision)
+  if (what === 'early-settled') {
+    tell({ say: 'settled', level, done, rewritten: before.map((of) => [of]) })
+  }
+  const answer = await store.settle(fence, settlement)
+  for (const row of answer.followUps) if (row !== undefined) learn(row)
+  const rewritten = before.map((of, index) => {
+    const row = answer.followUps[index]
+    return row === undefined
+      ? ([of] as const)
+      : ([of, { position: row.position, revision: row.revision }] as const)
+  })
+  tell({ say: 'settled', level, done, rewritten })
+  return answer
+}
+
+function learn({ key, position, revision }: Place & { readonly key: string }): void {
+  places.set(key, { position, revision })
+}
+
+function tell(line: Line): void {
+  const bytes = Buffer.from(`${JSON.stringify(line)}\n`)
+  for (let written = 0; written < bytes.length;) {
+    try {
+      written += writeSync(1, bytes, written)
+    } catch (error) {
+      // The receiver is behind and the pipe is full.
+      if (!(error instanceof Error && 'code' in error && error.code === 'EAGAIN')) throw error
+      Atomics.wait(nap, 0, 0, 1)
+    }
+  }
+}
