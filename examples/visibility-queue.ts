@@ -55,7 +55,7 @@ const first = (await queue.receive())!
 const second = (await queue.receive())!
 const third = (await queue.receive())!
 console.log(`m1 deleted: ${await queue.delete(first.receiptHandle)}`)
-console.log(`m2 extended: ${await queue.extend(second.receiptHandle, 120)}`)
+console.log(`m2 extended: ${await queue.extend(second.receiptHandle, 300)}`)
 await timers.advance('40s')
 console.log(`m3 deleted too late: ${await queue.delete(third.receiptHandle)}`)
 

@@ -13,7 +13,7 @@ const examples = readdirSync(fileURLToPath(new URL('../../examples', import.meta
 const lastLines: Readonly<Record<string, RegExp>> = {
   birthday: /^10 messages in three years, one a year for each: true$/,
   cache: /^40 requests, 4 fetches, hit rate 90 %$/,
-  debounce: /^80 changes, 4 rebuilds, 1 of them because it never was quiet$/,
+  debounce: /^80 changes, 3 rebuilds, 1 of them because it never was quiet$/,
   demonstration: /^Stopped after [\d,]+ fired, none early\./,
   'quick-start': /^reminded of order:9, order 9, attempt 1$/,
   'saga-timeout': /^1 paid, 2 steps undone, 1 for a human$/,
