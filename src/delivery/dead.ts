@@ -1,3 +1,5 @@
+import { type Duration, parseDuration } from '../time/index.js'
+
 /** Throw it from a handler to give a timer up at once: it becomes a dead letter, whatever its retry policy. */
 export class Dead extends Error {
   constructor(reason: string, options?: ErrorOptions) {
@@ -10,8 +12,9 @@ export class Dead extends Error {
 export class RetryAfter extends Error {
   readonly delayMs: number
 
-  constructor(delayMs: number, message = `retry after ${delayMs} ms`, options?: ErrorOptions) {
-    super(message, options)
+  constructor(delay: Duration, message?: string, options?: ErrorOptions) {
+    const delayMs = Math.ceil(parseDuration(delay))
+    super(message ?? `retry after ${delayMs} ms`, options)
     this.name = 'RetryAfter'
     this.delayMs = delayMs
   }

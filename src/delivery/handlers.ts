@@ -2,7 +2,9 @@ import {
   decodeDetails,
   type Deliver,
   done,
+  encodeDetails,
   type Firing,
+  occurrenceDueAt,
   type Outcome,
   parseRetry,
   retryDelayMs,
@@ -44,6 +46,9 @@ export class Handlers {
   readonly #random: () => number
   readonly #onFailure: OnFailure
   readonly #byKind = new Map<string, Handler>()
+  #others: Handler | undefined
+  // Those whose handler has not ended by itself.
+  readonly #underWay = new Set<TimerFiring>()
 
   constructor(parts: { clock: Clock; random: () => number; onFailure: OnFailure }) {
     this.#clock = parts.clock
@@ -58,24 +63,37 @@ export class Handlers {
     this.#byKind.set(handler.kind, handler)
   }
 
-  has(kind: string): boolean {
-    return this.#byKind.has(kind)
+  /** What gets the kinds that have no handler of their own. */
+  addOthers(handler: Handler): void {
+    if (this.#others !== undefined) {
+      throw new StateError('handler-exists', 'there is a handler for other kinds already')
+    }
+    this.#others = handler
+  }
+
+  /** Tells every handler under way to end. */
+  abortAll(reason: Error): void {
+    for (const given of this.#underWay) TimerFiring.abort(given, reason)
   }
 
   /** Attempts at once; none while a kind has no handler. */
   concurrencyOf(kind: string): number {
-    return this.#byKind.get(kind)?.concurrency ?? 0
+    return this.#of(kind)?.concurrency ?? 0
   }
 
   rateOf(kind: string): number | undefined {
-    return this.#byKind.get(kind)?.rate
+    return this.#of(kind)?.rate
   }
 
   readonly deliver: Deliver = (firings) => {
-    const handler = this.#byKind.get(firings[0]!.row.kind)
+    const handler = this.#of(firings[0]!.row.kind)
     if (handler === undefined) throw new Error('a kind without a handler has no lane')
     if (handler.many !== undefined) void this.#deliverMany(handler, handler.many, firings)
     else for (const firing of firings) void this.#deliverOne(handler, handler.one!, firing)
+  }
+
+  #of(kind: string): Handler | undefined {
+    return this.#byKind.get(kind) ?? this.#others
   }
 
   async #deliverOne(handler: Handler, handle: Handle<unknown>, firing: Firing): Promise<void> {
@@ -88,7 +106,7 @@ export class Handlers {
     try {
       if (handler.check !== undefined) await checkPayload(handler.check, given)
       const returned = handle(given)
-      if (isThenable(returned)) await returned
+      if (isThenable(returned)) await this.#awaited(returned, [given])
       firing.report(this.#outcomeOf(given))
     } catch (error) {
       this.#fail(handler, given, error)
@@ -112,12 +130,21 @@ export class Handlers {
     const alarm = this.#setAlarm(handler, given)
     try {
       const returned = handle(given)
-      if (isThenable(returned)) await returned
+      if (isThenable(returned)) await this.#awaited(returned, given)
       for (const each of given) TimerFiring.firingOf(each).report(this.#outcomeOf(each))
     } catch (error) {
       for (const each of given) this.#fail(handler, each, error)
     } finally {
       alarm?.cancel()
+    }
+  }
+
+  async #awaited(returned: PromiseLike<unknown>, given: readonly TimerFiring[]): Promise<void> {
+    for (const each of given) this.#underWay.add(each)
+    try {
+      await returned
+    } finally {
+      for (const each of given) this.#underWay.delete(each)
     }
   }
 
@@ -159,7 +186,10 @@ export class Handlers {
   }
 
   #outcomeOf(given: TimerFiring): Outcome {
-    return TimerFiring.wordOf(given) ?? nextOf(TimerFiring.firingOf(given).row, this.#clock)
+    const { row } = TimerFiring.firingOf(given)
+    const againAt = TimerFiring.againAt(given)
+    if (againAt !== undefined) return { type: 'next', dueAt: againAt, ...forgotten(row) }
+    return nextOf(row, this.#clock)
   }
 
   #fail(handler: Handler, given: TimerFiring, error: unknown): void {
@@ -177,10 +207,10 @@ export class Handlers {
       return { type: 'dead', reason: `attempt ${attempt} of ${retry.attempts} failed: ${reason}` }
     const delayMs = error instanceof RetryAfter ? error.delayMs : retryDelayMs(retry, attempt, this.#random)
     const dueAt = this.#clock.now() + delayMs
-    if (dueAt - row.dueAt > retry.maxDurationMs) {
+    if (dueAt - occurrenceDueAt(row) > retry.maxDurationMs) {
       return { type: 'dead', reason: `attempt ${attempt} failed and the time for retries is over: ${reason}` }
     }
-    return { type: 'retry', dueAt, reason }
+    return { type: 'retry', dueAt, reason, ...remembered(row) }
   }
 }
 
@@ -195,13 +225,25 @@ function nextOf(row: TimerRow, clock: Clock): Outcome {
   const { on } = decodeDetails(row.details)
   if (on === undefined) return done
   const dueAt = nextDueAt(parseSchedule(on), row, clock.now())
-  return dueAt === undefined ? done : { type: 'next', dueAt }
+  return dueAt === undefined ? done : { type: 'next', dueAt, ...forgotten(row) }
+}
+
+/** The row will be due when it is tried again; when the occurrence was due is kept beside it. */
+function remembered(row: TimerRow): { readonly details?: string } {
+  const details = decodeDetails(row.details)
+  if (details.firstDueAt !== undefined) return {}
+  return { details: encodeDetails({ ...details, firstDueAt: row.dueAt }) }
+}
+
+function forgotten(row: TimerRow): { readonly details?: string } {
+  const { firstDueAt, ...details } = decodeDetails(row.details)
+  return firstDueAt === undefined ? {} : { details: encodeDetails(details) }
 }
 
 /** The next occurrence after one that was dealt with, by the schedule's rule for missed ones. */
 function nextDueAt(schedule: Schedule, row: TimerRow, now: number): number | undefined {
   const { fire, next } = catchUp(schedule, {
-    lastOccurrence: row.dueAt,
+    lastOccurrence: occurrenceDueAt(row),
     now: Math.max(now, row.dueAt),
     seed: String(row.identity),
   })

@@ -1,6 +1,10 @@
-import { decodePayload, type Firing, handleOf, type Outcome, type TimerHandle } from '../timer/index.js'
+import { decodePayload, type Firing, handleOf, occurrenceDueAt, type TimerHandle } from '../timer/index.js'
+import { checkInstant } from '../error/index.js'
 import type { Clock, Duration } from '../time/index.js'
 import { parseDuration } from '../time/index.js'
+
+// The last one that a Date can show.
+const LAST_INSTANT = 8.64e15
 
 /** What a handler gets: one due occurrence of a timer, at one numbered attempt. */
 export class TimerFiring<Payload = unknown> {
@@ -9,7 +13,8 @@ export class TimerFiring<Payload = unknown> {
   #payload: Payload | undefined
   #isDecoded = false
   #abort: AbortController | undefined
-  #word: Outcome | undefined
+  #abortedFor: Error | undefined
+  #againAt: number | undefined
 
   constructor(firing: Firing, clock: Clock) {
     this.#firing = firing
@@ -49,15 +54,16 @@ export class TimerFiring<Payload = unknown> {
     return this.#firing.row.tags
   }
 
+  /** When this occurrence was due: the same on every attempt at it. */
   get dueAt(): number {
-    return this.#firing.row.dueAt
+    return occurrenceDueAt(this.#firing.row)
   }
 
   get firedAt(): number {
     return this.#firing.firedAt
   }
 
-  /** How late it fired, in milliseconds. */
+  /** How late this attempt began, in milliseconds: after the due time, or after the time of its retry. */
   get lateness(): number {
     return this.#firing.firedAt - this.#firing.row.dueAt
   }
@@ -74,19 +80,23 @@ export class TimerFiring<Payload = unknown> {
 
   /** Aborted when the attempt has taken too long, or the process stops. */
   get signal(): AbortSignal {
-    this.#abort ??= new AbortController()
+    if (this.#abort === undefined) {
+      this.#abort = new AbortController()
+      if (this.#abortedFor !== undefined) this.#abort.abort(this.#abortedFor)
+    }
     return this.#abort.signal
   }
 
   /** Fires once more, that much later, instead of ending. Counts from now. */
-  again(when: { readonly in: Duration } | { readonly at: number }): void {
-    const dueAt = 'in' in when ? this.#clock.now() + parseDuration(when.in) : when.at
-    this.#word = { type: 'next', dueAt }
+  again(when: { readonly in: Duration } | { readonly at: number | Date }): void {
+    const dueAt = 'in' in when ? this.#clock.now() + parseDuration(when.in) : Number(when.at)
+    checkInstant(dueAt)
+    this.#againAt = Math.min(Math.max(0, Math.ceil(dueAt)), LAST_INSTANT)
   }
 
   /** What the handler said by `again`; undefined when it said nothing. */
-  static wordOf(firing: TimerFiring): Outcome | undefined {
-    return firing.#word
+  static againAt(firing: TimerFiring): number | undefined {
+    return firing.#againAt
   }
 
   static setPayload(firing: TimerFiring, payload: unknown): void {
@@ -95,6 +105,7 @@ export class TimerFiring<Payload = unknown> {
   }
 
   static abort(firing: TimerFiring, reason: Error): void {
+    firing.#abortedFor ??= reason
     firing.#abort?.abort(reason)
   }
 

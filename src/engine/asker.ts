@@ -120,7 +120,9 @@ export class Asker {
 }
 
 function isAcknowledgedAtOnce(operation: RequestedOperation): boolean {
-  return operation.type === 'set' && operation.ifAbsent !== true && operation.ifRevision === undefined
+  if (operation.type !== 'set') return false
+  const { ifAbsent, ifRevision, fromDead } = operation
+  return ifAbsent !== true && ifRevision === undefined && fromDead === undefined
 }
 
 function answerOf(outcome: OperationAnswer['outcome'] | undefined, shard: number): SubmitAnswer | undefined {

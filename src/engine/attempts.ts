@@ -102,6 +102,14 @@ export class Attempts implements AttemptListener {
     return oldest
   }
 
+  /** Whether a due timer waits whose kind has a handler and is not paused. */
+  get isAnyStartable(): boolean {
+    for (const kinds of this.#lanes.values()) {
+      for (const lane of kinds.values()) if (lane.waiting > 0 && lane.capacity > 0) return true
+    }
+    return false
+  }
+
   /** From now on due timers are started. */
   start(): void {
     this.#isFiring = true

@@ -11,7 +11,7 @@ import { newNonce, type Reading } from './ownership.js'
 import { Pause } from './pause.js'
 import { ownerOf } from './rendezvous.js'
 import { type EngineSettings, engineSettings } from './settings.js'
-import { ShardEngine } from './shard-engine.js'
+import { type RowProgress, ShardEngine } from './shard-engine.js'
 import { EngineCounts, type EngineStats } from './stats.js'
 
 const STAY_ALIVE_MS = 60_000
@@ -78,6 +78,10 @@ export class Engine {
     this.#pause = new Pause(clock)
   }
 
+  get settings(): EngineSettings {
+    return this.#settings
+  }
+
   get memberId(): string {
     return this.#membership.id
   }
@@ -135,9 +139,9 @@ export class Engine {
     for (const shard of this.#shards.values()) shard.refresh()
   }
 
-  /** Whether an attempt at this row is under way in this instance. */
-  isFiring(row: TimerRow): boolean {
-    return this.#shards.get(shardOf(row, this.#store.shardCount))?.isFiring(row) === true
+  /** How far a row has got in this instance; 'waiting' for one of another's. */
+  progressOf(row: TimerRow): RowProgress {
+    return this.#shards.get(shardOf(row, this.#store.shardCount))?.progressOf(row) ?? 'waiting'
   }
 
   /** Carries out operations, here or by their shard's owner; one answer each. */

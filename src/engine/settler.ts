@@ -14,6 +14,9 @@ import type { Turns } from './turns.js'
 import type { Window } from './window.js'
 import { entryState } from './window-page.js'
 
+// Settling at every outcome is no reason to settle them one by one.
+const LEAST_BATCH = 1000
+
 const { READY, STARTED, REPORTED, DONE, LEAVING } = entryState
 
 /** A row that is rewritten above the level because it is not finished. */
@@ -100,7 +103,9 @@ export class Settler {
       if (!this.#isAsked) await this.#pause.wait(this.#settings.settleMs)
       if (this.#isOver) return
       this.#isAsked = false
-      await this.settle()
+      const isSettled = await this.settle()
+      // One settlement takes so many: the rest need not wait for the next second.
+      if (isSettled && this.#attempts.reportCount >= this.#settings.settleCount) this.hurry()
       if (this.#isSweepDue()) await this.#sweep()
     }
   }
@@ -177,7 +182,7 @@ export class Settler {
 
   #build(): Sent | undefined {
     const isLevelled = this.#settings.strategy === 'preload'
-    const limit = this.#settings.settleCount
+    const limit = Math.max(this.#settings.settleCount, LEAST_BATCH)
     const reports = this.#takeReports(limit)
     const carried = isLevelled ? this.#takeCarried(limit) : []
     for (const { attempt } of [...reports, ...carried]) this.#window.setState(attempt.token, LEAVING)
@@ -387,6 +392,7 @@ function followUpOf({ attempt, outcome }: Report, floor: number, soonest: number
         attempt: 0,
         occurrence: row.occurrence + 1,
         position: Math.max(outcome.dueAt, floor, soonest),
+        ...(outcome.details !== undefined && { details: outcome.details }),
       }
     case 'retry':
       return {
@@ -395,6 +401,7 @@ function followUpOf({ attempt, outcome }: Report, floor: number, soonest: number
         attempt: attempt.attempt,
         occurrence: row.occurrence,
         position: Math.max(outcome.dueAt, floor, soonest),
+        ...(outcome.details !== undefined && { details: outcome.details }),
       }
     case 'record':
       return {

@@ -36,6 +36,9 @@ export interface ShardEngineParts {
   readonly onEnd: () => void
 }
 
+/** Of a row that the store still shows: 'over' when all that is left is to settle it. */
+export type RowProgress = 'waiting' | 'firing' | 'over'
+
 /**
  * The engine of one shard, from its claim to its release or loss: a composition of named parts that share the
  * window. It writes timers from the beginning, and loads and fires once started.
@@ -149,25 +152,23 @@ export class ShardEngine {
     return this.#writer.queued
   }
 
-  /** Whether an attempt at this row is under way. */
-  isFiring(place: Place): boolean {
+  /** How far a row has got that the store still shows. */
+  progressOf(place: Place): RowProgress {
     const token = this.#window.find(place)
-    return token >= 0 && this.#window.state(token) === entryState.STARTED
+    if (token < 0) return 'waiting'
+    const state = this.#window.state(token)
+    if (state === entryState.DONE) return 'over'
+    return state === entryState.STARTED || state === entryState.REPORTED ? 'firing' : 'waiting'
   }
 
   poke(): void {
     this.#inbox.poke()
   }
 
-  /** Whether everything due has been started and has ended. */
+  /** Whether everything due that somebody handles has been started and has ended. */
   get isCaughtUp(): boolean {
     const isRead = this.#loader.readLevel.position > this.#parts.clock.now()
-    return (
-      isRead &&
-      this.#attempts.running === 0 &&
-      this.#attempts.oldestReady() === undefined &&
-      this.#writer.isIdle
-    )
+    return isRead && this.#attempts.running === 0 && !this.#attempts.isAnyStartable && this.#writer.isIdle
   }
 
   refresh(): void {
@@ -188,7 +189,8 @@ export class ShardEngine {
       await this.#pause.wait(Math.min(20, settings.settleMs))
     }
     try {
-      await this.#settler.settleAll(Math.max(until, clock.monotonic() + settings.settleMs))
+      const grace = Math.min(settings.settleMs, settings.stopMs)
+      await this.#settler.settleAll(Math.max(until, clock.monotonic() + grace))
     } catch (error) {
       if (!(error instanceof LostShard)) throw error
     }

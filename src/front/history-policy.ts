@@ -1,6 +1,6 @@
 import type { Ending } from '../engine/index.js'
 import type { HistoryEntry, HistoryNote } from '../store/index.js'
-import type { Firing } from '../timer/index.js'
+import { type Firing, occurrenceDueAt } from '../timer/index.js'
 
 /** What the history keeps: nothing, what went wrong and how it ended, or everything. */
 export type HistoryPolicy = 'none' | 'failures' | 'all'
@@ -53,7 +53,7 @@ export function notesOfAttempt(
 ): readonly HistoryNote[] {
   if (policy === 'none') return []
   const { row, attempt, firedAt } = firing
-  const common = { attempt, occurrence: row.occurrence, dueAt: row.dueAt }
+  const common = { attempt, occurrence: row.occurrence, dueAt: occurrenceDueAt(row) }
   if (ending.type === 'unknown') return [noteOf(ending.at, 'unknown-attempt', common)]
   const { outcome, at, isFollowed } = ending
   const isGood = outcome.type === 'done' || outcome.type === 'next'

@@ -1,21 +1,25 @@
 /** The front door: openTimers, and what goes through it. */
 export type { HistoryPolicy, TimerEvent } from './history-policy.js'
-export { type KindOptions, timer, type TimerKind } from './kind.js'
+export { type AnyKind, type KindOptions, timer, type TimerKind } from './kind.js'
 export { openTimers, type TimersOptions } from './open-timers.js'
 export type { ForecastOptions, ForecastSlice, PageOptions, TimerQuery, Why } from './records.js'
 export type { StandardSchema } from './schema.js'
+export type { Many, WhichDead } from './selection.js'
 export type { SetManyRow, SetOptions } from './set-request.js'
 export type { DeadView, TimerView } from './timer-view.js'
 export type { Logger, TimersEvent } from './timers-event.js'
 export {
   type CancelOutcome,
+  type Drained,
   type DrainOptions,
-  type Many,
   type ManyOptions,
   type ManyOutcome,
   type MoveOutcome,
+  type PauseOutcome,
+  type ResumeOutcome,
   type SetTimer,
   Timers,
+  type TimersParts,
   type TimersStats,
 } from './timers.js'
 export type { Instant, When } from './when.js'

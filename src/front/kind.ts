@@ -29,6 +29,9 @@ export interface TimerKind<Payload> {
   readonly [payloadType]?: Payload
 }
 
+/** A kind, or its name. */
+export type AnyKind = TimerKind<never> | TimerKind<unknown> | string
+
 const known = ['retry', 'concurrency', 'rate', 'timeout', 'payload']
 
 /** Names a kind of timer. Kinds of one name are one kind, in whichever process. */

@@ -11,7 +11,8 @@ export class Pauses {
 
   constructor(store: Store, namespace: string) {
     this.#store = store
-    this.#prefix = `pause/${namespace}/`
+    // Encoded, so that a slash in its name does not make it part of another namespace.
+    this.#prefix = `pause/${encodeURIComponent(namespace)}/`
   }
 
   isPaused(kind: string): boolean {

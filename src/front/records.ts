@@ -1,15 +1,16 @@
+import type { RowProgress } from '../engine/index.js'
 import { checkOptions, InvalidInputError, shown } from '../error/index.js'
 import type { Listed, Store } from '../store/index.js'
 import { type Clock, type Duration, parseDuration } from '../time/index.js'
 import type { TimerName, TimerRow } from '../timer/index.js'
 import { type TimerEvent, timerEventOf, told } from './history-policy.js'
-import type { TimerKind } from './kind.js'
+import type { AnyKind } from './kind.js'
 import { type DeadView, deadViewOf, type TimerView, timerViewOf } from './timer-view.js'
 import { epochMsOf, type Instant } from './when.js'
 
 /** Which timers are meant; all of the namespace unless something is said. */
 export interface TimerQuery {
-  readonly kind?: TimerKind<never> | TimerKind<unknown> | string
+  readonly kind?: AnyKind
   readonly keyPrefix?: string
   readonly tag?: string
   /** Due at or after, and before. */
@@ -25,7 +26,7 @@ export interface PageOptions {
 }
 
 export interface ForecastOptions {
-  readonly kind?: TimerKind<never> | TimerKind<unknown> | string
+  readonly kind?: AnyKind
   /** From when; now unless given. */
   readonly from?: Instant
   /** How far, and in slices of which length. Default an hour in minutes. */
@@ -58,18 +59,18 @@ export class Records {
   readonly #store: Store
   readonly #clock: Clock
   readonly #namespace: string
-  readonly #isFiring: (row: TimerRow) => boolean
+  readonly #progressOf: (row: TimerRow) => RowProgress
 
   constructor(parts: {
     store: Store
     clock: Clock
     namespace: string
-    isFiring: (row: TimerRow) => boolean
+    progressOf: (row: TimerRow) => RowProgress
   }) {
     this.#store = parts.store
     this.#clock = parts.clock
     this.#namespace = parts.namespace
-    this.#isFiring = parts.isFiring
+    this.#progressOf = parts.progressOf
   }
 
   async get(name: TimerName & { readonly identity?: number }): Promise<TimerView | undefined> {
@@ -84,7 +85,7 @@ export class Records {
 
   async list(query: TimerQuery & PageOptions): Promise<Listed<TimerView>> {
     const { items, cursor } = await this.rows(query)
-    return { items: items.map((row) => this.#viewOf(row)), cursor }
+    return { items: items.flatMap((row) => this.#viewOf(row) ?? []), cursor }
   }
 
   async rows(query: TimerQuery & PageOptions): Promise<Listed<TimerRow>> {
@@ -124,9 +125,7 @@ export class Records {
     })
   }
 
-  async dead(
-    query: { kind?: TimerKind<never> | string; key?: string } & PageOptions,
-  ): Promise<Listed<DeadView>> {
+  async dead(query: { kind?: AnyKind; key?: string } & PageOptions): Promise<Listed<DeadView>> {
     checkOptions('dead', query, ['kind', 'key', 'limit', 'cursor'])
     const { items, cursor } = await this.#store.deadLetters({
       namespace: this.#namespace,
@@ -139,7 +138,7 @@ export class Records {
   }
 
   async history(
-    query: { kind?: TimerKind<never> | string; key?: string; from?: Instant; until?: Instant } & PageOptions,
+    query: { kind?: AnyKind; key?: string; from?: Instant; until?: Instant } & PageOptions,
   ): Promise<Listed<TimerEvent>> {
     checkOptions('history', query, ['kind', 'key', 'from', 'until', 'limit', 'cursor'])
     const { items, cursor } = await this.#store.history({
@@ -170,12 +169,14 @@ export class Records {
     return { timer, events, dead, told: [...told(events), ...standing] }
   }
 
-  #viewOf(row: TimerRow): TimerView {
-    return timerViewOf(row, this.#isFiring(row))
+  /** Undefined for one that is done, though the store will only hear of it within a second. */
+  #viewOf(row: TimerRow): TimerView | undefined {
+    const progress = this.#progressOf(row)
+    return progress === 'over' ? undefined : timerViewOf(row, progress === 'firing')
   }
 }
 
-export function nameOfKind(kind: TimerKind<never> | TimerKind<unknown> | string): string {
+export function nameOfKind(kind: AnyKind): string {
   return typeof kind === 'string' ? kind : kind.name
 }
 

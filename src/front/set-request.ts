@@ -1,3 +1,4 @@
+import { checkOptions } from '../error/index.js'
 import type { Schedule } from '../schedule/index.js'
 import { checkRequested, type RequestedOperation } from '../store/index.js'
 import {
@@ -27,6 +28,8 @@ export type SetManyRow<Payload> = SetOptions<Payload> & { readonly key?: string 
 
 export type SetRequest = Extract<RequestedOperation, { readonly type: 'set' }>
 
+const known = ['key', 'in', 'at', 'on', 'payload', 'ifAbsent', 'ifRevision', 'retry', 'tags']
+
 /** Everything a `set` needs to know of where it is called. */
 export interface SetPlace {
   readonly namespace: string
@@ -43,6 +46,7 @@ export function setRequestOf<Payload>(
   options: SetOptions<Payload>,
   place: SetPlace,
 ): SetRequest {
+  checkOptions(`a set of ${kind.name}`, options, known)
   const identity = newIdentity(place.random)
   const { ifAbsent, ifRevision, retry, tags = [] } = options
   if (retry !== undefined) parseRetry(retry)

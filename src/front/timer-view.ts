@@ -1,5 +1,12 @@
 import type { DeadLetter } from '../store/index.js'
-import { decodeDetails, decodePayload, handleOf, type TimerHandle, type TimerRow } from '../timer/index.js'
+import {
+  decodeDetails,
+  decodePayload,
+  handleOf,
+  occurrenceDueAt,
+  type TimerHandle,
+  type TimerRow,
+} from '../timer/index.js'
 
 /** A timer as it stands. */
 export interface TimerView<Payload = unknown> {
@@ -8,7 +15,7 @@ export interface TimerView<Payload = unknown> {
   readonly key: string
   readonly handle: TimerHandle
   readonly revision: number
-  /** 'firing': an attempt is under way in this instance. */
+  /** 'firing': an attempt is under way in this instance, or what it came to is being stored. */
   readonly state: 'waiting' | 'firing' | 'paused'
   readonly dueAt: number
   readonly createdAt: number
@@ -21,17 +28,29 @@ export interface TimerView<Payload = unknown> {
   readonly on: unknown
 }
 
+/** The last instant there is: where a paused timer waits. */
+export const NEVER = 8.64e15
+
+/** A timer that was moved since it was paused is not paused any more. */
+export function isPausedRow(row: TimerRow): boolean {
+  return row.dueAt === NEVER && decodeDetails(row.details).pausedDueAt !== undefined
+}
+
+/** When a row is due; for a paused one, when it was and will be. */
+export function dueAtOfRow(row: TimerRow): number {
+  return row.dueAt === NEVER ? (decodeDetails(row.details).pausedDueAt ?? NEVER) : row.dueAt
+}
+
 export function timerViewOf(row: TimerRow, isFiring: boolean): TimerView {
-  const { on, pausedDueAt } = decodeDetails(row.details)
-  const isPaused = pausedDueAt !== undefined
+  const { on } = decodeDetails(row.details)
   return {
     namespace: row.namespace,
     kind: row.kind,
     key: row.key,
     handle: handleOf(row),
     revision: row.revision,
-    state: isPaused ? 'paused' : isFiring ? 'firing' : 'waiting',
-    dueAt: pausedDueAt ?? row.dueAt,
+    state: isPausedRow(row) ? 'paused' : isFiring ? 'firing' : 'waiting',
+    dueAt: dueAtOfRow(row),
     createdAt: row.createdAt,
     attempts: row.attempt,
     occurrence: row.occurrence,
@@ -60,7 +79,7 @@ export function deadViewOf({ id, row, diedAt, reason }: DeadLetter): DeadView {
     id,
     kind: row.kind,
     key: row.key,
-    dueAt: row.dueAt,
+    dueAt: occurrenceDueAt(row),
     diedAt,
     reason,
     attempts: row.attempt + 1,

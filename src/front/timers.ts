@@ -1,7 +1,7 @@
 import { type Handle, type HandleMany, type Handler, Handlers } from '../delivery/index.js'
 import { Engine, type EngineSettings, type EngineStats, type SubmitAnswer } from '../engine/index.js'
 import { checkFunction, checkOptions, InvalidInputError, shown, StateError } from '../error/index.js'
-import type { Counts, HistoryNote, Listed, RequestedOperation, Store } from '../store/index.js'
+import type { Counts, DeadLetter, HistoryNote, Listed, RequestedOperation, Store } from '../store/index.js'
 import { type Clock, type Duration, parseDuration, type Wake } from '../time/index.js'
 import {
   checkKey,
@@ -10,11 +10,12 @@ import {
   handleOf,
   newIdentity,
   parseHandle,
+  type TimerDetails,
   type TimerHandle,
-  type TimerName,
+  type TimerRow,
 } from '../timer/index.js'
 import { type HistoryPolicy, noteOf, notesOfAttempt, type TimerEvent } from './history-policy.js'
-import type { TimerKind } from './kind.js'
+import { type AnyKind, type KindOptions, timer, type TimerKind } from './kind.js'
 import { Pauses } from './pauses.js'
 import {
   type ForecastOptions,
@@ -26,14 +27,18 @@ import {
   type Why,
 } from './records.js'
 import { validated } from './schema.js'
+import { type Many, type Named, Selection, type WhichDead } from './selection.js'
 import { type SetManyRow, type SetOptions, type SetRequest, setRequestOf } from './set-request.js'
-import type { DeadView, TimerView } from './timer-view.js'
+import { type DeadView, dueAtOfRow, isPausedRow, NEVER, type TimerView } from './timer-view.js'
 import type { TimersEvent } from './timers-event.js'
 import { dueAtOf, type Instant, type When } from './when.js'
 
 /** What `set` answers. */
 export interface SetTimer {
-  /** 'conflict': a condition did not hold, and nothing was changed. */
+  /**
+   * 'conflict': `ifAbsent` or `ifRevision` did not hold, and nothing was changed; what follows then tells of the
+   * timer that stands there, if one still does.
+   */
   readonly outcome: 'set' | 'conflict'
   readonly key: string
   /** Finds this timer and no later one of the same key. */
@@ -52,10 +57,10 @@ export interface TimersStats extends EngineStats {
 }
 
 export type MoveOutcome = 'moved' | 'firing' | 'settled' | 'unknown'
+/** 'firing': an attempt is under way, and nothing was changed; 'settled' and 'unknown': there is no such timer. */
+export type PauseOutcome = 'paused' | 'firing' | 'settled' | 'unknown'
+export type ResumeOutcome = 'resumed' | 'firing' | 'settled' | 'unknown'
 export type CancelOutcome = 'cancelled' | 'firing' | 'settled' | 'unknown'
-
-/** Timers by their keys, or all that a query finds. */
-export type Many = { readonly kind: AnyKind; readonly keys: readonly string[] } | TimerQuery
 
 export interface ManyOptions {
   /** Only count what would be changed. */
@@ -74,8 +79,6 @@ export interface DrainOptions {
   readonly maxTimers?: number
 }
 
-type AnyKind = TimerKind<never> | TimerKind<unknown> | string
-
 export interface TimersParts {
   readonly store: Store
   /** Whether to stop the store with the timers. */
@@ -93,9 +96,14 @@ export interface TimersParts {
 
 const LOOK_AT_PAUSES_MS = 2000
 const PRUNE_MS = 600_000
-const BATCH = 1000
-// The last instant there is: where a paused timer waits.
-const NEVER = 8.64e15
+
+/** What a bounded pass did. */
+export interface Drained {
+  /** Attempts that were started. */
+  readonly fired: number
+  /** Whether nothing is left that is due and could be started here. */
+  readonly isCaughtUp: boolean
+}
 
 /** The front door: sets, moves, cancels and handles timers on a store. Made by `openTimers`. */
 export class Timers implements AsyncDisposable {
@@ -103,12 +111,14 @@ export class Timers implements AsyncDisposable {
   readonly #handlers: Handlers
   readonly #engine: Engine
   readonly #records: Records
+  readonly #selection: Selection
   readonly #pauses: Pauses
   readonly #allowance = { left: Infinity }
   readonly #wakes = new Set<Wake>()
   readonly #listeners = new Set<(event: TimersEvent) => void>()
   #isStarted = false
   #stopping: Promise<void> | undefined
+  #draining: Promise<unknown> | undefined
 
   constructor(parts: TimersParts) {
     const { store, clock, random, namespace, history } = parts
@@ -134,7 +144,13 @@ export class Timers implements AsyncDisposable {
       holdsAll: parts.holdsAll,
       onEvent: (event) => this.#tell(event),
     })
-    this.#records = new Records({ store, clock, namespace, isFiring: (row) => this.#engine.isFiring(row) })
+    this.#records = new Records({
+      store,
+      clock,
+      namespace,
+      progressOf: (row) => this.#engine.progressOf(row),
+    })
+    this.#selection = new Selection({ store, records: this.#records, namespace })
   }
 
   /** The engine underneath, for those who watch it. */
@@ -158,18 +174,20 @@ export class Timers implements AsyncDisposable {
     await this.#pauses.look()
   }
 
-  /** Loads and fires from now on. */
+  /** Loads and fires from now on. Idempotent. */
   async start(): Promise<void> {
-    if (this.#stopping !== undefined)
-      throw new StateError('stopped', 'these timers were stopped: open others')
+    this.#checkOpen()
+    await this.#draining
+    if (this.#isStarted) return
     this.#isStarted = true
     await this.#engine.start()
-    this.#every(LOOK_AT_PAUSES_MS, async () => {
-      if (await this.#pauses.look()) this.#engine.refresh()
-    })
-    this.#every(PRUNE_MS, async () => {
-      await this.#parts.store.pruneHistory(this.#parts.clock.now() - this.#parts.historyMs)
-    })
+    // Where nobody shares the store, only this instance pauses anything.
+    if (!this.#parts.holdsAll) {
+      this.#every(LOOK_AT_PAUSES_MS, async () => {
+        if (await this.#pauses.look()) this.#engine.refresh()
+      })
+    }
+    if (this.#parts.historyMs !== Infinity) this.#every(PRUNE_MS, () => this.#prune())
   }
 
   /** Finishes attempts under way (bounded), lets go of everything. Idempotent. */
@@ -186,22 +204,44 @@ export class Timers implements AsyncDisposable {
    * One bounded pass: fires what is due, waits for it, and lets go again. For functions that are called now and
    * then instead of running all the time. Answers how many attempts were started.
    */
-  async drain(options: DrainOptions = {}): Promise<{ readonly fired: number; readonly isCaughtUp: boolean }> {
+  async drain(options: DrainOptions = {}): Promise<Drained> {
     checkOptions('drain', options, ['maxTime', 'maxTimers'])
+    const maxTimeMs = parseDuration(options.maxTime ?? '10s')
+    const { maxTimers = Infinity } = options
+    if (!(maxTimers === Infinity || (Number.isInteger(maxTimers) && maxTimers >= 1))) {
+      throw new InvalidInputError(
+        'invalid-option',
+        `maxTimers must be a whole number from 1, got ${shown(maxTimers)}`,
+      )
+    }
+    this.#checkOpen()
     if (this.#isStarted)
       throw new StateError('started', 'these timers fire by themselves: drain those that were not started')
-    const { clock } = this.#parts
-    const until = clock.monotonic() + parseDuration(options.maxTime ?? '10s')
+    // One pass at a time: a second one waits for the first.
+    const before = this.#draining
+    const draining = (async () => {
+      await before
+      return await this.#drain(maxTimeMs, maxTimers)
+    })()
+    this.#draining = draining.catch(() => undefined)
+    return await draining
+  }
+
+  async #drain(maxTimeMs: number, maxTimers: number): Promise<Drained> {
+    const { clock, historyMs } = this.#parts
+    const until = clock.monotonic() + maxTimeMs
     const before = this.#engine.stats().counts.fired
-    this.#allowance.left = options.maxTimers ?? Infinity
+    this.#allowance.left = maxTimers
+    await this.#pauses.look()
     await this.#engine.start()
     let isCaughtUp = false
     while (!isCaughtUp && this.#allowance.left > 0 && clock.monotonic() < until) {
-      await this.#wait(5)
+      await this.#wait(Math.min(5, maxTimeMs))
       isCaughtUp = this.#engine.shards.length > 0 && this.#engine.isCaughtUp
     }
     await this.#engine.rest()
     this.#allowance.left = Infinity
+    if (historyMs !== Infinity) await this.#prune()
     return { fired: this.#engine.stats().counts.fired - before, isCaughtUp }
   }
 
@@ -218,6 +258,13 @@ export class Timers implements AsyncDisposable {
   handleMany<Payload>(kind: TimerKind<Payload>, handle: HandleMany<Payload>): void {
     checkFunction('handleMany', handle)
     this.#handlers.add({ ...handlerOf(kind, 50_000), one: undefined, many: handle as HandleMany<unknown> })
+    this.#engine.refresh()
+  }
+
+  /** The function that gets the firings of every kind that has no handler of its own, one by one. */
+  handleOthers(handle: Handle<unknown>, options: KindOptions<unknown> = {}): void {
+    checkFunction('handleOthers', handle)
+    this.#handlers.addOthers({ ...handlerOf(timer('others', options), 1000), one: handle, many: undefined })
     this.#engine.refresh()
   }
 
@@ -302,7 +349,7 @@ export class Timers implements AsyncDisposable {
   /** What happened, oldest first, as far as the history was told. */
   history(
     query: {
-      kind?: TimerKind<never> | string
+      kind?: AnyKind
       key?: string
       from?: Instant
       until?: Instant
@@ -317,32 +364,19 @@ export class Timers implements AsyncDisposable {
   }
 
   /** Timers that were given up. */
-  dead(
-    query: { kind?: TimerKind<never> | string; key?: string } & PageOptions = {},
-  ): Promise<Listed<DeadView>> {
+  dead(query: { kind?: AnyKind; key?: string } & PageOptions = {}): Promise<Listed<DeadView>> {
     return this.#records.dead(query)
   }
 
   /** Sets dead letters again, due now: those of these ids, or all that a query finds. Answers how many. */
-  async redrive(
-    which: readonly string[] | { kind?: TimerKind<never> | string; key?: string },
-  ): Promise<number> {
+  async redrive(which: WhichDead): Promise<number> {
     let redriven = 0
-    for await (const letter of this.#lettersOf(which)) {
-      const { row } = letter
-      const now = this.#parts.clock.now()
-      const operation: RequestedOperation = {
-        ...row,
-        type: 'set',
-        identity: newIdentity(this.#parts.random),
-        createdAt: now,
-        dueAt: now,
-        attempt: 0,
-        fromDead: letter.id,
-        ...this.#noted('created', { dueAt: now }),
+    for await (const letters of this.#selection.dead(which)) {
+      const answers = await this.#engine.submit(letters.map((letter) => this.#redriveOf(letter)))
+      for (const answer of answers) {
+        // 'unknown': somebody else has redriven it meanwhile.
+        if (outcomeOf(answer, ['set', 'appended', 'unknown']) !== 'unknown') redriven++
       }
-      const [answer] = await this.#engine.submit([operation])
-      if (outcomeOf(answer!, ['set', 'appended', 'unknown']) !== 'unknown') redriven++
     }
     return redriven
   }
@@ -358,48 +392,101 @@ export class Timers implements AsyncDisposable {
 
   /**
    * Pauses everything, a kind, or a timer. Due times stay: what falls due meanwhile waits and fires when it is
-   * resumed. Instances hear of it within about two seconds.
+   * resumed. Other instances hear of it within about two seconds. A timer that is set, moved or fired now is
+   * no longer paused.
    */
-  async pause(kind?: AnyKind, key?: string): Promise<void> {
-    if (kind !== undefined && key !== undefined) return await this.#pauseTimer(nameOfKind(kind), key, true)
-    await this.#pauses.put(kind && nameOfKind(kind), true)
+  pause(kind?: AnyKind): Promise<'paused'>
+  pause(kind: AnyKind, key: string): Promise<PauseOutcome>
+  async pause(kind?: AnyKind, key?: string): Promise<PauseOutcome> {
+    if (kind !== undefined && key !== undefined) return await this.#pauseTimer(kind, key)
+    await this.#putPause(kind, true)
+    return 'paused'
+  }
+
+  /** Ends a pause. A timer that was not paused stays as it is, and the answer is the same. */
+  resume(kind?: AnyKind): Promise<'resumed'>
+  resume(kind: AnyKind, key: string): Promise<ResumeOutcome>
+  async resume(kind?: AnyKind, key?: string): Promise<ResumeOutcome> {
+    if (kind !== undefined && key !== undefined) return await this.#resumeTimer(kind, key)
+    await this.#putPause(kind, false)
+    return 'resumed'
+  }
+
+  async #putPause(kind: AnyKind | undefined, isPaused: boolean): Promise<void> {
+    this.#checkOpen()
+    await this.#pauses.put(kind && nameOfKind(kind), isPaused)
     this.#engine.refresh()
   }
 
-  async resume(kind?: AnyKind, key?: string): Promise<void> {
-    if (kind !== undefined && key !== undefined) return await this.#pauseTimer(nameOfKind(kind), key, false)
-    await this.#pauses.put(kind && nameOfKind(kind), false)
-    this.#engine.refresh()
-  }
-
-  async #pauseTimer(kind: string, key: string, isPaused: boolean): Promise<void> {
+  async #pauseTimer(kind: AnyKind, key: string): Promise<PauseOutcome> {
     const name = this.#named(kind, key)
-    const row = await this.#records.row(name)
-    if (row === undefined)
-      throw new StateError('unknown-timer', `there is no ${kind} of the key ${shown(key)}`)
-    const { pausedDueAt, ...details } = decodeDetails(row.details)
-    if (isPaused === (pausedDueAt !== undefined)) return
-    const dueAt = isPaused ? NEVER : (pausedDueAt ?? row.dueAt)
+    for (;;) {
+      const row = await this.#records.row(name)
+      if (row === undefined) return 'unknown'
+      if (isPausedRow(row)) return 'paused'
+      const details = { ...decodeDetails(row.details), pausedDueAt: row.dueAt }
+      const outcome = await this.#rewrite(row, NEVER, details, this.#noted('paused', {}))
+      if (outcome === 'moved') return 'paused'
+      if (outcome !== 'conflict') return outcome
+    }
+  }
+
+  async #resumeTimer(kind: AnyKind, key: string): Promise<ResumeOutcome> {
+    const name = this.#named(kind, key)
+    for (;;) {
+      const row = await this.#records.row(name)
+      if (row === undefined) return 'unknown'
+      const { pausedDueAt, ...details } = decodeDetails(row.details)
+      if (!isPausedRow(row) || pausedDueAt === undefined) return 'resumed'
+      const note = this.#noted('resumed', { dueAt: pausedDueAt })
+      const outcome = await this.#rewrite(row, pausedDueAt, details, note)
+      if (outcome === 'moved') return 'resumed'
+      if (outcome !== 'conflict') return outcome
+    }
+  }
+
+  /** Moves a row and gives it other details, if it still stands as it was seen. */
+  async #rewrite(
+    { namespace, kind, key, revision }: TimerRow,
+    dueAt: number,
+    details: TimerDetails,
+    noted: { readonly note?: HistoryNote },
+  ) {
     const [answer] = await this.#engine.submit([
       {
         type: 'move',
-        ...name,
-        ifRevision: row.revision,
+        namespace,
+        kind,
+        key,
+        ifRevision: revision,
         dueAt,
-        details: encodeDetails(isPaused ? { ...details, pausedDueAt: row.dueAt } : details),
-        ...this.#noted(isPaused ? 'paused' : 'resumed', isPaused ? {} : { dueAt }),
+        details: encodeDetails(details),
+        ...noted,
       },
     ])
-    const outcome = outcomeOf(answer!, ['moved', 'firing', 'settled', 'unknown', 'conflict'])
-    if (outcome !== 'moved')
-      throw new StateError('unknown-timer', `the ${kind} of the key ${shown(key)} is ${outcome}`)
+    return outcomeOf(answer!, ['moved', 'firing', 'settled', 'unknown', 'conflict'])
   }
 
   // ---- within
 
+  #checkOpen(): void {
+    if (this.#stopping !== undefined)
+      throw new StateError('stopped', 'these timers were stopped: open others')
+  }
+
+  async #prune(): Promise<void> {
+    const { store, clock, historyMs } = this.#parts
+    await store.pruneHistory(clock.now() - historyMs)
+  }
+
   #tell(event: TimersEvent): void {
-    this.#parts.onEvent(event)
-    for (const listener of this.#listeners) listener(event)
+    for (const listener of [this.#parts.onEvent, ...this.#listeners]) {
+      try {
+        listener(event)
+      } catch {
+        // Whatever befalls a listener, timers fire.
+      }
+    }
   }
 
   async #setAll<Payload>(
@@ -410,26 +497,66 @@ export class Timers implements AsyncDisposable {
     const { schema } = kind
     if (schema !== undefined)
       for (const { options } of rows) await validated(kind.name, schema, options.payload)
+    this.#checkOpen()
     const place = { namespace, now: clock.now(), random, history, maxPayloadBytes: store.maxPayloadBytes }
     const operations = rows.map(({ key, options }) => setRequestOf(kind, key, options, place))
     const answers = await this.#engine.submit(operations)
-    return answers.map((answer, index) => setTimerOf(operations[index]!, answer))
+    const set = answers.map((answer, index) => setTimerOf(operations[index]!, answer))
+    return set.some(({ outcome }) => outcome === 'conflict') ? await this.#withStanding(set, operations) : set
+  }
+
+  /** Whoever met a condition that did not hold is told of the timer that stands there. */
+  async #withStanding(
+    set: readonly SetTimer[],
+    operations: readonly SetRequest[],
+  ): Promise<readonly SetTimer[]> {
+    const indexes = [...set.keys()].filter((index) => set[index]!.outcome === 'conflict')
+    const rows = await this.#parts.store.find(indexes.map((index) => operations[index]!))
+    const given = [...set]
+    for (const [at, index] of indexes.entries()) {
+      const row = rows[at]
+      if (row === undefined) continue
+      const { key, revision } = row
+      given[index] = { outcome: 'conflict', key, handle: handleOf(row), dueAt: dueAtOfRow(row), revision }
+    }
+    return given
   }
 
   #concurrencyOf(kind: string): number {
     return this.#pauses.isPaused(kind) ? 0 : this.#handlers.concurrencyOf(kind)
   }
 
-  async #move(name: TimerName & { identity?: number }, dueAt: number): Promise<MoveOutcome> {
+  async #move(name: Named, dueAt: number): Promise<MoveOutcome> {
     const [answer] = await this.#engine.submit([this.#moveOf(name, dueAt)])
     return outcomeOf(answer!, ['moved', 'firing', 'settled', 'unknown'])
   }
 
-  #moveOf(name: TimerName & { identity?: number }, dueAt: number): RequestedOperation {
+  #moveOf(name: Named, dueAt: number): RequestedOperation {
     return { type: 'move', ...name, dueAt, ...this.#noted('moved', { dueAt }) }
   }
 
-  #cancelOf(name: TimerName & { identity?: number }): RequestedOperation {
+  #redriveOf({ id, row }: DeadLetter): RequestedOperation {
+    const now = this.#parts.clock.now()
+    const { firstDueAt: _, ...details } = decodeDetails(row.details)
+    return {
+      type: 'set',
+      namespace: row.namespace,
+      kind: row.kind,
+      key: row.key,
+      identity: newIdentity(this.#parts.random),
+      createdAt: now,
+      dueAt: now,
+      attempt: 0,
+      occurrence: row.occurrence,
+      payload: row.payload,
+      tags: row.tags,
+      details: encodeDetails(details),
+      fromDead: id,
+      ...this.#noted('created', { dueAt: now }),
+    }
+  }
+
+  #cancelOf(name: Named): RequestedOperation {
     return { type: 'cancel', ...name, ...this.#noted('cancelled', {}) }
   }
 
@@ -451,10 +578,10 @@ export class Timers implements AsyncDisposable {
   async #changeMany<Outcome extends string>(
     many: Many,
     { dryRun = false }: ManyOptions,
-    change: (name: TimerName & { identity?: number }) => RequestedOperation,
+    change: (name: Named) => RequestedOperation,
   ): Promise<ManyOutcome<Outcome>> {
     const counts: Record<string, number> & { found: number } = { found: 0 }
-    for await (const names of this.#namesOf(many)) {
+    for await (const names of this.#selection.timers(many)) {
       counts.found += names.length
       if (dryRun) continue
       for (const answer of await this.#engine.submit(names.map(change))) {
@@ -465,50 +592,9 @@ export class Timers implements AsyncDisposable {
     return counts
   }
 
-  /** The timers that are meant, in batches. Those that a query finds are named by identity: no later one is hit. */
-  async *#namesOf(many: Many): AsyncGenerator<(TimerName & { identity?: number })[]> {
-    if ('keys' in many) {
-      for (let at = 0; at < many.keys.length; at += BATCH) {
-        yield many.keys.slice(at, at + BATCH).map((key) => this.#named(nameOfKind(many.kind), key))
-      }
-      return
-    }
-    // All of them first: a moved timer would otherwise be found again farther on.
-    const found: (TimerName & { identity: number })[] = []
-    let cursor: string | undefined
-    do {
-      const page = await this.#records.rows({ ...many, limit: BATCH, cursor })
-      found.push(
-        ...page.items.map(({ namespace, kind, key, identity }) => ({ namespace, kind, key, identity })),
-      )
-      cursor = page.cursor
-    } while (cursor !== undefined)
-    for (let at = 0; at < found.length; at += BATCH) yield found.slice(at, at + BATCH)
-  }
-
-  async *#lettersOf(which: readonly string[] | { kind?: TimerKind<never> | string; key?: string }) {
-    const { store, namespace } = this.#parts
-    const ids = Array.isArray(which) ? new Set<string>(which) : undefined
-    const { kind, key } = Array.isArray(which)
-      ? {}
-      : (which as { kind?: TimerKind<never> | string; key?: string })
-    let cursor: string | undefined
-    do {
-      const page = await store.deadLetters({
-        namespace,
-        ...(kind !== undefined && { kind: nameOfKind(kind) }),
-        ...(key !== undefined && { key }),
-        limit: BATCH,
-        cursor,
-      })
-      for (const letter of page.items) if (ids?.has(letter.id) !== false) yield letter
-      cursor = page.cursor
-    } while (cursor !== undefined)
-  }
-
-  #named(of: AnyKind | TimerHandle, key: string | undefined): TimerName & { identity?: number } {
+  #named(of: AnyKind | TimerHandle, key: string | undefined): Named {
     if (key === undefined) {
-      if (typeof of === 'string') return parseHandle(of)
+      if (typeof of === 'string') return this.#ownHandle(of)
       throw new InvalidInputError(
         'invalid-key',
         `name the key of the ${of.name}, or give a handle, got ${shown(key)}`,
@@ -516,6 +602,15 @@ export class Timers implements AsyncDisposable {
     }
     checkKey(key)
     return { namespace: this.#parts.namespace, kind: nameOfKind(of), key }
+  }
+
+  #ownHandle(handle: TimerHandle): Named {
+    const name = parseHandle(handle)
+    if (name.namespace === this.#parts.namespace) return name
+    throw new InvalidInputError(
+      'invalid-handle',
+      `this is a handle of the namespace ${shown(name.namespace)}, these are the timers of ${shown(this.#parts.namespace)}`,
+    )
   }
 
   /** Does something now and then, until the stop. */
@@ -541,7 +636,12 @@ export class Timers implements AsyncDisposable {
 
   async #stop(): Promise<void> {
     for (const wake of this.#wakes) wake.cancel()
+    // Handlers have half of the time to end by themselves, and half of it to end because they are told to.
+    const patience = this.#parts.clock.wakeAfter(this.#engine.settings.stopMs / 2, () => {
+      this.#handlers.abortAll(new StateError('stopped', 'these timers are being stopped'))
+    })
     await this.#engine.stop()
+    patience.cancel()
     if (this.#parts.ownsStore) await this.#parts.store.stop()
   }
 }

@@ -19,11 +19,17 @@ export function dueAtOf(when: When, now: number, seed: string): number {
   }
   if (when.in !== undefined) return now + Math.ceil(parseDuration(when.in))
   if (when.at !== undefined) return epochMsOf(when.at)
-  const next = when.on?.next(now, { seed })
+  if (typeof when.on?.next !== 'function') {
+    throw new InvalidInputError(
+      'invalid-when',
+      `on takes a schedule such as cron('0 9 * * *') or daily({ at: '09:00' }), got ${shown(when.on)}`,
+    )
+  }
+  const next = when.on.next(now, { seed })
   if (next === undefined) {
     throw new InvalidInputError(
       'schedule-ended',
-      `the schedule has no occurrence after now: ${when.on?.describe() ?? ''}`,
+      `the schedule has no occurrence after now: ${when.on.describe()}`,
     )
   }
   return next

@@ -260,6 +260,8 @@ export interface Settlement {
 
 export interface FollowUp extends TimerProgress {
   readonly row: TimerRow
+  /** As before unless given. */
+  readonly details?: string
   /** Not below `level`. */
   readonly position: number
 }

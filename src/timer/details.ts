@@ -1,4 +1,5 @@
 import type { RetryOptions } from './retry-policy.js'
+import type { TimerRow } from './timer-row.js'
 
 /** What a timer carries beside its payload, as text in its record. */
 export interface TimerDetails {
@@ -6,6 +7,8 @@ export interface TimerDetails {
   readonly on?: unknown
   /** What overrides its kind's policy. */
   readonly retry?: RetryOptions
+  /** When the occurrence was due that is being tried again. */
+  readonly firstDueAt?: number
   /** When it was due before it was paused. */
   readonly pausedDueAt?: number
 }
@@ -17,6 +20,11 @@ export function encodeDetails(details: TimerDetails): string {
 
 export function decodeDetails(text: string): TimerDetails {
   return text === '' ? none : (JSON.parse(text) as TimerDetails)
+}
+
+/** When the occurrence at hand was due, however often it was tried again since. */
+export function occurrenceDueAt(row: TimerRow): number {
+  return row.details === '' ? row.dueAt : (decodeDetails(row.details).firstDueAt ?? row.dueAt)
 }
 
 const none: TimerDetails = Object.freeze({})

@@ -13,14 +13,14 @@ export interface Firing {
   report(outcome: Outcome): void
 }
 
-/** How an attempt ended, and what follows from it. */
+/** How an attempt ended, and what follows from it; `details` replace those of the row. */
 export type Outcome =
   /** The timer's life is over. */
   | { readonly type: 'done' }
   /** This occurrence is done, the next is due then. */
-  | { readonly type: 'next'; readonly dueAt: number }
+  | { readonly type: 'next'; readonly dueAt: number; readonly details?: string }
   /** Try this occurrence again then. */
-  | { readonly type: 'retry'; readonly dueAt: number; readonly reason: string }
+  | { readonly type: 'retry'; readonly dueAt: number; readonly reason: string; readonly details?: string }
   /** Keep it as a dead letter. */
   | { readonly type: 'dead'; readonly reason: string }
 

@@ -13,7 +13,7 @@ export {
 } from './place.js'
 export { shardOf } from './shard-of.js'
 export type { TimerContent, TimerName, TimerProgress, TimerRow } from './timer-row.js'
-export { decodeDetails, encodeDetails, type TimerDetails } from './details.js'
+export { decodeDetails, encodeDetails, occurrenceDueAt, type TimerDetails } from './details.js'
 export { identityText, newIdentity } from './identity.js'
 export { decodePayload, encodePayload } from './payload.js'
 export {

@@ -11,10 +11,15 @@ const examples = readdirSync(fileURLToPath(new URL('../../examples', import.meta
 
 /** The last line each example must print. */
 const lastLines: Readonly<Record<string, RegExp>> = {
+  birthday: /^10 messages in three years, one a year for each: true$/,
   cache: /^40 requests, 4 fetches, hit rate 90 %$/,
+  debounce: /^80 changes, 3 rebuilds, 1 of them because it never was quiet$/,
   demonstration: /^Stopped after [\d,]+ fired, none early\./,
+  'quick-start': /^reminded of order:9, order 9, attempt 1$/,
+  'saga-timeout': /^1 paid, 2 steps undone, 1 for a human$/,
   schedule: /^ {2}4 unchanged, 0 added, 0 moved$/,
   'timing-wheel': /^order:8 was removed, nothing more to ring$/,
+  'visibility-queue': /^2 deleted, 1 given up after 3 receives, 0 invisible$/,
   wheel: /^tick 70: "far" fires, nothing is left$/,
 }
 

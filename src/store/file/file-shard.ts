@@ -221,7 +221,8 @@ export class FileShard {
       const row = this.#table.row()
       // Below the new level it needs no record of its end.
       if (!isBefore(this.#table, level)) this.#table.kill()
-      return this.#rewrite(row, followUp.position, followUp.dueAt, followUp.attempt, followUp.occurrence, now)
+      const { position, dueAt, attempt, occurrence, details = row.details } = followUp
+      return this.#rewrite({ ...row, details }, position, dueAt, attempt, occurrence, now)
     })
     counts.settled += settlement.settledCount
     this.#row = {

@@ -169,7 +169,9 @@ export class MemoryShard {
     })
     const followUps = settlement.followUps.map((followUp) => {
       const row = this.#take(followUp.row)
-      return row && this.#put(rowOf(row, followUp, followUp.position, ++this.#lastRevision))
+      if (row === undefined) return undefined
+      const content = { ...row, details: followUp.details ?? row.details }
+      return this.#put(rowOf(content, followUp, followUp.position, ++this.#lastRevision))
     })
     counts.settled += settlement.settledCount
     this.#row = { ...this.#row, settledLevel: settlement.level, lastSettlement: settlement.id }

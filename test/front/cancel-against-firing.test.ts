@@ -1,0 +1,175 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { type CancelOutcome, openTimers, timer, type Timers } from '../../src/front/index.js'
+import { MemoryStore } from '../../src/store/index.js'
+import { testTimers } from '../../src/testing/index.js'
+import { VirtualClock } from '../../src/time/index.js'
+
+const kind = timer('raced', { concurrency: 100_000 })
+
+function seeded(seed: number): () => number {
+  let state = seed
+  return () => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
+    return state / 2 ** 32
+  }
+}
+
+/** What each key was answered, and how often it was delivered. */
+class Tally {
+  readonly answers = new Map<string, CancelOutcome>()
+  readonly delivered = new Map<string, number>()
+  readonly deliveredAfterCancel: string[] = []
+
+  fired(key: string): void {
+    if (this.answers.get(key) === 'cancelled') this.deliveredAfterCancel.push(key)
+    this.delivered.set(key, (this.delivered.get(key) ?? 0) + 1)
+  }
+
+  /** `cancelled` is never followed by a delivery, whatever else was answered always by exactly one. */
+  check(keys: Iterable<string>): Record<string, number> {
+    const counts: Record<string, number> = {}
+    const wrong: string[] = []
+    for (const key of keys) {
+      const answer = this.answers.get(key) ?? 'none'
+      counts[answer] = (counts[answer] ?? 0) + 1
+      const times = this.delivered.get(key) ?? 0
+      if (times !== (answer === 'cancelled' ? 0 : 1))
+        wrong.push(`${key}: ${answer}, delivered ${times} times`)
+    }
+    expect(wrong).toEqual([])
+    expect(this.deliveredAfterCancel).toEqual([])
+    return counts
+  }
+}
+
+describe('cancel against firing', () => {
+  it('in 100,000 races under the virtual clock', async () => {
+    await using timers = await testTimers({ history: 'none' })
+    const random = seeded(6)
+    const tally = new Tally()
+    timers.handle(kind, ({ key }) => {
+      tally.fired(key)
+      const durationMs = Math.floor(random() * 4)
+      if (durationMs === 0) return undefined
+      return new Promise<void>((resolve) => {
+        timers.clock.wakeAfter(durationMs, resolve)
+      })
+    })
+    const total = 100_000
+    const size = 5000
+    const keys: string[] = []
+    for (let from = 0; from < total; from += size) {
+      const batch = Array.from({ length: size }, (_, n) => ({ key: `k${from + n}`, in: 10 + (n % 10) }))
+      keys.push(...batch.map(({ key }) => key))
+      await timers.setMany(kind, batch)
+      const asked: Promise<void>[] = []
+      for (const { key, in: inMs } of batch) {
+        // Before, at and after the moment it is due, and while its handler runs.
+        timers.clock.wakeAfter(Math.max(0, inMs + Math.floor(random() * 9) - 4), () => {
+          asked.push(
+            timers.cancel(kind, key).then((answer) => {
+              tally.answers.set(key, answer)
+            }),
+          )
+        })
+      }
+      await timers.advance(100)
+      await Promise.all(asked)
+    }
+    await timers.advance('1m')
+    const counts = tally.check(keys)
+    expect(counts['none']).toBe(undefined)
+    for (const answer of ['cancelled', 'firing', 'settled']) expect(counts[answer]).toBeGreaterThan(5000)
+  })
+
+  it('asked by an instance that does not own the shard', async () => {
+    const clock = new VirtualClock()
+    const store = new MemoryStore({ clock, shardCount: 8 })
+    const random = seeded(7)
+    const tally = new Tally()
+    const open = async (): Promise<Timers> => {
+      const timers = await openTimers({ store: store.connect(), clock: clock.fork(), history: 'none' })
+      timers.handle(kind, ({ key }) => {
+        tally.fired(key)
+        return new Promise<void>((resolve) => {
+          clock.wakeAfter(Math.floor(random() * 4), resolve)
+        })
+      })
+      await timers.start()
+      return timers
+    }
+    const both = [await open(), await open()]
+    await clock.advance('10s')
+    const keys = Array.from({ length: 4000 }, (_, n) => `k${n}`)
+    const setting = both[0]!.setMany(
+      kind,
+      keys.map((key, n) => ({ key, in: 3000 + (n % 1000) })),
+    )
+    await clock.advance(1000)
+    await setting
+    const asked: Promise<void>[] = []
+    for (const [n, key] of keys.entries()) {
+      clock.wakeAfter(2000 + (n % 1000) + Math.floor(random() * 9) - 4, () => {
+        asked.push(
+          both[n % 2]!.cancel(kind, key).then((answer) => {
+            tally.answers.set(key, answer)
+          }),
+        )
+      })
+    }
+    await clock.advance('20s')
+    await Promise.all(asked)
+    const counts = tally.check(keys)
+    expect(counts['cancelled']).toBeGreaterThan(100)
+    expect((counts['firing'] ?? 0) + (counts['settled'] ?? 0)).toBeGreaterThan(100)
+    const stopping = Promise.all(both.map((timers) => timers.stop()))
+    await clock.advance('20s')
+    await stopping
+  })
+
+  it.each(['memory', 'file'])('in real time, on %s', async (where) => {
+    const folder = mkdtempSync(path.join(tmpdir(), 'carillon-race-'))
+    const timers = await openTimers({
+      store: where === 'memory' ? 'memory:' : `file:${folder}/timers`,
+      history: 'none',
+    })
+    try {
+      const random = seeded(8)
+      const tally = new Tally()
+      timers.handle(kind, async ({ key }) => {
+        tally.fired(key)
+        await new Promise((resolve) => {
+          setTimeout(resolve, random() * 20)
+        })
+      })
+      await timers.start()
+      const keys: string[] = []
+      for (let round = 0; round < 10; round++) {
+        const batch = Array.from({ length: 1000 }, (_, n) => ({ key: `k${round}-${n}`, in: 30 + (n % 50) }))
+        keys.push(...batch.map(({ key }) => key))
+        const set = await timers.setMany(kind, batch)
+        const now = Date.now()
+        await Promise.all(
+          set.map(async ({ key, dueAt, handle }, n) => {
+            await new Promise((resolve) => {
+              setTimeout(resolve, dueAt - now + random() * 20 - 10)
+            })
+            tally.answers.set(key, n % 2 === 0 ? await timers.cancel(kind, key) : await timers.cancel(handle))
+          }),
+        )
+      }
+      await new Promise((resolve) => {
+        setTimeout(resolve, 200)
+      })
+      const counts = tally.check(keys)
+      expect(counts['cancelled']).toBeGreaterThan(10)
+      expect((counts['firing'] ?? 0) + (counts['settled'] ?? 0)).toBeGreaterThan(10)
+    } finally {
+      await timers.stop()
+      rmSync(folder, { recursive: true, force: true })
+    }
+  })
+})
