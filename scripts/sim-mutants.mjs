@@ -48,6 +48,7 @@ async function hunt(library) {
   const until = 1 + Number(values.seeds)
   let next = 1
   let killer
+  let fallback
   await runSeeds({
     library,
     workers: Number(values.workers),
@@ -56,11 +57,13 @@ async function hunt(library) {
     onResult({ seed, violations, promise }) {
       // A run that did little proves nothing.
       if (violations.length === 0 || promise === 'activity') return true
-      killer = { seed, text: violations[0] }
-      return false
+      // One that throws is noticed as well, but a promise that is seen broken says more.
+      if (promise === 'face') fallback ??= { seed, text: violations[0] }
+      else killer = { seed, text: violations[0] }
+      return killer === undefined
     },
   })
-  return killer
+  return killer ?? fallback
 }
 
 /** A copy of the library with the mutant's patches in it. */
