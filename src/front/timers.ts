@@ -94,7 +94,6 @@ export interface TimersParts {
   readonly onEvent: (event: TimersEvent) => void
 }
 
-const LOOK_AT_PAUSES_MS = 2000
 const PRUNE_MS = 600_000
 
 /** What a bounded pass did. */
@@ -183,7 +182,7 @@ export class Timers implements AsyncDisposable {
     await this.#engine.start()
     // Where nobody shares the store, only this instance pauses anything.
     if (!this.#parts.holdsAll) {
-      this.#every(LOOK_AT_PAUSES_MS, async () => {
+      this.#every(this.#engine.settings.acquireMs, async () => {
         if (await this.#pauses.look()) this.#engine.refresh()
       })
     }
