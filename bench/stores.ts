@@ -1,5 +1,6 @@
 import { lower, type Metric } from './harness/bench.js'
 import { runBench } from './harness/run.js'
+import { plainJobAbsence } from './stores/plainjob.js'
 import { measureStore } from './stores/passes.js'
 
 /**
@@ -60,6 +61,7 @@ await runBench({
       about: 'plainjob on better-sqlite3, when it is installed',
       mostRounds: 2,
       mostN: 5_000_000,
+      absent: plainJobAbsence(),
       measure: async (task) => await (await import('./stores/plainjob.js')).measurePlainJob(task),
     },
   ],

@@ -46,6 +46,8 @@ interface CandidateBase {
   readonly mostRounds?: number
   /** For one that cannot hold more; beyond it is left out and the table says so. */
   readonly mostN?: number
+  /** Why it cannot be measured here; it is left out and the table says so. */
+  readonly absent?: string | undefined
 }
 
 /** Measured in a fresh Node process, which loads nothing but the harness and what `measure` imports. */

@@ -40,6 +40,7 @@ export class Workshop {
   }
 
   async ready(candidate: Candidate, { n, seed, own }: Task): Promise<Readied> {
+    if (candidate.absent !== undefined) return { absent: candidate.absent }
     if (candidate.mostN !== undefined && n > candidate.mostN) {
       return { absent: `left out: it holds at most ${candidate.mostN} timers` }
     }

@@ -1,7 +1,7 @@
 import type { SetOperation } from 'carillon/store'
 import { Random } from '../harness/random.js'
 
-export const PAYLOAD_BYTES = 120
+const PAYLOAD_BYTES = 120
 /** Due times are uniform over this long. */
 export const HORIZON_MS = 3_600_000
 

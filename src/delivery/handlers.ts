@@ -189,7 +189,7 @@ export class Handlers {
     const { row } = TimerFiring.firingOf(given)
     const againAt = TimerFiring.againAt(given)
     if (againAt !== undefined) return { type: 'next', dueAt: againAt, ...forgotten(row) }
-    return nextOf(row, this.#clock.now())
+    return nextOf(row, this.#clock)
   }
 
   #fail(handler: Handler, given: TimerFiring, error: unknown): void {
@@ -220,11 +220,11 @@ function retryOf(handler: Handler, row: TimerRow): RetryPolicy {
 }
 
 /** What follows a done occurrence: the next one of its schedule, or nothing. */
-function nextOf(row: TimerRow, now: number): Outcome {
+function nextOf(row: TimerRow, clock: Clock): Outcome {
   if (row.details === '') return done
   const { on } = decodeDetails(row.details)
   if (on === undefined) return done
-  const dueAt = nextDueAt(parseSchedule(on), row, now)
+  const dueAt = nextDueAt(parseSchedule(on), row, clock.now())
   return dueAt === undefined ? done : { type: 'next', dueAt, ...forgotten(row) }
 }
 

@@ -20,7 +20,7 @@ export interface Report {
   readonly outcome: ReportedOutcome
 }
 
-export type ReportedOutcome =
+type ReportedOutcome =
   | Exclude<Outcome, { readonly type: 'done' }>
   /** An owner before may have attempted it: that is written down before the next attempt. */
   | { readonly type: 'record' }

@@ -1,5 +1,5 @@
 import { LimitError, StateError, StoreError } from '../error/index.js'
-import type { Clock } from '../time/index.js'
+import type { Clock, Wake } from '../time/index.js'
 import { type RequestedOperation, type ShardClaim, type ShardRow, type Store } from '../store/index.js'
 import { type Deliver, shardOf, type TimerRow } from '../timer/index.js'
 import type { Answer, SubmitAnswer } from './answer.js'
@@ -13,6 +13,8 @@ import { ownerOf } from './rendezvous.js'
 import { type EngineSettings, engineSettings } from './settings.js'
 import { type RowProgress, ShardEngine } from './shard-engine.js'
 import { EngineCounts, type EngineStats } from './stats.js'
+
+const STAY_ALIVE_MS = 60_000
 
 export interface EngineOptions {
   readonly store: Store
@@ -53,6 +55,7 @@ export class Engine {
   readonly #pause: Pause
   #offWake: () => void = () => undefined
   #opening: Promise<void> | undefined
+  #alive: Wake | undefined
   #isStarted = false
   #isStopping = false
   #stopping: Promise<void> | undefined
@@ -107,6 +110,7 @@ export class Engine {
     await this.open()
     if (this.#isStarted || this.#isStopping) return
     this.#isStarted = true
+    this.#stayAlive()
     for (const shard of this.#shards.values()) shard.start()
     await this.#acquire()
   }
@@ -119,6 +123,7 @@ export class Engine {
   /** Lets go of its shards and fires nothing more until it is started again. */
   async rest(): Promise<void> {
     this.#isStarted = false
+    this.#alive?.cancel()
     await Promise.all(this.shards.map((shard) => shard.stop()))
     if (this.#holdsAll && !this.#isStopping) await this.#acquire()
   }
@@ -217,12 +222,18 @@ export class Engine {
   async #stop(): Promise<void> {
     this.#isStopping = true
     this.#pause.end()
+    this.#alive?.cancel()
     await this.#opening
     await this.#loops
     await Promise.all([...this.#shards.values()].map((shard) => shard.stop()))
     this.#asker.end()
     this.#offWake()
     await this.#membership.leave()
+  }
+
+  /** Keeps the process alive while started, also while every shard is still another's: their time will come. */
+  #stayAlive(): void {
+    this.#alive = this.#clock.wakeAfter(STAY_ALIVE_MS, () => this.#stayAlive())
   }
 
   async #keepBeating(): Promise<void> {

@@ -1,4 +1,5 @@
 import { checkOptions, InvalidInputError, shown } from '../error/index.js'
+import { MAX_PAGE_ROWS } from './window.js'
 
 /** How an engine behaves. All of it has a default; names carry their units. */
 export interface EngineSettings {
@@ -99,6 +100,12 @@ export function engineSettings(given: Partial<EngineSettings> = {}): EngineSetti
     throw new InvalidInputError(
       'invalid-option',
       `${name} must be a number of at least 1, got ${shown(value)}`,
+    )
+  }
+  if (settings.pageRows > MAX_PAGE_ROWS) {
+    throw new InvalidInputError(
+      'invalid-option',
+      `pageRows must be at most ${MAX_PAGE_ROWS}, got ${settings.pageRows}`,
     )
   }
   if (settings.leaseMarginMs * 2 > settings.leaseMs) {

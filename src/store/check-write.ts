@@ -58,7 +58,12 @@ function checkRest(operation: RequestedOperation, maxPayloadBytes: number): void
   }
   if (operation.type === 'cancel') return
   checkWholeInstant('dueAt', operation.dueAt)
-  if (operation.type === 'set') checkContent(operation, maxPayloadBytes)
+  if (operation.type === 'set') {
+    checkContent(operation, maxPayloadBytes)
+    return
+  }
+  if (operation.attempt !== undefined) checkCount('attempt', operation.attempt)
+  if (operation.details !== undefined) checkDetails(operation.key, operation.details)
 }
 
 function checkContent(set: Omit<SetOperation, 'position'>, maxPayloadBytes: number): void {
@@ -73,18 +78,19 @@ function checkContent(set: Omit<SetOperation, 'position'>, maxPayloadBytes: numb
     )
   }
   if (set.tags.length > 0) checkTags(set.tags)
-  // UTF-8 takes at most three bytes for a code unit.
-  if (
-    set.details.length * 3 > nameLimits.detailsBytes &&
-    Buffer.byteLength(set.details) > nameLimits.detailsBytes
-  ) {
-    throw new LimitError(
-      'payload-too-large',
-      `the details of ${shown(set.key)} have more than ${nameLimits.detailsBytes} bytes`,
-    )
-  }
+  checkDetails(set.key, set.details)
   checkCount('attempt', set.attempt)
   checkCount('occurrence', set.occurrence)
+}
+
+function checkDetails(key: string, details: string): void {
+  // UTF-8 takes at most three bytes for a code unit.
+  if (details.length * 3 <= nameLimits.detailsBytes) return
+  if (Buffer.byteLength(details) <= nameLimits.detailsBytes) return
+  throw new LimitError(
+    'payload-too-large',
+    `the details of ${shown(key)} have more than ${nameLimits.detailsBytes} bytes`,
+  )
 }
 
 function checkCount(what: string, count: number): void {

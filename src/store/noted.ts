@@ -19,14 +19,7 @@ function changedIdentity(
   operation: { readonly identity?: number },
   answer: OperationAnswer,
 ): number | undefined {
-  switch (answer.outcome) {
-    case 'set':
-      return operation.identity
-    case 'moved':
-      return answer.row.identity
-    case 'cancelled':
-      return answer.removed.identity
-    default:
-      return undefined
-  }
+  if (answer.outcome === 'set') return operation.identity
+  if (answer.outcome === 'moved') return answer.row.identity
+  return answer.outcome === 'cancelled' ? answer.removed.identity : undefined
 }

@@ -1,9 +1,11 @@
 import { spawnSync } from 'node:child_process'
-import { rmSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 
-const chaos = fileURLToPath(new URL('../../.carillon/run/test/engine/chaos/chaos.js', import.meta.url))
+const compiled = fileURLToPath(new URL('../../.carillon/run/test/engine/chaos/', import.meta.url))
 
 describe('an engine on file', () => {
   it('keeps its promises through kill -9 (npm run chaos -- engine tries it 100 times)', () => {
@@ -13,11 +15,21 @@ describe('an engine on file', () => {
     expect(status).toBe(0)
   })
 
+  it('fires soon after a kill, and stays alive until it does', () => {
+    const folder = mkdtempSync(path.join(tmpdir(), 'carillon-restart-'))
+    expect(program('restart', folder, 'die').signal).toBe('SIGKILL')
+    const { stdout, status } = program('restart', folder)
+    rmSync(folder, { recursive: true })
+    expect(status).toBe(0)
+    // A lease takes ten seconds, and nobody has to wait for that of a process that is known to be dead.
+    expect(Number(/^fired after (\d+) ms/.exec(stdout)?.[1])).toBeLessThan(5000)
+  })
+
   it.each([
     ['early-ack', /was acknowledged and never done/],
     ['early-settled', /after its settlement was acknowledged|was settled while/],
   ])('would be found out if it lied by %s', (lie, fault) => {
-    const { stderr, status } = run('--rounds', '12', '--seed', '1', '--plant', lie)
+    const { stderr, status } = run('--rounds', '5', '--seed', '1', '--plant', lie)
     expect(stderr).toMatch(fault)
     expect(status).toBe(1)
     rmSync(/are kept in (.+)\n/.exec(stderr)![1]!, { recursive: true })
@@ -25,5 +37,9 @@ describe('an engine on file', () => {
 })
 
 function run(...args: readonly string[]) {
-  return spawnSync(process.execPath, ['--expose-gc', chaos, ...args], { encoding: 'utf8' })
+  return program('chaos', ...args)
+}
+
+function program(name: string, ...args: readonly string[]) {
+  return spawnSync(process.execPath, ['--expose-gc', `${compiled}${name}.js`, ...args], { encoding: 'utf8' })
 }

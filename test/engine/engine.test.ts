@@ -153,3 +153,15 @@ describe('a wall clock that is set back', () => {
     expect(await rig.store.counts()).toMatchObject({ created: 52, settled: 51, cancelled: 1 })
   })
 })
+
+describe('the settings', () => {
+  it.each([
+    [{ strategy: 'claim' }, 'strategy'],
+    [{ windowMs: 0 }, 'windowMs'],
+    [{ windowMS: 1000 }, 'windowMS'],
+    [{ leaseMs: 1000, leaseMarginMs: 600 }, 'leaseMarginMs'],
+    [{ pageRows: 100_000 }, 'pageRows'],
+  ])('refuse %j', (settings, named) => {
+    expect(() => new Rig({ settings: settings as never })).toThrow(named)
+  })
+})

@@ -202,6 +202,16 @@ export const mutants: readonly Mutant[] = [
     ],
   },
   {
+    name: 'lease of a raised epoch counted from the last send',
+    patches: [
+      {
+        file: 'engine/ownership.ts',
+        find: 'const sentAt = this.#reading()\n    for (let tries = 0; !this.#isOver; tries++) {',
+        replace: 'for (let tries = 0; !this.#isOver; tries++) {\n      const sentAt = this.#reading()',
+      },
+    ],
+  },
+  {
     name: 'lease not looked at before firing',
     patches: [
       {

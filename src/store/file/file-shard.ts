@@ -73,12 +73,12 @@ export class FileShard {
     }
   }
 
-  /** Takes over what the file has of it. */
-  restore(environment: Environment): void {
+  /** Takes over what the file has of it. The lease of an owner that is known to be dead is over. */
+  restore(environment: Environment, isOwnerDead: boolean): void {
     const text = environment.getMeta(this.#key.toString())
     if (text === undefined) return
     const state = JSON.parse(text) as ShardState
-    this.#row = state.row
+    this.#row = isOwnerDead ? { ...state.row, leaseUntil: 0 } : state.row
     this.#counts = { ...state.counts }
     this.#lastRevision = state.lastRevision
   }

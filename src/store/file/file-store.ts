@@ -228,7 +228,7 @@ export class FileStore implements Store {
       shard.checkFence(fence)
       const { settledLevel } = shard.row
       return this.#sweeper.sweep(batch, fence.shard, settledLevel, this.#clock.now(), () =>
-        this.#readers[fence.shard]!.reset(),
+        this.#resetReaders(),
       )
     })
   }
@@ -402,7 +402,7 @@ export class FileStore implements Store {
 
   #restore(): void {
     const environment = this.#environment
-    for (const shard of this.#shards) shard.restore(environment)
+    for (const shard of this.#shards) shard.restore(environment, this.#owner.isAfterCrash)
     restoreInboxes(
       environment,
       this.#shards.map((shard) => shard.inbox),
@@ -478,8 +478,12 @@ export class FileStore implements Store {
   }
 
   #forgetPlans(): void {
-    for (const reader of this.#readers) reader.reset()
+    this.#resetReaders()
     this.#sweeper.reset()
+  }
+
+  #resetReaders(): void {
+    for (const reader of this.#readers) reader.reset()
   }
 
   #shard(shard: number): FileShard {

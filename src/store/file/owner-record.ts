@@ -24,10 +24,13 @@ interface ProcessMark {
  * container) the newcomer takes over, and the older owner's next commit finds the session changed and fails.
  */
 export class OwnerRecord {
+  /** The owner before ended without letting go, and is known to be gone: whatever it had leased is free. */
+  readonly isAfterCrash: boolean
   readonly #environment: Environment
 
-  private constructor(environment: Environment) {
+  private constructor(environment: Environment, isAfterCrash: boolean) {
     this.#environment = environment
+    this.isAfterCrash = isAfterCrash
   }
 
   /** Takes the folder, inside a write transaction. */
@@ -48,7 +51,7 @@ export class OwnerRecord {
       const mark = thisProcess(environment.fileMark())
       environment.exclusively(() => environment.putOwner(JSON.stringify(mark), session))
     }
-    return new OwnerRecord(environment)
+    return new OwnerRecord(environment, owner !== undefined && isVisible(owner, self))
   }
 
   release(): void {
@@ -67,8 +70,13 @@ function thisProcess(file: string): ProcessMark {
   }
 }
 
+/** Whether it can be told from here if the process still runs. */
+function isVisible(owner: ProcessMark, self: ProcessMark): boolean {
+  return owner.file === self.file && owner.boot === self.boot && owner.space === self.space
+}
+
 function isRunning(owner: ProcessMark, self: ProcessMark): boolean {
-  if (owner.file !== self.file || owner.boot !== self.boot || owner.space !== self.space) return false
+  if (!isVisible(owner, self)) return false
   if (owner.pid === self.pid && owner.started === self.started) return true
   if (owner.started !== '' && startOf(owner.pid) !== owner.started) return false
   try {

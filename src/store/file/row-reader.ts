@@ -86,7 +86,7 @@ export class RowReader implements ChunkListener {
       this.reset()
       const first = firstBucket(this.#buckets, level.position)
       if (first === undefined || first.start >= untilExclusive) return undefined
-      return this.#begin(level)
+      return this.#begin(level, segment)
     }
     if (this.#added.length > 0) {
       this.#skipTo(segment, level)
@@ -99,9 +99,9 @@ export class RowReader implements ChunkListener {
     return segment
   }
 
-  #begin(level: Place): Segment | undefined {
+  #begin(level: Place, before: Segment | undefined): Segment | undefined {
     this.reset()
-    this.#segment = Segment.from(this.#table, this.#buckets, level, true, this.#ready)
+    this.#segment = Segment.from(this.#table, this.#buckets, level, true, this.#ready, before)
     this.#at = 0
     this.#level = level
     return this.#segment
@@ -132,7 +132,7 @@ export class RowReader implements ChunkListener {
       if (first.standing === 0) continue
       // It begins later and has rows that stand, none of them before its start.
       if (first.start >= from.position) return first.start
-      segment = this.#begin(from)
+      segment = this.#begin(from, segment)
       // There is nothing between the level and where it begins; what comes there belongs to it.
       if (segment !== undefined) segment.start = level
       this.#level = level

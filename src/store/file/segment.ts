@@ -49,6 +49,7 @@ export class Segment {
     level: Place,
     keeps: boolean,
     ready: (bucket: Bucket) => void,
+    before?: Segment,
   ): Segment | undefined {
     const bucket = firstBucket(buckets, level.position)
     if (bucket === undefined) return undefined
@@ -59,7 +60,7 @@ export class Segment {
     if (within.reduce((sum, part) => sum + part.bytes, 0) > MOST_KEPT_BYTES) segment.#keeps = false
     for (const part of within) {
       ready(part)
-      for (const ref of part.refs) segment.#scan(ref)
+      for (const ref of part.refs) segment.#scan(ref, before)
     }
     segment.#sort(table.tuning.segmentRows)
     segment.#letGo()
@@ -75,10 +76,11 @@ export class Segment {
     this.#sort(2 * this.#table.tuning.segmentRows)
   }
 
-  #scan(ref: number): void {
+  /** What an earlier segment kept need not be read again. */
+  #scan(ref: number, before?: Segment): void {
     const { chunks } = this.#table
     if (chunks.rows[ref] === chunks.dead[ref]) return
-    const chunk = this.#keeps ? this.#table.take(ref) : this.#table.peek(ref)
+    const chunk = before?.kept.get(ref) ?? (this.#keeps ? this.#table.take(ref) : this.#table.peek(ref))
     const { start, end } = this
     let isUsed = false
     for (let ordinal = 0; ordinal < chunk.rows; ordinal++) {

@@ -38,7 +38,8 @@ export class Sweeper {
     const table = this.#table
     table.join(batch)
     table.seal()
-    this.#scrub()
+    // A ref that is used again must not be taken for the chunk it was.
+    if (this.#scrub()) moved()
     const dropped = this.#dropSettled(batch, shard, settledLevel)
     if (dropped.more) return dropped
     const rewrite = this.#rewrites.get(shard) ?? this.#nextRewrite(shard, settledLevel, now)
@@ -99,14 +100,15 @@ export class Sweeper {
   }
 
   /** Frees the key index of chunks that are gone, so that their refs can be used again. */
-  #scrub(): void {
+  #scrub(): boolean {
     const { chunks, index } = this.#table
     if (this.#retired === undefined) {
-      if (chunks.retiredRows < 50_000 || chunks.retiredRows < index.size / 8) return
+      if (chunks.retiredRows < 50_000 || chunks.retiredRows < index.size / 8) return false
       this.#retired = chunks.takeRetired()
     }
-    if (!index.scrub(SCRUBBED_SEGMENTS, (ref) => !chunks.has(ref))) return
+    if (!index.scrub(SCRUBBED_SEGMENTS, (ref) => !chunks.has(ref))) return false
     chunks.reuse(this.#retired.refs, this.#retired.rows)
     this.#retired = undefined
+    return true
   }
 }

@@ -7,7 +7,7 @@ export interface MemoryRow extends TimerRow {
 }
 
 /** Who holds a row of a store with the strategy `claim`, and until when. */
-export interface RowLease {
+interface RowLease {
   readonly owner: string
   readonly nonce: number
   until: number

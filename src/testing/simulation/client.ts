@@ -29,7 +29,8 @@ export class Client {
   readonly #submissions: Submission[] = []
   /** The last timer of a name that anybody was told of. */
   readonly #known = new Map<string, { readonly identity: number; readonly revision: number | undefined }>()
-  readonly #claimed = new Set<Change>()
+  /** Whose answer tells of each change. */
+  readonly #claimants = new Map<Change, Submission>()
   /** Identities submitted twice on purpose. */
   readonly #twins = new Set<number>()
 
@@ -118,10 +119,10 @@ export class Client {
         }
         return
       case 'cancelled':
-        this.#checkChange(submission, 'cancelled', undefined)
+        this.#checkChange(submission, 'cancelled')
         return
       case 'moved':
-        this.#checkChange(submission, 'moved', answer.revision)
+        this.#checkChange(submission, 'moved')
         return
       case 'firing':
       case 'conflict':
@@ -141,20 +142,22 @@ export class Client {
   }
 
   /** A change was answered: it must have been committed since it was asked for, and for nobody else. */
-  #checkChange(submission: Submission, type: Change['type'], revision: number | undefined): void {
-    const { operation } = submission
-    const name = nameText(operation)
-    const change = this.#ledger.changes.find(
-      (other) =>
-        other.type === type &&
-        other.name === name &&
-        other.at >= submission.at &&
-        (revision === undefined || other.revision === revision) &&
-        (operation.identity === undefined || operation.identity === other.life.identity) &&
-        !this.#claimed.has(other),
-    )
-    if (change !== undefined) this.#claimed.add(change)
-    else this.#journal.broken(4, `${operationText(operation)} was answered ${type}, which nobody did`)
+  #checkChange(submission: Submission, type: Change['type']): void {
+    if (this.#claim(submission, type, new Set())) return
+    this.#journal.broken(4, `${operationText(submission.operation)} was answered ${type}, which nobody did`)
+  }
+
+  /** Finds a change for an answer; one that stands for another answer is taken if that finds another. */
+  #claim(submission: Submission, type: Change['type'], tried: Set<Change>): boolean {
+    for (const change of this.#ledger.changes) {
+      if (change.type !== type || tried.has(change) || !isAnswerTo(submission, change)) continue
+      tried.add(change)
+      const claimant = this.#claimants.get(change)
+      if (claimant !== undefined && !this.#claim(claimant, type, tried)) continue
+      this.#claimants.set(change, submission)
+      return true
+    }
+    return false
   }
 
   #checkAgain({ operation, at, answeredAt, process }: Submission, answer: SubmitAnswer): void {
@@ -234,6 +237,17 @@ export class Client {
     if (aim === 'identity' || known.revision === undefined) return { identity: known.identity }
     return { ifRevision: known.revision }
   }
+}
+
+function isAnswerTo({ operation, answer, at, answeredAt }: Submission, change: Change): boolean {
+  const revision = answer?.outcome === 'moved' ? answer.revision : undefined
+  return (
+    change.name === nameText(operation) &&
+    change.at >= at &&
+    change.at <= answeredAt &&
+    (revision === undefined || revision === change.revision) &&
+    (operation.identity === undefined || operation.identity === change.life.identity)
+  )
 }
 
 function operationText(operation: RequestedOperation): string {

@@ -1,66 +1,185 @@
 import assert from 'node:assert/strict'
-import { firstPlace } from '../../timer/index.js'
-import { answerOf, cancelOf, moveOf, NAMESPACE, rowsOf, setOf } from './sample.js'
+import type { HistoryNote } from '../../store/index.js'
+import { levelAt } from '../../timer/index.js'
+import { applied, requestOf } from './inbox.js'
+import {
+  addsUp,
+  answerOf,
+  cancelOf,
+  changesNothing,
+  moveOf,
+  NAMESPACE,
+  plain,
+  refused,
+  setOf,
+} from './sample.js'
+import { loadedRows } from './settle.js'
 import type { Suite } from './suite.js'
+import type { World } from './world.js'
 
-/** What operations leave in the history, details that travel with a move, and timers set from dead letters. */
+/** What an operation carries besides its change: a note for the history, a dead letter to take, new details. */
 export function describeNotes(suite: Suite): void {
   suite.case(
-    'an operation that changes something leaves its note in the history, and no other does',
+    'an operation that changed something leaves its note, with the life it is about',
     async (world) => {
       const owner = await world.own()
       const at = world.now() + 1000
-      const note = (event: string) => ({ note: { at: world.now(), event, details: `{"of":"${event}"}` } })
-      const set = setOf(world.newName(), at, note('created'))
-      await owner.write(set)
+      const first = { ...setOf(world.newName(), at), note: noteOf('created') }
+      const second = { ...setOf(first, at + 1), note: noteOf('replaced') }
       await owner.write(
-        { ...setOf(set, at, note('refused')), ifAbsent: true },
-        { ...moveOf(set, at + 1), ...note('moved') },
-        { ...moveOf(world.newName(), at + 1), ...note('nobody') },
+        first,
+        second,
+        { ...moveOf(first, at + 2), note: noteOf('moved') },
+        { ...cancelOf(first), note: noteOf('cancelled') },
       )
-      await owner.write({ ...cancelOf(set), ...note('cancelled') }, { ...cancelOf(set), ...note('too late') })
-      const { items } = await world.store.history({ namespace: NAMESPACE, limit: 10 })
+      const { namespace, kind, key, identity } = first
+      const name = { namespace, kind, key }
+      const about = (event: string, own: number) => ({ ...name, identity: own, ...noteOf(event) })
       assert.deepEqual(
-        items.map(({ event, key, identity, details }) => ({ event, key, identity, details })),
-        ['created', 'moved', 'cancelled'].map((event) => ({
-          event,
-          key: set.key,
-          identity: set.identity,
-          details: `{"of":"${event}"}`,
-        })),
+        new Set(await historyOf(world)),
+        new Set([
+          about('created', identity),
+          about('replaced', second.identity),
+          about('moved', second.identity),
+          about('cancelled', second.identity),
+        ]),
       )
     },
   )
 
-  suite.case('a move may record attempts and other details, and keeps them otherwise', async (world) => {
+  suite.case('an operation that changed nothing leaves no note', async (world) => {
     const owner = await world.own()
     const at = world.now() + 1000
-    const set = setOf(world.newName(), at, { details: '{"a":1}' })
-    await owner.write(set)
-    const kept = answerOf((await owner.write(moveOf(set, at + 1)))[0], 'moved').row
-    assert.deepEqual([kept.details, kept.attempt], ['{"a":1}', 0])
-    const changed = { ...moveOf(set, at + 2), details: '{"b":2}', attempt: 3 }
-    const moved = answerOf((await owner.write(changed))[0], 'moved').row
-    assert.deepEqual([moved.details, moved.attempt, moved.identity], ['{"b":2}', 3, set.identity])
+    const set = setOf(world.newName(), at)
+    await owner.set(set)
+    const note = noteOf('never')
+    await changesNothing(world.store, async () => {
+      const answers = await owner.write(
+        { ...set, note },
+        { ...setOf(set, at, { ifAbsent: true }), note },
+        { ...moveOf(set, at), ifRevision: 1e9, note },
+        { ...moveOf(world.newName(), at), note },
+        { ...cancelOf(set), identity: set.identity + 1e6, note },
+        { ...cancelOf(set), request: 'no such', note },
+      )
+      assert.deepEqual(
+        answers.map((answer) => answer.outcome),
+        ['same', 'conflict', 'conflict', 'unknown', 'unknown', 'answered-before'],
+      )
+    })
+  })
+
+  suite.case('a request brings its note to the owner', async (world) => {
+    const owner = await world.own()
+    const { position: _, ...operation } = {
+      ...setOf(world.newName(), world.now() + 1000),
+      note: noteOf('asked'),
+    }
+    const request = requestOf(world, 'noted', operation)
+    await world.store.append([request])
+    const [kept] = await world.store.requests(owner.fence, 1)
+    answerOf((await owner.write(applied(world, kept!)))[0], 'set')
+    const history = await historyOf(world)
     assert.deepEqual(
-      (await rowsOf(world.store)).map(({ details }) => details),
-      ['{"b":2}'],
+      history.map((entry) => [entry.key, entry.event]),
+      [[operation.key, 'asked']],
     )
   })
 
-  suite.case('a set from a dead letter takes it away, once', async (world) => {
+  suite.case('a move records attempts and details where it brings them', async (world) => {
     const owner = await world.own()
-    const at = world.now()
-    const [row] = await owner.setAt(at)
-    await owner.settle(firstPlace, { dead: [{ row: row!, diedAt: at, reason: 'tired' }] })
-    const [letter] = (await world.store.deadLetters({ namespace: NAMESPACE, limit: 10 })).items
-    const set = setOf(row!, at + 5000, { fromDead: letter!.id })
-    answerOf((await owner.write(set))[0], 'set')
-    assert.deepEqual((await world.store.deadLetters({ namespace: NAMESPACE, limit: 10 })).items, [])
-    answerOf((await owner.write(setOf(world.newName(), at + 5000, { fromDead: letter!.id })))[0], 'unknown')
+    const at = world.now() + 1000
+    const set = setOf(world.newName(), at, { attempt: 3, details: 'before' })
+    const [row] = await owner.set(set)
+    const plainMove = answerOf((await owner.write(moveOf(set, at + 1)))[0], 'moved').row
+    assert.deepEqual([plainMove.attempt, plainMove.details], [3, 'before'])
+    const [answer] = await owner.write({ ...moveOf(set, at + 2), attempt: 0, details: '' })
+    const moved = answerOf(answer, 'moved').row
+    const { revision } = moved
     assert.deepEqual(
-      (await rowsOf(world.store)).map(({ key }) => key),
-      [row!.key],
+      plain(moved),
+      plain({ ...row!, position: at + 2, dueAt: at + 2, attempt: 0, details: '', revision }),
     )
+    const [found] = await world.store.find([set])
+    assert.deepEqual(plain(found!), plain(moved))
+    const [loaded] = await owner.load(at + 100)
+    assert.deepEqual(plain(loaded!), plain(moved))
   })
+
+  suite.case('a move with bad attempts or details is refused', async (world) => {
+    const owner = await world.own()
+    const [row] = await owner.setAt(world.now() + 1000)
+    const move = moveOf(row!, world.now() + 2000)
+    await changesNothing(world.store, async () => {
+      await refused('attempt', () => owner.write({ ...move, attempt: -1 }), 'invalid-timer')
+      await refused(
+        'details',
+        () => owner.write({ ...move, details: 'd'.repeat(16_385) }),
+        'payload-too-large',
+      )
+    })
+  })
+
+  suite.case('a set takes the place of a dead letter, once', async (world) => {
+    const { store } = world
+    const { owner, letter } = await withLetter(world)
+    const set = setOf(letter.row, world.now() + 1000, { fromDead: letter.id })
+    await owner.set(set)
+    assert.deepEqual((await store.deadLetters({ namespace: NAMESPACE, limit: 9 })).items, [])
+    const { created, dead } = await store.counts()
+    assert.deepEqual({ created, dead }, { created: 2, dead: 1 })
+    await addsUp(store)
+    await changesNothing(store, async () => {
+      answerOf((await owner.write(set))[0], 'same')
+      answerOf(
+        (await owner.write(setOf(letter.row, world.now() + 1000, { fromDead: letter.id })))[0],
+        'unknown',
+      )
+      answerOf(
+        (await owner.write(setOf(world.newName(), world.now() + 1000, { fromDead: 'none' })))[0],
+        'unknown',
+      )
+    })
+  })
+
+  suite.case('a set that is refused leaves the dead letter where it is', async (world) => {
+    const { owner, letter } = await withLetter(world)
+    await owner.set(setOf(letter.row, world.now() + 1000))
+    const conditional = setOf(letter.row, world.now() + 1000, { fromDead: letter.id, ifAbsent: true })
+    const low = setOf(world.newName(), world.now() - 500, { fromDead: letter.id })
+    await changesNothing(world.store, async () => {
+      answerOf((await owner.write(conditional))[0], 'conflict')
+      answerOf((await owner.write(low))[0], 'below-level')
+    })
+  })
+
+  suite.case('of two sets in one write that want a dead letter, the first has it', async (world) => {
+    const { owner, letter } = await withLetter(world)
+    const sets = [1, 2].map(() => setOf(world.newName(), world.now() + 1000, { fromDead: letter.id }))
+    const answers = await owner.write(...sets)
+    assert.deepEqual(
+      answers.map((answer) => answer.outcome),
+      ['set', 'unknown'],
+    )
+    assert.equal(await world.store.countRows(), 1)
+    await addsUp(world.store)
+  })
+}
+
+function noteOf(event: string): HistoryNote {
+  return { at: 1_700_000_000_123, event, details: `about ${event}` }
+}
+
+async function historyOf(world: World) {
+  return (await world.store.history({ namespace: NAMESPACE, limit: 100 })).items
+}
+
+/** An owner, settled to its clock, and the letter of its one timer, which is dead. */
+async function withLetter(world: World) {
+  const { owner, rows } = await loadedRows(world, 1)
+  await world.clock.advance(2000)
+  await owner.load(world.now())
+  await owner.settle(levelAt(world.now()), { dead: [{ row: rows[0]!, diedAt: 1, reason: 'why' }] })
+  const { items } = await world.store.deadLetters({ namespace: NAMESPACE, limit: 9 })
+  return { owner, letter: items[0]! }
 }

@@ -166,8 +166,10 @@ export class Receiver {
     }
     const named = new Set(done)
     for (const open of this.#open.values()) {
+      // One of an earlier life may stand elsewhere, by a settlement that its process did not live to tell of.
+      if (open.life !== this.life) continue
       if (!isBefore(open.place, level) && !named.has(open.place.revision)) continue
-      if (open.doneAt === undefined && open.life === this.life) {
+      if (open.doneAt === undefined) {
         this.faults.push(`${open.key} was settled while its attempt ${open.attempt} was not over`)
       }
       this.settledCount++

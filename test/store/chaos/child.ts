@@ -83,24 +83,17 @@ async function writing(busy: Set<string>, size: number): Promise<void> {
     for (const [index, operation] of operations.entries()) {
       const answer = answers[index]!
       if (operation.type === 'answer') continue
-      switch (answer.outcome) {
-        case 'set':
-          if (operation.type !== 'set') throw new Error('a set was answered that was none')
-          standing.set(operation.key, { ...operation, ...answer.place })
-          revisions.push(answer.place.revision)
-          if (operation.request !== undefined) revisions.push(0)
-          break
-        case 'moved':
-          standing.set(operation.key, answer.row)
-          revisions.push(answer.row.revision)
-          break
-        case 'cancelled':
-          standing.delete(operation.key)
-          revisions.push(0)
-          break
-        default:
-          throw new Error(`${JSON.stringify(operation)} was answered ${JSON.stringify(answer)}`)
-      }
+      if (operation.type === 'set' && answer.outcome === 'set') {
+        standing.set(operation.key, { ...operation, ...answer.place })
+        revisions.push(answer.place.revision)
+        if (operation.request !== undefined) revisions.push(0)
+      } else if (answer.outcome === 'moved') {
+        standing.set(operation.key, answer.row)
+        revisions.push(answer.row.revision)
+      } else if (answer.outcome === 'cancelled') {
+        standing.delete(operation.key)
+        revisions.push(0)
+      } else throw new Error(`${JSON.stringify(operation)} was answered ${JSON.stringify(answer)}`)
     }
     return revisions
   })

@@ -18,7 +18,7 @@ const { values } = parseArgs({
     minutes: { type: 'string', default: '10' },
     live: { type: 'string', default: '100000' },
     seed: { type: 'string', default: '1' },
-    'most-disk': { type: 'string', default: '12' },
+    'most-disk': { type: 'string', default: '5' },
     'most-memory': { type: 'string', default: '1.5' },
   },
 })
@@ -28,7 +28,7 @@ const mostDisk = Number(values['most-disk'])
 const mostMemory = Number(values['most-memory'])
 if (![minutes, live, mostDisk, mostMemory, Number(values.seed)].every((value) => value > 0)) {
   process.stderr.write(
-    'usage: npm run soak -- --minutes 10 [--live 100000] [--most-disk 12] [--most-memory 1.5]\n',
+    'usage: npm run soak -- --minutes 10 [--live 100000] [--most-disk 5] [--most-memory 1.5]\n',
   )
   process.exit(2)
 }

@@ -75,6 +75,8 @@ describe('a full disk', () => {
       expect((await open.find(acknowledged)).every((row) => row !== undefined)).toBe(true)
       expect((await open.find(refused)).every((row) => row === undefined)).toBe(true)
       expect(await open.countRows()).toBe(acknowledged.length)
+      const { items } = await open.list({ namespace: 'test', limit: 100_000 })
+      expect(items).toHaveLength(acknowledged.length)
       const { created, cancelled } = await open.counts()
       expect(created - cancelled).toBe(acknowledged.length)
     }

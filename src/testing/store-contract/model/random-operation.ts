@@ -18,7 +18,14 @@ export class RandomOperation {
     this.#names = names
   }
 
+  /** Some bring a note for the history. */
   next(now: number): Operation {
+    const operation = this.#bare(now)
+    if (operation.type === 'answer' || !this.#dice.chance(0.1)) return operation
+    return { ...operation, note: { at: now, event: operation.type, details: 'dice' } }
+  }
+
+  #bare(now: number): Operation {
     const dice = this.#dice
     const row = dice.one([...this.#model.rows.values()])
     const name = dice.chance(0.4) && row !== undefined ? row : dice.one(this.#names)!
@@ -29,7 +36,8 @@ export class RandomOperation {
         return row === undefined ? this.#set(name, now) : this.#again(row)
       case 'move': {
         const move = { ...moveOf(name, this.position(now)), ...this.#conditions(name) }
-        return { ...move, dueAt: Math.max(0, move.position - dice.below(2)) }
+        const changes = dice.chance(0.1) ? { attempt: dice.below(5), details: 'moved' } : {}
+        return { ...move, ...changes, dueAt: Math.max(0, move.position - dice.below(2)) }
       }
       case 'cancel':
         return { ...cancelOf(name), ...this.#conditions(name) }

@@ -160,8 +160,8 @@ export class ShardModel {
     }
     const moved = answerOf(answer, 'moved')
     samePlace(moved.from, row)
-    const { dueAt, position } = operation
-    this.#put({ ...row, dueAt, position, revision: moved.row.revision })
+    const { dueAt, position, attempt = row.attempt, details = row.details } = operation
+    this.#put({ ...row, dueAt, position, attempt, details, revision: moved.row.revision })
     assert.deepEqual(plain(moved.row), plain(this.find(row)!))
   }
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { HistoryEntry, Operation, Settlement } from '../../../store/index.js'
+import type { HistoryEntry, Operation, OperationAnswer, Settlement } from '../../../store/index.js'
 import {
   isBefore,
   levelAfter,
@@ -155,8 +155,10 @@ export class Walk {
     for (const [index, operation] of operations.entries()) {
       const before = `operation ${index}: ${shownOperation(operation)}`
       this.trail.push(before)
-      model.apply(operation, answers[index]!, this.#world.now())
+      const answer = answers[index]!
+      model.apply(operation, answer, this.#world.now())
       this.trail.pop()
+      this.#history.push(...notesOf(operation, answer))
     }
     this.operations += operations.length
   }
@@ -330,10 +332,7 @@ export class Walk {
     const dead = await pagesOf((cursor) => store.deadLetters({ namespace, limit: 500, cursor }))
     assert.deepEqual(dead.map(shownLetter).toSorted(), this.#ledger.dead.map(shownLetter).toSorted())
     const history = await pagesOf((cursor) => store.history({ namespace, limit: 500, cursor }))
-    assert.deepEqual(
-      history.map((entry) => JSON.stringify(entry)).toSorted(),
-      this.#history.map((entry) => JSON.stringify(entry)).toSorted(),
-    )
+    assert.deepEqual(history.map(shownEntry).toSorted(), this.#history.map(shownEntry).toSorted())
     for (const { owner, model } of this.#places) {
       const { settledLevel, readLevel, epoch } = await owner.row()
       samePlace(settledLevel, model.settledLevel)
@@ -348,6 +347,30 @@ export class Walk {
   }
 }
 
+/** What an operation leaves in the history: its note, if it changed anything. */
+function notesOf(operation: Operation, answer: OperationAnswer): HistoryEntry[] {
+  if (operation.type === 'answer' || operation.note === undefined) return []
+  const { namespace, kind, key, note } = operation
+  switch (answer.outcome) {
+    case 'set':
+      assert.ok(operation.type === 'set')
+      return [{ namespace, kind, key, identity: operation.identity, ...note }]
+    case 'moved':
+      return [{ namespace, kind, key, identity: answer.row.identity, ...note }]
+    case 'cancelled':
+      return [{ namespace, kind, key, identity: answer.removed.identity, ...note }]
+    case 'same':
+    case 'conflict':
+    case 'unknown':
+    case 'firing':
+    case 'settled':
+    case 'below-level':
+    case 'answered-before':
+    case 'expired':
+      return []
+  }
+}
+
 /** An operation as somebody who does not own the shard asks for it. */
 function asked(operation: Operation) {
   assert.ok(operation.type !== 'answer')
@@ -358,6 +381,10 @@ function asked(operation: Operation) {
 
 function shownOperation(operation: Operation): string {
   return JSON.stringify(operation, (name, value: unknown) => (name === 'payload' ? undefined : value))
+}
+
+function shownEntry({ namespace, kind, key, identity, at, event, details }: HistoryEntry): string {
+  return JSON.stringify([namespace, kind, key, identity, at, event, details])
 }
 
 function shownLetter({ row, diedAt, reason }: { row: TimerRow; diedAt: number; reason: string }): string {
