@@ -94,8 +94,8 @@ export interface TimersParts {
   readonly onEvent: (event: TimersEvent) => void
 }
 
-const LOOK_AT_PAUSES_MS = 2000
-const PRUNE_MS = 600_000
+const SHORTEST_PRUNE_MS = 600_000
+const LONGEST_PRUNE_MS = 86_400_000
 
 /** What a bounded pass did. */
 export interface Drained {
@@ -183,11 +183,12 @@ export class Timers implements AsyncDisposable {
     await this.#engine.start()
     // Where nobody shares the store, only this instance pauses anything.
     if (!this.#parts.holdsAll) {
-      this.#every(LOOK_AT_PAUSES_MS, async () => {
+      this.#every(this.#engine.settings.acquireMs, async () => {
         if (await this.#pauses.look()) this.#engine.refresh()
       })
     }
-    if (this.#parts.historyMs !== Infinity) this.#every(PRUNE_MS, () => this.#prune())
+    const { historyMs } = this.#parts
+    if (historyMs !== Infinity) this.#every(pruneMsOf(historyMs), () => this.#prune())
   }
 
   /** Finishes attempts under way (bounded), lets go of everything. Idempotent. */
@@ -644,6 +645,11 @@ export class Timers implements AsyncDisposable {
     patience.cancel()
     if (this.#parts.ownsStore) await this.#parts.store.stop()
   }
+}
+
+/** How often old history is dropped: a hundredth of its retention is soon enough. */
+function pruneMsOf(historyMs: number): number {
+  return Math.min(Math.max(historyMs / 100, SHORTEST_PRUNE_MS), LONGEST_PRUNE_MS)
 }
 
 function handlerOf<Payload>(kind: TimerKind<Payload>, concurrency: number): Omit<Handler, 'one' | 'many'> {
