@@ -28,6 +28,14 @@ mkdirSync(folder, { recursive: true })
 
 const { mutants } = await tableOf('test/engine/mutants.ts')
 const chosen = mutants.filter(({ name }) => values.only === undefined || name.includes(values.only))
+// A seed that fails without any mutant proves nothing about one.
+const unfit = new Set()
+await run(path.join(root, 'dist'), ({ seed, violations }) => {
+  if (violations.length > 0) unfit.add(seed)
+  return true
+})
+if (unfit.size > 0)
+  process.stdout.write(`left out, because they fail unpatched: seeds ${[...unfit].join(', ')}\n`)
 const survivors = []
 for (const mutant of chosen) {
   const library = await build(mutant)
@@ -45,25 +53,27 @@ process.exitCode = survivors.length === 0 ? 0 : 1
 
 /** The first seed that notices, and what it noticed. */
 async function hunt(library) {
-  const until = 1 + Number(values.seeds)
-  let next = 1
   let killer
   let fallback
-  await runSeeds({
-    library,
-    workers: Number(values.workers),
-    view: values.outer ? 'outer' : 'all',
-    nextSeed: () => (next < until ? next++ : undefined),
-    onResult({ seed, violations, promise }) {
-      // A run that did little proves nothing.
-      if (violations.length === 0 || promise === 'activity') return true
-      // One that throws is noticed as well, but a promise that is seen broken says more.
-      if (promise === 'face') fallback ??= { seed, text: violations[0] }
-      else killer = { seed, text: violations[0] }
-      return killer === undefined
-    },
+  await run(library, ({ seed, violations, promise }) => {
+    // A run that did little proves nothing.
+    if (violations.length === 0 || promise === 'activity') return true
+    // One that throws is noticed as well, but a promise that is seen broken says more.
+    if (promise === 'face') fallback ??= { seed, text: violations[0] }
+    else killer = { seed, text: violations[0] }
+    return killer === undefined
   })
   return killer ?? fallback
+}
+
+async function run(library, onResult) {
+  let next = 1
+  const nextSeed = () => {
+    while (unfit.has(next)) next++
+    return next <= Number(values.seeds) ? next++ : undefined
+  }
+  const view = values.outer ? 'outer' : 'all'
+  await runSeeds({ library, workers: Number(values.workers), view, nextSeed, onResult })
 }
 
 /** A copy of the library with the mutant's patches in it. */
