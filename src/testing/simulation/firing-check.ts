@@ -58,7 +58,7 @@ export class FiringCheck {
     }
     this.#checkStanding(life, firing, firer)
     this.#checkOwner(life, firer)
-    this.#checkNumber(life, firing, firer)
+    this.#checkNumber(life, firing)
     const attempt: Attempt = {
       process: firer.number,
       claim: this.#ledger.claims[life.shard]!,
@@ -98,7 +98,7 @@ export class FiringCheck {
     }
   }
 
-  #checkNumber(life: Life, firing: Firing, { number }: Firer): void {
+  #checkNumber(life: Life, firing: Firing): void {
     const { occurrence } = firing.row
     if (firing.id !== firingIdOf(firing.row)) {
       this.#journal.broken(11, `${lifeText(life)} was fired under the id ${firing.id}`)
@@ -109,7 +109,8 @@ export class FiringCheck {
     // long when it was replaced.
     const suspectedUntil = this.#ledger.lastTakeoverAt[life.shard]! + this.#maxClockOffsetMs
     const isUnsuspected = firing.row.dueAt > suspectedUntil
-    const isByAnother = sofar.at(-1)?.process !== number
+    const claim = this.#ledger.claims[life.shard]!
+    const isByAnother = sofar.at(-1)?.claim !== claim
     if (firing.attempt <= last && !(isUnsuspected && isByAnother && firing.attempt === last)) {
       this.#journal.broken(
         11,
@@ -123,7 +124,6 @@ export class FiringCheck {
         `${lifeText(life)} was fired as attempt ${firing.attempt} after ${sofar.length} attempts and ${takeovers} takeovers`,
       )
     }
-    const claim = this.#ledger.claims[life.shard]!
     if (sofar.some((attempt) => attempt.claim === claim && attempt.outcome === undefined)) {
       this.#journal.broken(11, `${lifeText(life)} was fired while its last attempt was under way`)
     }
