@@ -258,7 +258,7 @@ export class Timers implements AsyncDisposable {
     key: string | undefined,
     options: SetOptions<Payload>,
   ): Promise<SetTimer> {
-    const [answer] = await this.#setAll(kind, [{ key, options }])
+    const [answer] = await this.#setAll(kind, [options], () => key)
     return answer!
   }
 
@@ -267,10 +267,7 @@ export class Timers implements AsyncDisposable {
     kind: TimerKind<Payload>,
     rows: readonly SetManyRow<Payload>[],
   ): Promise<readonly SetTimer[]> {
-    return await this.#setAll(
-      kind,
-      rows.map((options) => ({ key: options.key, options })),
-    )
+    return await this.#setAll(kind, rows, (index) => rows[index]!.key)
   }
 
   /** Gives a timer another due time; its payload stays. By kind and key, or by handle. */
@@ -424,15 +421,15 @@ export class Timers implements AsyncDisposable {
 
   async #setAll<Payload>(
     kind: TimerKind<Payload>,
-    rows: readonly { readonly key: string | undefined; readonly options: SetOptions<Payload> }[],
+    rows: readonly SetOptions<Payload>[],
+    keyOf: (index: number) => string | undefined,
   ): Promise<readonly SetTimer[]> {
     const { namespace, clock, random, history, store } = this.#parts
     const { schema } = kind
-    if (schema !== undefined)
-      for (const { options } of rows) await validated(kind.name, schema, options.payload)
+    if (schema !== undefined) for (const { payload } of rows) await validated(kind.name, schema, payload)
     this.#checkOpen()
     const place = { namespace, now: clock.now(), random, history, maxPayloadBytes: store.maxPayloadBytes }
-    const operations = rows.map(({ key, options }) => setRequestOf(kind, key, options, place))
+    const operations = rows.map((row, index) => setRequestOf(kind, keyOf(index), row, place))
     const answers = await this.#engine.submit(operations)
     const set = answers.map((answer, index) => setTimerOf(operations[index]!, answer))
     return set.some(({ outcome }) => outcome === 'conflict') ? await this.#withStanding(set, operations) : set
