@@ -1,6 +1,6 @@
 import type { ErrorCode } from '../../error/index.js'
 import type { Store } from '../../store/index.js'
-import { type CallFate, type Fault, isMeant } from './fault.js'
+import { type CallFate, type CallFilter, type Fault, isMeant } from './fault.js'
 import type { Travel } from './plan.js'
 import type { Random } from './random.js'
 
@@ -26,6 +26,7 @@ export class Chaos {
       calls: [],
       wakes: [],
       handlers: [],
+      armed: [],
     }))
   }
 
@@ -46,6 +47,18 @@ export class Chaos {
     const trouble = this.#troubles[fault.instance]!
     trouble.partitions = trouble.partitions.filter((other) => other !== fault)
     trouble.wakes = trouble.wakes.filter((other) => other !== fault)
+  }
+
+  /** Strikes when this instance has just sent the next such call. */
+  arm(instance: number, upon: CallFilter, strike: () => void): void {
+    this.#troubles[instance]!.armed.push({ upon, strike })
+  }
+
+  /** A call was sent. */
+  sent(instance: number, call: keyof Store): void {
+    const { armed } = this.#troubles[instance]!
+    const index = this.#isCalm ? -1 : armed.findIndex(({ upon }) => isMeant(upon, call))
+    if (index >= 0) for (const { strike } of armed.splice(index, 1)) strike()
   }
 
   fateOf(instance: number, call: keyof Store, random: Random): Fate {
@@ -95,6 +108,7 @@ export class Chaos {
 }
 
 interface Trouble {
+  readonly armed: { readonly upon: CallFilter; readonly strike: () => void }[]
   partitions: (Fault & { type: 'partition' })[]
   readonly calls: { readonly fault: Fault & { type: 'calls' }; left: number }[]
   wakes: (Fault & { type: 'wakes' })[]

@@ -5,17 +5,21 @@ import type { Random } from './random.js'
 export type Fault = { readonly id: number; readonly at: number; readonly instance: number } & FaultKind
 
 export type FaultKind =
-  /** The process ends. What it had sent to the store happens, is lost, or happens late. */
+  /**
+   * The process ends: at once, or when it has just sent the next such call. What it had sent to the store happens,
+   * is lost, or happens late.
+   */
   | {
       readonly type: 'crash'
+      readonly upon: CallFilter | undefined
       readonly downMs: number
       readonly isSameMember: boolean
       readonly sent: 'commits' | 'is-lost' | 'commits-late'
     }
   /** It is stopped as it should be, and started again later. */
   | { readonly type: 'stop'; readonly downMs: number }
-  /** Wakes and answers are held back. */
-  | { readonly type: 'pause'; readonly forMs: number }
+  /** Wakes and answers are held back: at once, or from when it has just sent the next such call. */
+  | { readonly type: 'pause'; readonly upon: CallFilter | undefined; readonly forMs: number }
   /** Calls are refused, vanish on the way there, or their answers vanish on the way back. */
   | { readonly type: 'partition'; readonly forMs: number; readonly mode: 'refused' | 'silent' | 'deaf' }
   /** The next calls of some name end badly. */
@@ -36,7 +40,7 @@ export type FaultKind =
 
 export type CallFate = 'error-before' | 'error-after' | 'late-commit' | 'slow-commit' | 'slow-answer'
 
-type CallFilter = 'any' | 'owner' | keyof Store
+export type CallFilter = 'any' | 'owner' | keyof Store
 
 const ownerCalls: ReadonlySet<keyof Store> = new Set([
   'load',
@@ -85,6 +89,7 @@ function drawKind(random: Random, type: Fault['type']): FaultKind {
     case 'crash':
       return {
         type,
+        upon: drawUpon(random),
         downMs: random.scaled(100, 12_000),
         isSameMember: random.chance(0.5),
         sent: random.pick(['commits', 'is-lost', 'commits-late']),
@@ -92,7 +97,7 @@ function drawKind(random: Random, type: Fault['type']): FaultKind {
     case 'stop':
       return { type, downMs: random.scaled(50, 6000) }
     case 'pause':
-      return { type, forMs: random.scaled(30, 15_000) }
+      return { type, upon: drawUpon(random), forMs: random.scaled(30, 15_000) }
     case 'partition':
       return { type, forMs: random.scaled(100, 10_000), mode: random.pick(['refused', 'silent', 'deaf']) }
     case 'calls':
@@ -145,4 +150,20 @@ function drawKind(random: Random, type: Fault['type']): FaultKind {
         takesMs: random.chance(0.4) ? undefined : random.scaled(500, 15_000),
       }
   }
+}
+
+function drawUpon(random: Random): CallFilter | undefined {
+  if (random.chance(0.5)) return undefined
+  return random.pick([
+    'owner',
+    'write',
+    'settle',
+    'settle',
+    'load',
+    'renew',
+    'renew',
+    'claim',
+    'refence',
+    'append',
+  ])
 }

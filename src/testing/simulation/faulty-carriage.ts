@@ -48,14 +48,14 @@ export class FaultyCarriage implements Carriage {
   carry<Answer>(call: StoreCall, commit: () => Answer): Promise<Answer> {
     const onlooker = this.#lookOn(call.name, this.args)
     const fate = this.#chaos.fateOf(this.#instance, call.name, this.#random)
-    return new Promise<Answer>((resolve, reject) => {
+    const answer = new Promise<Answer>((resolve, reject) => {
       this.#fly(fate, () => {
         let say: () => void
         try {
-          const answer = onlooker.commit(commit)
+          const told = onlooker.commit(commit)
           say = () => {
             onlooker.heard(undefined)
-            resolve(answer)
+            resolve(told)
           }
         } catch (error) {
           say = () => {
@@ -77,6 +77,8 @@ export class FaultyCarriage implements Carriage {
         this.#clock.wakeAfter(fate.answerAfterMs, () => this.#gate.enter(say))
       }
     })
+    this.#chaos.sent(this.#instance, call.name)
+    return answer
   }
 
   wake(deliver: () => void): void {

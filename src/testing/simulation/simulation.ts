@@ -2,7 +2,7 @@ import { MemoryStore } from '../../store/index.js'
 import { VirtualClock } from '../../time/index.js'
 import { Chaos } from './chaos.js'
 import { Client } from './client.js'
-import type { Fault } from './fault.js'
+import type { CallFilter, Fault } from './fault.js'
 import { FiringCheck } from './firing-check.js'
 import { Journal } from './journal.js'
 import { Ledger } from './ledger.js'
@@ -33,6 +33,7 @@ export class Simulation {
   readonly #client: Client
   readonly #machines: readonly Machine[]
   readonly #onGoing = new Map<Fault, () => void>()
+  #isCalm = false
 
   constructor(
     plan: Plan,
@@ -107,18 +108,25 @@ export class Simulation {
       this.#onGoing.set(fault, end)
       clock.wakeAfter(forMs, () => this.#end(fault))
     }
+    const upon = (call: CallFilter | undefined, act: () => void): void => {
+      // Not within the turn that sends the call: that one ends as it will.
+      if (call === undefined) act()
+      else chaos.arm(fault.instance, call, () => clock.wakeAfter(0, () => (this.#isCalm ? undefined : act())))
+    }
     journal.count('faults')
     journal.say(`m${fault.instance}`, () => `FAULT ${JSON.stringify(fault)}`)
     switch (fault.type) {
       case 'crash':
-        machine.crash(fault.sent, fault.downMs, fault.isSameMember)
+        upon(fault.upon, () => machine.crash(fault.sent, fault.downMs, fault.isSameMember))
         return
       case 'stop':
         machine.stop(fault.downMs)
         return
       case 'pause':
-        machine.pause()
-        during(fault.forMs, () => machine.resume())
+        upon(fault.upon, () => {
+          machine.pause()
+          during(fault.forMs, () => machine.resume())
+        })
         return
       case 'partition':
       case 'wakes':
@@ -146,6 +154,7 @@ export class Simulation {
 
   #calm(): void {
     this.journal.say('', () => 'ALL IS CALM')
+    this.#isCalm = true
     this.#world.chaos.calm()
     for (const fault of this.#onGoing.keys()) this.#end(fault)
     this.#world.receiver.releaseAll()

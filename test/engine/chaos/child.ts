@@ -21,6 +21,8 @@ import type { ChaosSettings, Fired, Line, Place } from './report.js'
 
 const LONGEST_HANDLER_MS = 40
 const LONGEST_DRAIN_MS = 60_000
+/** How long what was told too early stays untrue: long enough for a kill to fall into it. */
+const LIE_MS = 100
 const retry = { attempts: 1000, backoff: '5ms..50ms' }
 const one = timer<string>('one', { retry })
 const many = timer<string>('many', { retry })
@@ -74,7 +76,10 @@ async function set(): Promise<void> {
     }))
     const keys = rows.map(({ key }) => key)
     tell({ say: 'set', timers: rows.map(({ key, at }) => [key, at]) })
-    if (what === 'early-ack') tell({ say: 'acked', keys })
+    if (what === 'early-ack') {
+      tell({ say: 'acked', keys })
+      await sleep(LIE_MS)
+    }
     await timers.setMany(kind, rows)
     if (what !== 'early-ack') tell({ say: 'acked', keys })
     if (settable.length < 1000) settable.push(keys[0]!)
@@ -161,6 +166,7 @@ async function settle(fence: Fence, settlement: Settlement): ReturnType<Store['s
   const before = settlement.followUps.map(({ row }) => row.revision)
   if (what === 'early-settled') {
     tell({ say: 'settled', level, done, rewritten: before.map((of) => [of]) })
+    await sleep(LIE_MS)
   }
   const answer = await store.settle(fence, settlement)
   for (const row of answer.followUps) if (row !== undefined) learn(row)
