@@ -57,7 +57,7 @@ describe('cancel against firing', () => {
           try {
             resolve(commit())
           } catch (error) {
-            reject(error as Error)
+            reject(error)
           }
         })
       })
