@@ -192,6 +192,7 @@ export class Engine {
         })
       }
     })
+    if (answers.every(isFinal)) return answers
     const lost = [...answers.keys()].filter((index) => answers[index]!.outcome === 'lost')
     // The shard changed hands before these were written: its next owner takes them.
     const asked =
@@ -323,6 +324,10 @@ export class Engine {
     engine.open()
     if (this.#isStarted) engine.start()
   }
+}
+
+function isFinal(answer: Answer): answer is SubmitAnswer {
+  return answer.outcome !== 'lost' && answer.outcome !== 'unsure'
 }
 
 /** A claim, and what both clocks showed before it was sent first. */

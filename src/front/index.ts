@@ -1,4 +1,5 @@
 /** The front door: openTimers, and what goes through it. */
+export type { Drained, DrainOptions } from './drain.js'
 export type { HistoryPolicy, TimerEvent } from './history-policy.js'
 export { type AnyKind, type KindOptions, timer, type TimerKind } from './kind.js'
 export { openTimers, type TimersOptions } from './open-timers.js'
@@ -6,17 +7,14 @@ export type { ForecastOptions, ForecastSlice, PageOptions, TimerQuery, Why } fro
 export type { StandardSchema } from './schema.js'
 export type { Many, WhichDead } from './selection.js'
 export type { SetManyRow, SetOptions } from './set-request.js'
+export type { PauseOutcome, ResumeOutcome } from './timer-pauses.js'
 export type { DeadView, TimerView } from './timer-view.js'
 export type { Logger, TimersEvent } from './timers-event.js'
 export {
   type CancelOutcome,
-  type Drained,
-  type DrainOptions,
   type ManyOptions,
   type ManyOutcome,
   type MoveOutcome,
-  type PauseOutcome,
-  type ResumeOutcome,
   type SetTimer,
   Timers,
   type TimersParts,

@@ -1,8 +1,8 @@
 import { type Handle, type HandleMany, type Handler, Handlers } from '../delivery/index.js'
 import { Engine, type EngineSettings, type EngineStats, type SubmitAnswer } from '../engine/index.js'
-import { checkFunction, checkOptions, InvalidInputError, shown, StateError } from '../error/index.js'
+import { checkFunction, InvalidInputError, shown, StateError } from '../error/index.js'
 import type { Counts, DeadLetter, HistoryNote, Listed, RequestedOperation, Store } from '../store/index.js'
-import { type Clock, type Duration, parseDuration, type Wake } from '../time/index.js'
+import type { Clock, Wake } from '../time/index.js'
 import {
   checkKey,
   decodeDetails,
@@ -10,12 +10,12 @@ import {
   handleOf,
   newIdentity,
   parseHandle,
-  type TimerDetails,
   type TimerHandle,
-  type TimerRow,
 } from '../timer/index.js'
+import { boundsOf, type DrainBounds, type Drained, type DrainOptions } from './drain.js'
 import { type HistoryPolicy, noteOf, notesOfAttempt, type TimerEvent } from './history-policy.js'
 import { type AnyKind, type KindOptions, timer, type TimerKind } from './kind.js'
+import { outcomeOf } from './outcome.js'
 import { Pauses } from './pauses.js'
 import {
   type ForecastOptions,
@@ -29,7 +29,8 @@ import {
 import { validated } from './schema.js'
 import { type Many, type Named, Selection, type WhichDead } from './selection.js'
 import { type SetManyRow, type SetOptions, type SetRequest, setRequestOf } from './set-request.js'
-import { type DeadView, dueAtOfRow, isPausedRow, NEVER, type TimerView } from './timer-view.js'
+import { type PauseOutcome, type ResumeOutcome, TimerPauses } from './timer-pauses.js'
+import { type DeadView, dueAtOfRow, type TimerView } from './timer-view.js'
 import type { TimersEvent } from './timers-event.js'
 import { dueAtOf, type Instant, type When } from './when.js'
 
@@ -57,9 +58,6 @@ export interface TimersStats extends EngineStats {
 }
 
 export type MoveOutcome = 'moved' | 'firing' | 'settled' | 'unknown'
-/** 'firing': an attempt is under way, and nothing was changed; 'settled' and 'unknown': there is no such timer. */
-export type PauseOutcome = 'paused' | 'firing' | 'settled' | 'unknown'
-export type ResumeOutcome = 'resumed' | 'firing' | 'settled' | 'unknown'
 export type CancelOutcome = 'cancelled' | 'firing' | 'settled' | 'unknown'
 
 export interface ManyOptions {
@@ -70,13 +68,6 @@ export interface ManyOptions {
 /** How many had each outcome; with `dryRun` only `found`. */
 export type ManyOutcome<Outcome extends string> = { readonly found: number } & {
   readonly [Name in Outcome]?: number
-}
-
-export interface DrainOptions {
-  /** Start nothing after this long. Default 10 s. */
-  readonly maxTime?: Duration
-  /** Start at most so many. Default: no limit. */
-  readonly maxTimers?: number
 }
 
 export interface TimersParts {
@@ -97,14 +88,6 @@ export interface TimersParts {
 const SHORTEST_PRUNE_MS = 600_000
 const LONGEST_PRUNE_MS = 86_400_000
 
-/** What a bounded pass did. */
-export interface Drained {
-  /** Attempts that were started. */
-  readonly fired: number
-  /** Whether nothing is left that is due and could be started here. */
-  readonly isCaughtUp: boolean
-}
-
 /** The front door: sets, moves, cancels and handles timers on a store. Made by `openTimers`. */
 export class Timers implements AsyncDisposable {
   readonly #parts: TimersParts
@@ -113,6 +96,7 @@ export class Timers implements AsyncDisposable {
   readonly #records: Records
   readonly #selection: Selection
   readonly #pauses: Pauses
+  readonly #timerPauses: TimerPauses
   readonly #allowance = { left: Infinity }
   readonly #wakes = new Set<Wake>()
   readonly #listeners = new Set<(event: TimersEvent) => void>()
@@ -149,6 +133,11 @@ export class Timers implements AsyncDisposable {
       clock,
       namespace,
       progressOf: (row) => this.#engine.progressOf(row),
+    })
+    this.#timerPauses = new TimerPauses({
+      engine: this.#engine,
+      records: this.#records,
+      noted: (event, facts) => this.#noted(event, facts),
     })
     this.#selection = new Selection({ store, records: this.#records, namespace })
   }
@@ -206,15 +195,7 @@ export class Timers implements AsyncDisposable {
    * then instead of running all the time. Answers how many attempts were started.
    */
   async drain(options: DrainOptions = {}): Promise<Drained> {
-    checkOptions('drain', options, ['maxTime', 'maxTimers'])
-    const maxTimeMs = parseDuration(options.maxTime ?? '10s')
-    const { maxTimers = Infinity } = options
-    if (!(maxTimers === Infinity || (Number.isInteger(maxTimers) && maxTimers >= 1))) {
-      throw new InvalidInputError(
-        'invalid-option',
-        `maxTimers must be a whole number from 1, got ${shown(maxTimers)}`,
-      )
-    }
+    const bounds = boundsOf(options)
     this.#checkOpen()
     if (this.#isStarted)
       throw new StateError('started', 'these timers fire by themselves: drain those that were not started')
@@ -222,13 +203,13 @@ export class Timers implements AsyncDisposable {
     const before = this.#draining
     const draining = (async () => {
       await before
-      return await this.#drain(maxTimeMs, maxTimers)
+      return await this.#drain(bounds)
     })()
     this.#draining = draining.catch(() => undefined)
     return await draining
   }
 
-  async #drain(maxTimeMs: number, maxTimers: number): Promise<Drained> {
+  async #drain({ maxTimeMs, maxTimers }: DrainBounds): Promise<Drained> {
     const { clock, historyMs } = this.#parts
     const until = clock.monotonic() + maxTimeMs
     const before = this.#engine.stats().counts.fired
@@ -277,7 +258,7 @@ export class Timers implements AsyncDisposable {
     key: string | undefined,
     options: SetOptions<Payload>,
   ): Promise<SetTimer> {
-    const [answer] = await this.#setAll(kind, [{ key, options }])
+    const [answer] = await this.#setAll(kind, [options], () => key)
     return answer!
   }
 
@@ -286,10 +267,7 @@ export class Timers implements AsyncDisposable {
     kind: TimerKind<Payload>,
     rows: readonly SetManyRow<Payload>[],
   ): Promise<readonly SetTimer[]> {
-    return await this.#setAll(
-      kind,
-      rows.map((options) => ({ key: options.key, options })),
-    )
+    return await this.#setAll(kind, rows, (index) => rows[index]!.key)
   }
 
   /** Gives a timer another due time; its payload stays. By kind and key, or by handle. */
@@ -399,7 +377,7 @@ export class Timers implements AsyncDisposable {
   pause(kind?: AnyKind): Promise<'paused'>
   pause(kind: AnyKind, key: string): Promise<PauseOutcome>
   async pause(kind?: AnyKind, key?: string): Promise<PauseOutcome> {
-    if (kind !== undefined && key !== undefined) return await this.#pauseTimer(kind, key)
+    if (kind !== undefined && key !== undefined) return await this.#timerPauses.pause(this.#named(kind, key))
     await this.#putPause(kind, true)
     return 'paused'
   }
@@ -408,7 +386,7 @@ export class Timers implements AsyncDisposable {
   resume(kind?: AnyKind): Promise<'resumed'>
   resume(kind: AnyKind, key: string): Promise<ResumeOutcome>
   async resume(kind?: AnyKind, key?: string): Promise<ResumeOutcome> {
-    if (kind !== undefined && key !== undefined) return await this.#resumeTimer(kind, key)
+    if (kind !== undefined && key !== undefined) return await this.#timerPauses.resume(this.#named(kind, key))
     await this.#putPause(kind, false)
     return 'resumed'
   }
@@ -417,55 +395,6 @@ export class Timers implements AsyncDisposable {
     this.#checkOpen()
     await this.#pauses.put(kind && nameOfKind(kind), isPaused)
     this.#engine.refresh()
-  }
-
-  async #pauseTimer(kind: AnyKind, key: string): Promise<PauseOutcome> {
-    const name = this.#named(kind, key)
-    for (;;) {
-      const row = await this.#records.row(name)
-      if (row === undefined) return 'unknown'
-      if (isPausedRow(row)) return 'paused'
-      const details = { ...decodeDetails(row.details), pausedDueAt: row.dueAt }
-      const outcome = await this.#rewrite(row, NEVER, details, this.#noted('paused', {}))
-      if (outcome === 'moved') return 'paused'
-      if (outcome !== 'conflict') return outcome
-    }
-  }
-
-  async #resumeTimer(kind: AnyKind, key: string): Promise<ResumeOutcome> {
-    const name = this.#named(kind, key)
-    for (;;) {
-      const row = await this.#records.row(name)
-      if (row === undefined) return 'unknown'
-      const { pausedDueAt, ...details } = decodeDetails(row.details)
-      if (!isPausedRow(row) || pausedDueAt === undefined) return 'resumed'
-      const note = this.#noted('resumed', { dueAt: pausedDueAt })
-      const outcome = await this.#rewrite(row, pausedDueAt, details, note)
-      if (outcome === 'moved') return 'resumed'
-      if (outcome !== 'conflict') return outcome
-    }
-  }
-
-  /** Moves a row and gives it other details, if it still stands as it was seen. */
-  async #rewrite(
-    { namespace, kind, key, revision }: TimerRow,
-    dueAt: number,
-    details: TimerDetails,
-    noted: { readonly note?: HistoryNote },
-  ) {
-    const [answer] = await this.#engine.submit([
-      {
-        type: 'move',
-        namespace,
-        kind,
-        key,
-        ifRevision: revision,
-        dueAt,
-        details: encodeDetails(details),
-        ...noted,
-      },
-    ])
-    return outcomeOf(answer!, ['moved', 'firing', 'settled', 'unknown', 'conflict'])
   }
 
   // ---- within
@@ -492,15 +421,15 @@ export class Timers implements AsyncDisposable {
 
   async #setAll<Payload>(
     kind: TimerKind<Payload>,
-    rows: readonly { readonly key: string | undefined; readonly options: SetOptions<Payload> }[],
+    rows: readonly SetOptions<Payload>[],
+    keyOf: (index: number) => string | undefined,
   ): Promise<readonly SetTimer[]> {
     const { namespace, clock, random, history, store } = this.#parts
     const { schema } = kind
-    if (schema !== undefined)
-      for (const { options } of rows) await validated(kind.name, schema, options.payload)
+    if (schema !== undefined) for (const { payload } of rows) await validated(kind.name, schema, payload)
     this.#checkOpen()
     const place = { namespace, now: clock.now(), random, history, maxPayloadBytes: store.maxPayloadBytes }
-    const operations = rows.map(({ key, options }) => setRequestOf(kind, key, options, place))
+    const operations = rows.map((row, index) => setRequestOf(kind, keyOf(index), row, place))
     const answers = await this.#engine.submit(operations)
     const set = answers.map((answer, index) => setTimerOf(operations[index]!, answer))
     return set.some(({ outcome }) => outcome === 'conflict') ? await this.#withStanding(set, operations) : set
@@ -673,17 +602,4 @@ function setTimerOf(operation: SetRequest, answer: SubmitAnswer): SetTimer {
     dueAt: operation.dueAt,
     revision: answer.outcome === 'set' ? answer.revision : undefined,
   }
-}
-
-/** The outcome, if it is one of those expected; a failure is thrown. */
-function outcomeOf<const Outcome extends SubmitAnswer['outcome']>(
-  answer: SubmitAnswer,
-  expected: readonly Outcome[],
-): Outcome {
-  if (answer.outcome === 'failed') throw answer.error
-  const outcome = expected.find((each) => each === answer.outcome)
-  if (outcome === undefined) {
-    throw new Error(`unexpected answer ${answer.outcome}, expected ${expected.join(', ')}`)
-  }
-  return outcome
 }

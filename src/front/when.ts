@@ -13,9 +13,10 @@ export type When =
 
 /** The due time that `when` means, said now. */
 export function dueAtOf(when: When, now: number, seed: string): number {
-  const given = [when.in, when.at, when.on].filter((value) => value !== undefined)
-  if (given.length !== 1) {
-    throw new InvalidInputError('invalid-when', `give one of in, at and on, got ${given.length} of them`)
+  const given =
+    (when.in === undefined ? 0 : 1) + (when.at === undefined ? 0 : 1) + (when.on === undefined ? 0 : 1)
+  if (given !== 1) {
+    throw new InvalidInputError('invalid-when', `give one of in, at and on, got ${given} of them`)
   }
   if (when.in !== undefined) return now + Math.ceil(parseDuration(when.in))
   if (when.at !== undefined) return epochMsOf(when.at)

@@ -7,18 +7,38 @@ export type TimerHandle = string
 
 const PREFIX = 't1.'
 
-export function handleOf(timer: TimerName & { readonly identity: number }): TimerHandle {
-  // Names cannot contain U+0000, so the parts cannot run into each other.
-  const text = `${timer.namespace}\0${timer.kind}\0${timer.key}\0${identityText(timer.identity)}`
-  return PREFIX + Buffer.from(text).toString('base64url')
+// Handles are made a million times a second, mostly of one kind: the last scope that was written is kept.
+let lastNamespace = ''
+let lastKind = ''
+let lastScope = ''
+
+// Keys that need no encoding to go into a URL. The tilde before them is not of the base64 alphabet.
+const SAFE_KEY = /^[\w:@-]+$/
+
+export function handleOf({
+  namespace,
+  kind,
+  key,
+  identity,
+}: TimerName & { readonly identity: number }): TimerHandle {
+  if (namespace !== lastNamespace || kind !== lastKind) {
+    // Names cannot contain U+0000, so the parts cannot run into each other.
+    lastScope = Buffer.from(`${namespace}\0${kind}`).toString('base64url')
+    lastNamespace = namespace
+    lastKind = kind
+  }
+  const keyText = SAFE_KEY.test(key) ? `~${key}` : Buffer.from(key).toString('base64url')
+  return `${PREFIX}${lastScope}.${keyText}.${identityText(identity)}`
 }
 
 export function parseHandle(handle: unknown): TimerName & { readonly identity: number } {
   if (typeof handle === 'string' && handle.startsWith(PREFIX)) {
-    const parts = Buffer.from(handle.slice(PREFIX.length), 'base64url').toString().split('\0')
-    const identity = Number.parseInt(parts[3] ?? '', 36)
-    if (parts.length === 4 && Number.isSafeInteger(identity) && identity > 0) {
-      const timer = { namespace: parts[0]!, kind: parts[1]!, key: parts[2]!, identity }
+    const [scope = '', keyText = '', identityGiven = ''] = handle.slice(PREFIX.length).split('.')
+    const [namespace = '', kind = ''] = Buffer.from(scope, 'base64url').toString().split('\0')
+    const key = keyText.startsWith('~') ? keyText.slice(1) : Buffer.from(keyText, 'base64url').toString()
+    const identity = Number.parseInt(identityGiven, 36)
+    if (Number.isSafeInteger(identity) && identity > 0) {
+      const timer = { namespace, kind, key, identity }
       if (handleOf(timer) === handle) return timer
     }
   }

@@ -4,7 +4,6 @@ import path from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { type CancelOutcome, openTimers, timer, type Timers } from '../../src/front/index.js'
 import { MemoryStore } from '../../src/store/index.js'
-import { testTimers } from '../../src/testing/index.js'
 import { VirtualClock } from '../../src/time/index.js'
 
 const kind = timer('raced', { concurrency: 100_000 })
@@ -23,13 +22,17 @@ class Tally {
   readonly delivered = new Map<string, number>()
   readonly deliveredAfterCancel: string[] = []
 
+  async answered(key: string, answer: Promise<CancelOutcome>): Promise<void> {
+    this.answers.set(key, await answer)
+  }
+
   fired(key: string): void {
-    if (this.answers.get(key) === 'cancelled') this.deliveredAfterCancel.push(key)
+    if (this.answers.get(key) === 'cancelled') this.deliveredAfterCancel.push(`${key} after it was cancelled`)
     this.delivered.set(key, (this.delivered.get(key) ?? 0) + 1)
   }
 
   /** `cancelled` is never followed by a delivery, whatever else was answered always by exactly one. */
-  check(keys: Iterable<string>): Record<string, number> {
+  check(keys: Iterable<string>): { counts: Record<string, number>; wrong: string[] } {
     const counts: Record<string, number> = {}
     const wrong: string[] = []
     for (const key of keys) {
@@ -39,50 +42,73 @@ class Tally {
       if (times !== (answer === 'cancelled' ? 0 : 1))
         wrong.push(`${key}: ${answer}, delivered ${times} times`)
     }
-    expect(wrong).toEqual([])
-    expect(this.deliveredAfterCancel).toEqual([])
-    return counts
+    return { counts, wrong: [...wrong, ...this.deliveredAfterCancel] }
   }
 }
 
 describe('cancel against firing', () => {
   it('in 100,000 races under the virtual clock', async () => {
-    await using timers = await testTimers({ history: 'none' })
     const random = seeded(6)
+    const clock = new VirtualClock()
+    // Calls to the store take up to three milliseconds, so that timers fall due while a cancel is on its way.
+    const carry = <Answer>(commit: () => Answer): Promise<Answer> =>
+      new Promise((resolve, reject) => {
+        clock.wakeAfter(Math.floor(random() * 4), () => {
+          try {
+            resolve(commit())
+          } catch (error) {
+            reject(error)
+          }
+        })
+      })
+    const carriage = {
+      carry: <Answer>(_: unknown, commit: () => Answer) => carry(commit),
+      wake: (deliver: () => void) => queueMicrotask(deliver),
+    }
+    const store = new MemoryStore({ clock, carriage })
+    const opening = openTimers({ store, clock, history: 'none' })
+    await clock.advance(100)
+    const timers = await opening
     const tally = new Tally()
+    const starting = timers.start()
+    await clock.advance('10s')
+    await starting
     timers.handle(kind, ({ key }) => {
       tally.fired(key)
       const durationMs = Math.floor(random() * 4)
       if (durationMs === 0) return undefined
       return new Promise<void>((resolve) => {
-        timers.clock.wakeAfter(durationMs, resolve)
+        clock.wakeAfter(durationMs, resolve)
       })
     })
     const total = 100_000
     const size = 5000
     const keys: string[] = []
     for (let from = 0; from < total; from += size) {
-      const batch = Array.from({ length: size }, (_, n) => ({ key: `k${from + n}`, in: 10 + (n % 10) }))
+      const batch = Array.from({ length: size }, (_, n) => ({ key: `k${from + n}`, in: 30 + (n % 10) }))
       keys.push(...batch.map(({ key }) => key))
-      await timers.setMany(kind, batch)
+      const setting = timers.setMany(kind, batch)
+      await clock.advance(20)
+      await setting
       const asked: Promise<void>[] = []
-      for (const { key, in: inMs } of batch) {
+      for (const { key, in: dueIn } of batch) {
+        const inMs = dueIn - 20
         // Before, at and after the moment it is due, and while its handler runs.
-        timers.clock.wakeAfter(Math.max(0, inMs + Math.floor(random() * 9) - 4), () => {
-          asked.push(
-            timers.cancel(kind, key).then((answer) => {
-              tally.answers.set(key, answer)
-            }),
-          )
+        clock.wakeAfter(Math.max(0, inMs + Math.floor(random() * 9) - 4), () => {
+          asked.push(tally.answered(key, timers.cancel(kind, key)))
         })
       }
-      await timers.advance(100)
+      await clock.advance(100)
       await Promise.all(asked)
     }
-    await timers.advance('1m')
-    const counts = tally.check(keys)
+    await clock.advance('1m')
+    const { counts, wrong } = tally.check(keys)
+    expect(wrong).toEqual([])
     expect(counts['none']).toBe(undefined)
-    for (const answer of ['cancelled', 'firing', 'settled']) expect(counts[answer]).toBeGreaterThan(5000)
+    for (const answer of ['cancelled', 'firing', 'settled']) expect(counts[answer]).toBeGreaterThan(1000)
+    const stopping = timers.stop()
+    await clock.advance('20s')
+    await stopping
   })
 
   it('asked by an instance that does not own the shard', async () => {
@@ -113,16 +139,13 @@ describe('cancel against firing', () => {
     const asked: Promise<void>[] = []
     for (const [n, key] of keys.entries()) {
       clock.wakeAfter(2000 + (n % 1000) + Math.floor(random() * 9) - 4, () => {
-        asked.push(
-          both[n % 2]!.cancel(kind, key).then((answer) => {
-            tally.answers.set(key, answer)
-          }),
-        )
+        asked.push(tally.answered(key, both[n % 2]!.cancel(kind, key)))
       })
     }
     await clock.advance('20s')
     await Promise.all(asked)
-    const counts = tally.check(keys)
+    const { counts, wrong } = tally.check(keys)
+    expect(wrong).toEqual([])
     expect(counts['cancelled']).toBeGreaterThan(100)
     expect((counts['firing'] ?? 0) + (counts['settled'] ?? 0)).toBeGreaterThan(100)
     const stopping = Promise.all(both.map((timers) => timers.stop()))
@@ -164,7 +187,8 @@ describe('cancel against firing', () => {
       await new Promise((resolve) => {
         setTimeout(resolve, 200)
       })
-      const counts = tally.check(keys)
+      const { counts, wrong } = tally.check(keys)
+      expect(wrong).toEqual([])
       expect(counts['cancelled']).toBeGreaterThan(10)
       expect((counts['firing'] ?? 0) + (counts['settled'] ?? 0)).toBeGreaterThan(10)
     } finally {

@@ -34,10 +34,7 @@ describe('a handler', () => {
     await timers.advance('1m')
     expect(reasons).toEqual(['handler-timeout', 'handler-timeout', 'handler-timeout', 'handler-timeout'])
     const { items } = await timers.dead({ kind: slow })
-    expect(items.map(({ key, attempts }) => [key, attempts]).toSorted()).toEqual([
-      ['a', 2],
-      ['b', 2],
-    ])
+    expect(items.map(({ key, attempts }) => `${key} ${attempts}`).toSorted()).toEqual(['a 2', 'b 2'])
     expect(items[0]!.reason).toContain('5000 ms')
   })
 
@@ -122,12 +119,12 @@ describe('a handler', () => {
     await timers.set(kind, 'good', { in: '1m', payload: 'good' })
     await timers.advance('1h')
     const dead = (await timers.dead()).items
-    expect(dead.map(({ key, attempts }) => [key, attempts]).toSorted()).toEqual([
-      ['after', 2],
-      ['again', 2],
-      ['in', 2],
-      ['nothing', 2],
-      ['text', 2],
+    expect(dead.map(({ key, attempts }) => `${key} ${attempts}`).toSorted()).toEqual([
+      'after 2',
+      'again 2',
+      'in 2',
+      'nothing 2',
+      'text 2',
     ])
     expect(await timers.get(kind, 'good')).toBe(undefined)
   })
