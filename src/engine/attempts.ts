@@ -52,6 +52,7 @@ export class Attempts implements AttemptListener {
   #wake: Wake | undefined
   #wakeAt = Infinity
   #isFlushing = false
+  #isSuspended = false
   #isFiring = false
   #isOver = false
 
@@ -133,7 +134,7 @@ export class Attempts implements AttemptListener {
 
   /** Starts what is due now and sets the alarm for what is next. */
   look(): void {
-    if (!this.#isFiring) return
+    if (!this.#isFiring || this.#isSuspended) return
     const now = this.#clock.now()
     if (this.#early.length > 0) {
       const early = this.#early
@@ -147,6 +148,16 @@ export class Attempts implements AttemptListener {
     this.#window.advance(now, (token) => this.#due(token, now))
     this.#flush()
     this.#setAlarm()
+  }
+
+  /** Nothing becomes due and nothing starts until it is resumed. */
+  suspend(): void {
+    this.#isSuspended = true
+  }
+
+  resume(): void {
+    this.#isSuspended = false
+    this.look()
   }
 
   /** New rows may be due sooner than the alarm. */
@@ -289,7 +300,7 @@ export class Attempts implements AttemptListener {
 
   #flush(): void {
     // A handler that reports at once calls back in here: one loop does it all.
-    if (this.#isFlushing || !this.#isFiring) return
+    if (this.#isFlushing || this.#isSuspended || !this.#isFiring) return
     this.#isFlushing = true
     try {
       for (const lane of this.#dirty) {

@@ -52,6 +52,8 @@ export class Engine {
   // What shards did that are no longer here.
   readonly #ended = new EngineCounts()
   readonly #claims = new Map<number, SentClaim>()
+  // Members that let a lease run out, and until when they do not count.
+  readonly #leftOut = new Map<string, number>()
   readonly #pause: Pause
   #offWake: () => void = () => undefined
   #opening: Promise<void> | undefined
@@ -268,17 +270,34 @@ export class Engine {
     const isOurs = this.#holdsAll || ownerOf(shard, this.#candidates(row)) === this.#membership.id
     const engine = this.#shards.get(shard)
     if (engine !== undefined) {
-      if (!isOurs) await engine.stop()
+      // It may take its time to finish what is under way: others are not to wait for that.
+      if (!isOurs) void this.#letGo(engine)
       return
     }
     if (isOurs && !this.#isStopping) await this.#claim(row)
   }
 
+  async #letGo(engine: ShardEngine): Promise<void> {
+    try {
+      await engine.stop()
+    } catch (error) {
+      const trouble = error instanceof Error ? error : new Error(String(error))
+      this.#onEvent({ type: 'store-trouble', shard: engine.shard, call: 'release', error: trouble })
+    }
+  }
+
   /** An owner that let its lease run out does not count, though its heartbeat may still be remembered. */
   #candidates({ owner, leaseUntil }: ShardRow): readonly string[] {
     const { memberIds, id } = this.#membership
-    const isExpired = owner !== '' && owner !== id && leaseUntil <= this.#membership.storeNow()
-    return isExpired ? memberIds.filter((other) => other !== owner) : memberIds
+    if (owner !== '' && owner !== id && leaseUntil <= this.#membership.storeNow()) this.#leaveOut(owner)
+    const now = this.#clock.monotonic()
+    return memberIds.filter((other) => other === id || (this.#leftOut.get(other) ?? -Infinity) <= now)
+  }
+
+  /** Until its heartbeat would be forgotten; one that lives after all gets its share back then. */
+  #leaveOut(owner: string): void {
+    const { leaseMs, heartbeatMs } = this.#settings
+    this.#leftOut.set(owner, this.#clock.monotonic() + leaseMs + heartbeatMs)
   }
 
   #newClaim({ shard, epoch }: ShardRow): SentClaim {

@@ -207,22 +207,30 @@ export class Loader {
       this.#noShrinkingBefore = this.#clock.monotonic() + this.#settings.settleMs
       return
     }
+    // Nothing becomes due above it while it is on its way.
+    this.#attempts.suspend()
+    try {
+      if (await this.#lowered(from, to)) {
+        this.readLevel = to
+        this.#nextPosition = to.position
+        this.#window.dropFrom(to)
+      }
+    } finally {
+      this.#attempts.resume()
+    }
+  }
+
+  /** Lowers the read level. Answers whether it is lowered. */
+  async #lowered(from: Place, to: Place): Promise<boolean> {
     try {
       await this.#ownership.call('lower', (fence) => this.#store.lower(fence, from, to))
     } catch (error) {
-      if (error instanceof Unresolved) {
-        if (comparePlaces(this.#ownership.row.readLevel, to) !== 0) return
-      } else if (error instanceof Outdated || error instanceof Untaken) {
-        await this.#pause.wait(this.#settings.retryMs)
-        return
-      } else {
-        throw error
-      }
+      if (error instanceof Unresolved) return comparePlaces(this.#ownership.row.readLevel, to) === 0
+      if (!(error instanceof Outdated || error instanceof Untaken)) throw error
+      await this.#pause.wait(this.#settings.retryMs)
+      return false
     }
-    this.readLevel = to
-    this.#nextPosition = to.position
-    this.#window.dropFrom(to)
-    this.#attempts.setAlarm()
+    return true
   }
 
   async #load(): Promise<void> {

@@ -122,7 +122,7 @@ export const mutants: readonly Mutant[] = [
       },
       {
         file: 'engine/loader.ts',
-        find: 'this.readLevel = to\n    this.#nextPosition = to.position',
+        find: 'this.readLevel = to\n        this.#nextPosition = to.position',
         replace: 'void to',
       },
     ],
