@@ -53,7 +53,6 @@ export const errorCodes = Object.freeze({
   'too-many-occurrences': 'Ask for fewer, or for a shorter time; the message says how many there may be.',
   'unknown-option': 'Remove the option or mend its spelling; the message lists what is accepted.',
   'unknown-outcome': 'The store did not answer in time: it may have happened. Ask before you try again.',
-  'unknown-timer': 'There is no such timer any more: look at the key, or set it.',
   'wheel-busy': 'Call `advance` and `drain` from outside `fire`.',
   'wheel-full': 'Spread the timers over several wheels.',
   'wrong-strategy': 'The store was made for another strategy; open it with that one.',

@@ -25,8 +25,8 @@ export function rowOf(
     key: content.key,
     identity: content.identity,
     createdAt: content.createdAt,
-    // A copy: the caller's buffer is the caller's to change.
-    payload: content.payload.slice(),
+    // A copy: the caller's buffer is the caller's to change. `slice` of a Buffer would be a view.
+    payload: new Uint8Array(content.payload),
     tags: [...content.tags],
     details: content.details,
     dueAt: progress.dueAt,
