@@ -2,7 +2,7 @@ import { type CarillonError, StoreError } from '../error/index.js'
 import type { Clock } from '../time/index.js'
 import type { OperationAnswer, Request, RequestedOperation, Store } from '../store/index.js'
 import type { SubmitAnswer } from './answer.js'
-import { Pause } from './pause.js'
+import { Waits } from './waits.js'
 import type { EngineSettings } from './settings.js'
 
 /**
@@ -16,7 +16,7 @@ export class Asker {
   readonly #random: () => number
   readonly #storeNow: () => number
   readonly #clock: Clock
-  readonly #pauses = new Map<number, Pause>()
+  readonly #waitsByShard = new Map<number, Waits>()
   #isOver = false
 
   constructor(parts: {
@@ -35,12 +35,12 @@ export class Asker {
 
   /** The owner of a shard has something to say. */
   poke(shard: number): void {
-    this.#pauses.get(shard)?.interrupt()
+    this.#waitsByShard.get(shard)?.interrupt()
   }
 
   end(): void {
     this.#isOver = true
-    for (const pause of this.#pauses.values()) pause.end()
+    for (const waits of this.#waitsByShard.values()) waits.end()
   }
 
   async ask(shard: number, operations: readonly RequestedOperation[]): Promise<readonly SubmitAnswer[]> {
@@ -68,7 +68,7 @@ export class Asker {
         open.map((index) => requests[index]!.id),
       )
       for (const [at, index] of open.entries()) answers[index] = answerOf(outcomes[at], shard)
-      if (answers.includes(undefined)) await this.#pauseFor(shard).wait(this.#settings.retryMs)
+      if (answers.includes(undefined)) await this.#waitsFor(shard).wait(this.#settings.retryMs)
     }
     return answers.map((answer) => answer ?? unreachable(shard))
   }
@@ -92,7 +92,7 @@ export class Asker {
         if (error.code === 'unknown-outcome') unsure = error
         if (this.#isOver || this.#clock.monotonic() >= giveUpAt) return unsure ?? error
       }
-      await this.#pauseFor(shard).wait(this.#settings.retryMs)
+      await this.#waitsFor(shard).wait(this.#settings.retryMs)
     }
   }
 
@@ -108,10 +108,10 @@ export class Asker {
     }
   }
 
-  #pauseFor(shard: number): Pause {
-    let pause = this.#pauses.get(shard)
-    if (pause === undefined) this.#pauses.set(shard, (pause = new Pause(this.#clock)))
-    return pause
+  #waitsFor(shard: number): Waits {
+    let waits = this.#waitsByShard.get(shard)
+    if (waits === undefined) this.#waitsByShard.set(shard, (waits = new Waits(this.#clock)))
+    return waits
   }
 
   #newId(): string {

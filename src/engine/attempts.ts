@@ -8,7 +8,7 @@ import type { Holds } from './holds.js'
 import { Lane } from './lane.js'
 import type { Ownership } from './ownership.js'
 import { Rate } from './rate.js'
-import type { EngineCounts } from './stats.js'
+import type { EngineCounts } from './engine-counts.js'
 import type { Window } from './window.js'
 import { entryState } from './window-page.js'
 

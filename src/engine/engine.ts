@@ -8,11 +8,12 @@ import type { OnEvent } from './event.js'
 import { type Flow, freeFlow } from './flow.js'
 import { Membership } from './membership.js'
 import { newNonce, type Reading } from './ownership.js'
-import { Pause } from './pause.js'
+import { Waits } from './waits.js'
 import { ownerOf } from './rendezvous.js'
 import { type EngineSettings, engineSettings } from './settings.js'
 import { type RowProgress, ShardEngine } from './shard-engine.js'
-import { EngineCounts, type EngineStats } from './stats.js'
+import { EngineCounts } from './engine-counts.js'
+import type { EngineStats } from './engine-stats.js'
 
 const STAY_ALIVE_MS = 60_000
 
@@ -54,7 +55,7 @@ export class Engine {
   readonly #claims = new Map<number, SentClaim>()
   // Members that let a lease run out, and until when they do not count.
   readonly #leftOut = new Map<string, number>()
-  readonly #pause: Pause
+  readonly #waits: Waits
   #offWake: () => void = () => undefined
   #opening: Promise<void> | undefined
   #alive: Wake | undefined
@@ -77,7 +78,7 @@ export class Engine {
     this.#membership = new Membership({ id, store, clock, settings: this.#settings, onEvent: this.#onEvent })
     const storeNow = (): number => this.#membership.storeNow()
     this.#asker = new Asker({ store, clock, settings: this.#settings, random, storeNow })
-    this.#pause = new Pause(clock)
+    this.#waits = new Waits(clock)
   }
 
   get settings(): EngineSettings {
@@ -224,7 +225,7 @@ export class Engine {
 
   async #stop(): Promise<void> {
     this.#isStopping = true
-    this.#pause.end()
+    this.#waits.end()
     this.#alive?.cancel()
     await this.#opening
     await this.#loops
@@ -241,14 +242,14 @@ export class Engine {
 
   async #keepBeating(): Promise<void> {
     while (!this.#isStopping) {
-      await this.#pause.wait(this.#settings.heartbeatMs)
+      await this.#waits.wait(this.#settings.heartbeatMs)
       if (!this.#isStopping) await this.#membership.beat()
     }
   }
 
   async #keepAcquiring(): Promise<void> {
     while (!this.#isStopping) {
-      await this.#pause.wait(this.#settings.acquireMs)
+      await this.#waits.wait(this.#settings.acquireMs)
       if (!this.#isStopping && (this.#isStarted || this.#holdsAll)) await this.#acquire()
     }
   }

@@ -1,7 +1,7 @@
 import type { Clock } from '../time/index.js'
 import type { Store } from '../store/index.js'
 import { Outdated, type Ownership, Unresolved, Untaken } from './ownership.js'
-import { Pause } from './pause.js'
+import { Waits } from './waits.js'
 import type { EngineSettings } from './settings.js'
 import type { Writer } from './writer.js'
 
@@ -16,7 +16,7 @@ export class Inbox {
   readonly #settings: EngineSettings
   readonly #ownership: Ownership
   readonly #writer: Writer
-  readonly #pause: Pause
+  readonly #waits: Waits
   readonly #underWay = new Set<string>()
   #isPoked = false
   #isOver = false
@@ -32,18 +32,18 @@ export class Inbox {
     this.#settings = parts.settings
     this.#ownership = parts.ownership
     this.#writer = parts.writer
-    this.#pause = new Pause(parts.clock)
+    this.#waits = new Waits(parts.clock)
   }
 
   /** There may be something new. */
   poke(): void {
     this.#isPoked = true
-    this.#pause.interrupt()
+    this.#waits.interrupt()
   }
 
   end(): void {
     this.#isOver = true
-    this.#pause.end()
+    this.#waits.end()
   }
 
   /** Looks into the inbox now and then, and when poked, until it is ended. */
@@ -51,7 +51,7 @@ export class Inbox {
     while (!this.#isOver) {
       this.#isPoked = false
       const isMore = await this.#look()
-      if (!isMore && !this.#isPoked) await this.#pause.wait(this.#settings.inboxPollMs)
+      if (!isMore && !this.#isPoked) await this.#waits.wait(this.#settings.inboxPollMs)
     }
   }
 

@@ -1,15 +1,14 @@
-import { StoreError } from '../error/index.js'
 import type { Clock, Wake } from '../time/index.js'
 import type { Store, Suspects } from '../store/index.js'
 import { comparePlaces, isBefore, laterOf, levelAt, type Place, type TimerRow } from '../timer/index.js'
 import type { Attempts } from './attempts.js'
 import type { OnEvent } from './event.js'
 import { Governor } from './governor.js'
-import { Outdated, type Ownership, Unresolved, Untaken } from './ownership.js'
-import { Pause } from './pause.js'
+import { LostShard, Outdated, type Ownership, Unresolved, Untaken } from './ownership.js'
+import { Waits } from './waits.js'
 import type { EngineSettings } from './settings.js'
 import type { Settler } from './settler.js'
-import type { EngineCounts } from './stats.js'
+import type { EngineCounts } from './engine-counts.js'
 import type { Turns } from './turns.js'
 import type { Window } from './window.js'
 
@@ -34,7 +33,7 @@ export class Loader {
   readonly #turns: Turns
   readonly #onEvent: OnEvent
   readonly #governor: Governor
-  readonly #pause: Pause
+  readonly #waits: Waits
   readonly #suspects: Suspects
   #nextLoadAt = 0
   // No row at or after the read level lies before this; undefined when there is none.
@@ -71,7 +70,7 @@ export class Loader {
     this.#turns = parts.turns
     this.#onEvent = parts.onEvent
     this.#governor = new Governor(parts.settings)
-    this.#pause = new Pause(parts.clock)
+    this.#waits = new Waits(parts.clock)
     this.#intervalMs = parts.settings.loadIntervalMs
     this.readLevel = parts.ownership.row.readLevel
     this.#suspects = parts.ownership.row.suspects
@@ -99,7 +98,7 @@ export class Loader {
   end(): void {
     this.#isOver = true
     this.#wake?.cancel()
-    this.#pause.end()
+    this.#waits.end()
   }
 
   /** A row that is not in memory is due at `position`: load by then. */
@@ -154,7 +153,7 @@ export class Loader {
         }
       }
     } catch (error) {
-      if (error instanceof StoreError) this.#ownership.lose(error.message)
+      if (!(error instanceof LostShard)) this.#ownership.lose(String(error))
     } finally {
       this.#isRunning = false
     }
@@ -227,7 +226,7 @@ export class Loader {
     } catch (error) {
       if (error instanceof Unresolved) return comparePlaces(this.#ownership.row.readLevel, to) === 0
       if (!(error instanceof Outdated || error instanceof Untaken)) throw error
-      await this.#pause.wait(this.#settings.retryMs)
+      await this.#waits.wait(this.#settings.retryMs)
       return false
     }
     return true
@@ -263,7 +262,7 @@ export class Loader {
       if (error instanceof Unresolved) {
         await this.#goBack(from)
       } else if (error instanceof Outdated || error instanceof Untaken) {
-        await this.#pause.wait(this.#settings.retryMs)
+        await this.#waits.wait(this.#settings.retryMs)
       } else {
         throw error
       }
@@ -281,7 +280,7 @@ export class Loader {
       } catch (error) {
         if (error instanceof Unresolved) continue
         if (!(error instanceof Outdated || error instanceof Untaken)) throw error
-        await this.#pause.wait(this.#settings.retryMs)
+        await this.#waits.wait(this.#settings.retryMs)
       }
     }
   }

@@ -3,7 +3,7 @@ import type { Clock } from '../time/index.js'
 import type { Fence, ShardRow, Store } from '../store/index.js'
 import { laterOf, type Place } from '../timer/index.js'
 import type { OnEvent } from './event.js'
-import { Pause } from './pause.js'
+import { Waits } from './waits.js'
 import type { EngineSettings } from './settings.js'
 
 /** The shard is somebody else's, or no longer to be touched: whoever gets this stops without a trace. */
@@ -34,7 +34,7 @@ export class Ownership {
   readonly #onLost: (reason: string) => void
   readonly #onLeased: () => void
   readonly #isClockRight: () => boolean
-  readonly #pause: Pause
+  readonly #waits: Waits
   #fence: Fence
   #row: ShardRow
   #leaseUntilMonotonic = 0
@@ -68,7 +68,7 @@ export class Ownership {
     this.#row = parts.row
     this.shard = parts.row.shard
     this.#fence = fenceOf(parts.row)
-    this.#pause = new Pause(parts.clock)
+    this.#waits = new Waits(parts.clock)
     this.#leaseFrom(parts.sentAt)
   }
 
@@ -162,7 +162,7 @@ export class Ownership {
   async release(): Promise<void> {
     const fence = this.#fence
     this.#isOver = true
-    this.#pause.end()
+    this.#waits.end()
     try {
       await this.#store.release(fence)
     } catch (error) {
@@ -178,7 +178,7 @@ export class Ownership {
   lose(reason: string): void {
     if (this.#isOver) return
     this.#isOver = true
-    this.#pause.end()
+    this.#waits.end()
     this.#onLost(reason)
   }
 
@@ -214,7 +214,7 @@ export class Ownership {
         }
         this.#onEvent({ type: 'store-trouble', shard: this.shard, call: 'refence', error })
       }
-      await this.#pause.wait(this.#settings.retryMs * Math.min(10, 2 ** tries))
+      await this.#waits.wait(this.#settings.retryMs * Math.min(10, 2 ** tries))
     }
   }
 

@@ -44,7 +44,7 @@ export interface EngineSettings {
   readonly inboxPollMs: number
   /** How long a request to another owner is waited for. */
   readonly requestTimeoutMs: number
-  /** Pause before a failed call to the store is tried again, doubled each time up to ten times it. */
+  /** Time before a failed call to the store is tried again, doubled each time up to ten times it. */
   readonly retryMs: number
   /** Due timers that did not start for this long are reported as stalled. */
   readonly stallMs: number

@@ -7,9 +7,9 @@ import type { Attempts, Report } from './attempts.js'
 import type { OnEvent } from './event.js'
 import type { Loader } from './loader.js'
 import { newNonce, Outdated, type Ownership, Unresolved, Untaken } from './ownership.js'
-import { Pause } from './pause.js'
+import { Waits } from './waits.js'
 import type { EngineSettings } from './settings.js'
-import type { EngineCounts } from './stats.js'
+import type { EngineCounts } from './engine-counts.js'
 import type { Turns } from './turns.js'
 import type { Window } from './window.js'
 import { entryState } from './window-page.js'
@@ -51,7 +51,7 @@ export class Settler {
   readonly #onEvent: OnEvent
   readonly #storeNow: () => number
   readonly #turns: Turns
-  readonly #pause: Pause
+  readonly #waits: Waits
   #loader!: Loader
   #isAsked = false
   #isUnderPressure = false
@@ -89,7 +89,7 @@ export class Settler {
     this.#onEvent = parts.onEvent
     this.#storeNow = parts.storeNow
     this.#turns = parts.turns
-    this.#pause = new Pause(parts.clock)
+    this.#waits = new Waits(parts.clock)
     this.#sweptAt = parts.clock.monotonic()
   }
 
@@ -100,7 +100,7 @@ export class Settler {
   /** Settles now and then until it is ended. */
   async run(): Promise<void> {
     while (!this.#isOver) {
-      if (!this.#isAsked) await this.#pause.wait(this.#settings.settleMs)
+      if (!this.#isAsked) await this.#waits.wait(this.#settings.settleMs)
       if (this.#isOver) return
       this.#isAsked = false
       const isSettled = await this.settle()
@@ -121,7 +121,7 @@ export class Settler {
   hurry(): void {
     if (this.#isAsked) return
     this.#isAsked = true
-    this.#pause.interrupt()
+    this.#waits.interrupt()
   }
 
   /** Memory is short: settle and delete early. */
@@ -134,13 +134,13 @@ export class Settler {
   async settleAll(untilMonotonic: number): Promise<void> {
     this.#isLast = true
     while (!this.#isOver && this.#window.hasUnsettled() && this.#clock.monotonic() < untilMonotonic) {
-      if (!(await this.settle())) await this.#pause.wait(this.#settings.retryMs)
+      if (!(await this.settle())) await this.#waits.wait(this.#settings.retryMs)
     }
   }
 
   end(): void {
     this.#isOver = true
-    this.#pause.end()
+    this.#waits.end()
   }
 
   /** Settles once. Answers whether there was anything to settle, and it was settled. */
@@ -174,7 +174,7 @@ export class Settler {
         throw error
       }
       this.#revert(sent)
-      await this.#pause.wait(this.#settings.retryMs)
+      await this.#waits.wait(this.#settings.retryMs)
       this.hurry()
       return false
     }
@@ -356,7 +356,7 @@ export class Settler {
       } catch (error) {
         if (!(error instanceof Outdated || error instanceof Untaken || error instanceof Unresolved))
           throw error
-        await this.#pause.wait(this.#settings.retryMs)
+        await this.#waits.wait(this.#settings.retryMs)
       }
     }
   }

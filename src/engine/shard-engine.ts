@@ -9,10 +9,11 @@ import { Holds } from './holds.js'
 import { Inbox } from './inbox.js'
 import { Loader } from './loader.js'
 import { LostShard, Ownership, type Reading } from './ownership.js'
-import { Pause } from './pause.js'
+import { Waits } from './waits.js'
 import { Settler } from './settler.js'
 import type { EngineSettings } from './settings.js'
-import { EngineCounts, type ShardView } from './stats.js'
+import { EngineCounts } from './engine-counts.js'
+import type { ShardView } from './engine-stats.js'
 import { Turns } from './turns.js'
 import { Window } from './window.js'
 import { entryState } from './window-page.js'
@@ -54,7 +55,7 @@ export class ShardEngine {
   readonly #loader: Loader
   readonly #writer: Writer
   readonly #inbox: Inbox
-  readonly #pause: Pause
+  readonly #waits: Waits
   #isStopping = false
   #isOver = false
   #stalledFor = 0
@@ -63,7 +64,7 @@ export class ShardEngine {
     const { store, clock, settings, random, onEvent, row } = parts
     this.#parts = parts
     this.shard = row.shard
-    this.#pause = new Pause(clock)
+    this.#waits = new Waits(clock)
     const ownership = new Ownership({
       store,
       clock,
@@ -186,7 +187,7 @@ export class ShardEngine {
     const until = clock.monotonic() + settings.stopMs
     while ((this.#attempts.running > 0 || !this.#writer.isIdle) && clock.monotonic() < until) {
       if (this.#isOver) return
-      await this.#pause.wait(Math.min(20, settings.settleMs))
+      await this.#waits.wait(Math.min(20, settings.settleMs))
     }
     try {
       const grace = Math.min(settings.settleMs, settings.stopMs)
@@ -214,7 +215,7 @@ export class ShardEngine {
   async #keepLease(): Promise<void> {
     const { settings } = this.#parts
     while (!this.#isOver) {
-      await this.#pause.wait(this.#ownership.isLeased ? settings.leaseMs / 4 : settings.retryMs)
+      await this.#waits.wait(this.#ownership.isLeased ? settings.leaseMs / 4 : settings.retryMs)
       if (!this.#isOver) await this.#ownership.renew()
     }
   }
@@ -223,7 +224,7 @@ export class ShardEngine {
   async #watch(): Promise<void> {
     const { clock, settings, onEvent } = this.#parts
     while (!this.#isOver) {
-      await this.#pause.wait(settings.stallMs / 4)
+      await this.#waits.wait(settings.stallMs / 4)
       if (this.#isOver || this.#isStopping) return
       this.#attempts.look()
       this.#loader.plan()
@@ -267,6 +268,6 @@ export class ShardEngine {
     this.#loader.end()
     this.#inbox.end()
     this.#writer.end()
-    this.#pause.end()
+    this.#waits.end()
   }
 }

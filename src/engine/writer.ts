@@ -8,16 +8,16 @@ import type {
   Standing,
   Store,
 } from '../store/index.js'
-import { isBefore, type Place, type TimerName, type TimerRow } from '../timer/index.js'
+import { isBefore, nameText, type Place, type TimerRow } from '../timer/index.js'
 import type { Answer } from './answer.js'
 import type { Attempts } from './attempts.js'
 import type { Holds } from './holds.js'
 import type { Loader } from './loader.js'
 import { LostShard, Outdated, type Ownership, Unresolved, Untaken } from './ownership.js'
-import { Pause } from './pause.js'
+import { Waits } from './waits.js'
 import type { EngineSettings } from './settings.js'
 import type { Settler } from './settler.js'
-import type { EngineCounts } from './stats.js'
+import type { EngineCounts } from './engine-counts.js'
 import type { Turns } from './turns.js'
 import type { Window } from './window.js'
 import { entryState } from './window-page.js'
@@ -58,7 +58,7 @@ export class Writer {
   readonly #loader: Loader
   readonly #counts: EngineCounts
   readonly #turns: Turns
-  readonly #pause: Pause
+  readonly #waits: Waits
   #queue: Task[] = []
   #isRunning = false
   #isOver = false
@@ -88,7 +88,7 @@ export class Writer {
     this.#loader = parts.loader
     this.#counts = parts.counts
     this.#turns = parts.turns
-    this.#pause = new Pause(parts.clock)
+    this.#waits = new Waits(parts.clock)
   }
 
   get queued(): number {
@@ -109,7 +109,7 @@ export class Writer {
   /** Ends it; what was not written yet is answered by `lost`. */
   end(): void {
     this.#isOver = true
-    this.#pause.end()
+    this.#waits.end()
     if (!this.#isRunning) this.#abandon()
   }
 
@@ -173,7 +173,7 @@ export class Writer {
     while (count < limit) {
       if (names !== undefined) {
         const { operation } = this.#queue[count]!
-        const name = nameOf(operation)
+        const name = nameText(operation)
         if (names.has(name)) break
         names.add(name)
       }
@@ -195,7 +195,7 @@ export class Writer {
       if (isShort) {
         isShort = false
         this.#settler.relieve()
-        await this.#pause.wait(Math.min(50, this.#settings.settleMs))
+        await this.#waits.wait(Math.min(50, this.#settings.settleMs))
       }
       const finish = await this.#turns.take()
       try {
@@ -326,7 +326,7 @@ export class Writer {
     } catch (error) {
       if (error instanceof Unresolved) return await this.#resolve(batch)
       if (!(error instanceof Outdated || error instanceof Untaken)) throw error
-      await this.#pause.wait(this.#settings.retryMs)
+      await this.#waits.wait(this.#settings.retryMs)
       return batch.map((sent) => this.#refloored(sent, this.#ownership.settledLevel))
     }
   }
@@ -337,11 +337,11 @@ export class Writer {
     const again: Sent[] = []
     const { readLevel } = this.#ownership.row
     const written = new Set(
-      batch.flatMap((sent, index) => (resultOf(sent, rows[index]) ? [nameOf(sent.task.operation)] : [])),
+      batch.flatMap((sent, index) => (resultOf(sent, rows[index]) ? [nameText(sent.task.operation)] : [])),
     )
     for (const [index, sent] of batch.entries()) {
       const result = resultOf(sent, rows[index])
-      if (result === undefined && written.has(nameOf(sent.task.operation))) {
+      if (result === undefined && written.has(nameText(sent.task.operation))) {
         // A later set of the same write replaced it: one that is there says that all of it was written.
         sent.task.answer({ outcome: 'set', revision: undefined, replaced: undefined })
         continue
@@ -367,7 +367,7 @@ export class Writer {
       } catch (error) {
         if (!(error instanceof Outdated || error instanceof Untaken || error instanceof Unresolved))
           throw error
-        await this.#pause.wait(this.#settings.retryMs)
+        await this.#waits.wait(this.#settings.retryMs)
       }
     }
   }
@@ -447,10 +447,6 @@ function needsLookUp({ operation }: Task): boolean {
 function needsOneName({ operation }: Task): boolean {
   if (operation.type !== 'set') return true
   return (operation.ifAbsent ?? operation.ifRevision ?? operation.fromDead) !== undefined
-}
-
-function nameOf(name: TimerName): string {
-  return `${name.namespace}\0${name.kind}\0${name.key}`
 }
 
 function isAsked(operation: RequestedOperation, row: TimerRow): boolean {

@@ -1,5 +1,6 @@
 /** For tests: timers under time that stands still until told to move, the simulator of engines in trouble, and the proof of the store contract for any backend. */
 export { VirtualClock } from '../time/index.js'
+export { Random } from './random.js'
 export { describeStoreContract } from './store-contract/describe-store-contract.js'
 export type { TestRunner } from './store-contract/runner.js'
 export type { ContractStoreOptions, OpenContractStore, StoreContractOptions } from './store-contract/suite.js'

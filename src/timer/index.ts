@@ -1,6 +1,6 @@
 /** The durable record of a timer: its name, its content, its place in its shard's order. */
 export { handleOf, parseHandle, type TimerHandle } from './handle.js'
-export { checkKey, checkKind, checkNamespace, checkTags, nameLimits } from './name.js'
+export { checkKey, checkKind, checkNamespace, checkTags, nameLimits, nameText } from './name.js'
 export {
   comparePlaces,
   earlierOf,

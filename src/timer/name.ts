@@ -1,4 +1,5 @@
 import { InvalidInputError, shown } from '../error/index.js'
+import type { TimerName } from './timer-row.js'
 
 /** Longest names, in bytes of UTF-8, and the most a payload may weigh unless a store is told otherwise. */
 export const nameLimits = Object.freeze({
@@ -69,6 +70,11 @@ function checkText(
       `a ${what} may have ${maxBytes} bytes of UTF-8, this one has ${encoder.encode(text).length}: ${shown(text)}`,
     )
   }
+}
+
+/** A name as one text. Its parts cannot contain U+0000, so they cannot run into each other. */
+export function nameText({ namespace, kind, key }: TimerName): string {
+  return `${namespace}\0${kind}\0${key}`
 }
 
 /** Whether every store can keep `text`: no half of a surrogate pair alone, no U+0000, which PostgreSQL refuses. */

@@ -11,6 +11,7 @@ interface Patch {
 }
 
 const shard = 'store/memory/memory-shard.ts'
+const shardRow = 'store/shard-row.ts'
 
 /** Writers do not wait for a settlement on its way, nor it for them. */
 const noTurns: Patch = {
@@ -188,7 +189,7 @@ export const mutants: readonly Mutant[] = [
   // ---- rule 6: takeover and lease
   {
     name: 'takeover from the read level',
-    patches: [{ file: shard, find: 'readLevel: row.settledLevel,', replace: 'readLevel: row.readLevel,' }],
+    patches: [{ file: shardRow, find: 'readLevel: row.settledLevel,', replace: 'readLevel: row.readLevel,' }],
   },
   {
     name: 'lease counted from the answer',
@@ -225,7 +226,7 @@ export const mutants: readonly Mutant[] = [
     name: 'a shard is claimed before its lease is over',
     patches: [
       {
-        file: shard,
+        file: shardRow,
         find: "(row.owner !== '' && row.leaseUntil > now)) return undefined",
         replace: 'now < 0) return undefined',
       },

@@ -1,13 +1,15 @@
-import { StoreError } from '../../error/index.js'
+import { isBefore, type Place, type TimerName, type TimerRow } from '../../timer/index.js'
 import {
-  comparePlaces,
-  firstPlace,
-  isBefore,
-  laterOf,
-  type Place,
-  type TimerName,
-  type TimerRow,
-} from '../../timer/index.js'
+  checkFence,
+  checkReadLevel,
+  checkSettlement,
+  claimed,
+  lowered,
+  newShardRow,
+  refenced,
+  released,
+  renewed,
+} from '../shard-row.js'
 import type {
   CancelOperation,
   Counts,
@@ -60,17 +62,7 @@ export class FileShard {
     this.#reader = reader
     this.#key = Buffer.from(`shard:${shard}`)
     this.inbox = new FileInbox(shard)
-    this.#row = {
-      shard,
-      epoch: 0,
-      nonce: 0,
-      owner: '',
-      leaseUntil: 0,
-      readLevel: firstPlace,
-      settledLevel: firstPlace,
-      lastSettlement: 0,
-      suspects: { before: firstPlace, untilRevision: 0, dueUntil: 0 },
-    }
+    this.#row = newShardRow(shard)
   }
 
   /** Takes over what the file has of it. The lease of an owner that is known to be dead is over. */
@@ -92,53 +84,25 @@ export class FileShard {
   }
 
   claim(batch: Batch, claim: ShardClaim, now: number): ShardRow | undefined {
-    const row = this.#row
-    if (row.owner === claim.owner && row.nonce === claim.nonce && row.epoch === claim.expectedEpoch + 1) {
-      return row
-    }
-    if (row.epoch !== claim.expectedEpoch || (row.owner !== '' && row.leaseUntil > now)) return undefined
-    this.#touch(batch)
-    this.#row = {
-      ...row,
-      epoch: row.epoch + 1,
-      nonce: claim.nonce,
-      owner: claim.owner,
-      leaseUntil: now + claim.leaseMs,
-      readLevel: row.settledLevel,
-      suspects:
-        row.owner === ''
-          ? row.suspects
-          : {
-              before: laterOf(row.suspects.before, row.readLevel),
-              untilRevision: this.#lastRevision,
-              dueUntil: now,
-            },
-    }
-    return this.#row
+    const row = claimed(this.#row, claim, now, this.#lastRevision)
+    return row && this.#put(batch, row)
   }
 
   renew(batch: Batch, fence: Fence, leaseMs: number, now: number): ShardRow {
-    this.checkFence(fence)
-    this.#touch(batch)
-    return (this.#row = { ...this.#row, leaseUntil: now + leaseMs })
+    return this.#put(batch, renewed(this.#row, fence, leaseMs, now))
   }
 
   refence(batch: Batch, fence: Fence, nonce: number, leaseMs: number, now: number): ShardRow {
-    if (this.#row.nonce === nonce && this.#row.epoch === fence.epoch + 1) return this.#row
-    this.checkFence(fence)
-    this.#touch(batch)
-    return (this.#row = { ...this.#row, epoch: fence.epoch + 1, nonce, leaseUntil: now + leaseMs })
+    return this.#put(batch, refenced(this.#row, fence, nonce, leaseMs, now))
   }
 
   release(batch: Batch, fence: Fence): void {
-    this.checkFence(fence)
-    this.#touch(batch)
-    this.#row = { ...this.#row, owner: '', nonce: 0, leaseUntil: 0 }
+    this.#put(batch, released(this.#row, fence))
   }
 
   load(batch: Batch, fence: Fence, request: LoadRequest): Loaded {
     this.checkFence(fence)
-    this.checkReadLevel(request.from)
+    checkReadLevel(this.#row, request.from)
     this.#touch(batch)
     this.#table.seal()
     const loaded = this.#reader.load(this.#row.readLevel, request)
@@ -147,16 +111,7 @@ export class FileShard {
   }
 
   lower(batch: Batch, fence: Fence, from: Place, to: Place): void {
-    this.checkFence(fence)
-    this.checkReadLevel(from)
-    if (isBefore(from, to) || isBefore(to, this.#row.settledLevel)) {
-      throw new StoreError(
-        'invalid-level',
-        `the read level goes down to the settled level at most, asked was ${shownPlace(from)} to ${shownPlace(to)}`,
-      )
-    }
-    this.#touch(batch)
-    this.#row = { ...this.#row, readLevel: { position: to.position, revision: to.revision } }
+    this.#put(batch, lowered(this.#row, fence, from, to))
   }
 
   /** `exhume` takes a dead letter away, and answers whether it was there. */
@@ -200,7 +155,7 @@ export class FileShard {
     bury: (letter: NewDeadLetter) => void,
   ): SettleAnswer {
     this.checkFence(fence)
-    this.#checkLevel(settlement, now)
+    checkSettlement(this.#row, settlement, now, this.#lastRevision)
     this.#touch(batch)
     const counts = this.#counts
     const { level } = settlement
@@ -234,43 +189,20 @@ export class FileShard {
   }
 
   checkFence(fence: Fence): void {
-    const row = this.#row
-    if (fence.epoch !== row.epoch || fence.nonce !== row.nonce) {
-      throw new StoreError(
-        'fenced',
-        `shard ${row.shard} is at epoch ${row.epoch} of ${row.owner || 'nobody'}, the call came with epoch ${fence.epoch}`,
-      )
-    }
-    if (isBefore(row.settledLevel, fence.settledLevel)) {
-      throw new StoreError(
-        'fenced',
-        `shard ${row.shard} went back in time: it is settled to ${shownPlace(row.settledLevel)}, its owner was told ${shownPlace(fence.settledLevel)}`,
-      )
-    }
+    checkFence(this.#row, fence)
   }
 
   checkReadLevel(from: Place): void {
-    if (comparePlaces(this.#row.readLevel, from) === 0) return
-    throw new StoreError(
-      'fenced',
-      `shard ${this.#row.shard} is read to ${shownPlace(this.#row.readLevel)}, its owner believes ${shownPlace(from)}`,
-    )
+    checkReadLevel(this.#row, from)
   }
 
-  #checkLevel(settlement: Settlement, now: number): void {
-    const { level } = settlement
-    const { settledLevel, readLevel } = this.#row
-    const isRefused =
-      isBefore(level, settledLevel) ||
-      isBefore(readLevel, level) ||
-      level.position > now ||
-      level.revision > this.#lastRevision + 1 ||
-      settlement.followUps.some((followUp) => followUp.position < level.position)
-    if (!isRefused) return
-    throw new StoreError(
-      'invalid-level',
-      `shard ${this.#row.shard} cannot settle to ${shownPlace(level)}: settled ${shownPlace(settledLevel)}, read ${shownPlace(readLevel)}, now ${now}`,
-    )
+  /** Puts the shard's row in place of the one before, here and in the batch. */
+  #put(batch: Batch, row: ShardRow): ShardRow {
+    if (row !== this.#row) {
+      this.#touch(batch)
+      this.#row = row
+    }
+    return row
   }
 
   #apply(batch: Batch, operation: Operation, now: number): OperationAnswer {
@@ -409,8 +341,4 @@ export class FileShard {
       batch.put('meta', this.#key, Buffer.from(JSON.stringify(state)))
     })
   }
-}
-
-function shownPlace(place: Place): string {
-  return `${place.position}/${place.revision}`
 }

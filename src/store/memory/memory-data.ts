@@ -2,6 +2,7 @@ import type { Clock } from '../../time/index.js'
 import { firstPlace, isBefore, type Place, shardOf, type TimerName } from '../../timer/index.js'
 import { cursorOf, parseCursor } from '../cursor.js'
 import { matches, matchesName } from '../filter.js'
+import { MemberTable } from '../member-table.js'
 import type {
   ClaimedRow,
   ClaimSettlement,
@@ -13,7 +14,6 @@ import type {
   HistoryQuery,
   Listed,
   ListQuery,
-  Member,
   NewDeadLetter,
   Receipt,
   Setting,
@@ -33,7 +33,7 @@ export class MemoryData {
   readonly counts = { created: 0, settled: 0, cancelled: 0, replaced: 0, dead: 0 }
   readonly settings = new Map<string, Setting>()
   readonly wakeListeners = new Set<(shard: number) => void>()
-  readonly #members = new Map<string, { member: Member; until: number }>()
+  readonly members = new MemberTable()
   #dead: DeadLetter[] = []
   #history: HistoryEntry[] = []
   #lastDead = 0
@@ -220,20 +220,6 @@ export class MemoryData {
   }
 
   // ---- cluster
-
-  heartbeat(member: Member, ttlMs: number, now: number): { now: number; members: Member[] } {
-    this.#members.set(member.id, { member, until: now + ttlMs })
-    const members: Member[] = []
-    for (const [id, { member: other, until }] of this.#members) {
-      if (until > now) members.push(other)
-      else this.#members.delete(id)
-    }
-    return { now, members }
-  }
-
-  leave(id: string): void {
-    this.#members.delete(id)
-  }
 
   putSetting(name: string, value: string | undefined, ifVersion: number | undefined): number | undefined {
     const version = this.settings.get(name)?.version ?? 0

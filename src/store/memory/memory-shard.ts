@@ -1,14 +1,15 @@
-import { StoreError } from '../../error/index.js'
+import { isBefore, levelAfter, levelAt, nameText, type Place, type TimerName } from '../../timer/index.js'
 import {
-  comparePlaces,
-  firstPlace,
-  isBefore,
-  laterOf,
-  levelAfter,
-  levelAt,
-  type Place,
-  type TimerName,
-} from '../../timer/index.js'
+  checkFence,
+  checkReadLevel,
+  checkSettlement,
+  claimed,
+  lowered,
+  newShardRow,
+  refenced,
+  released,
+  renewed,
+} from '../shard-row.js'
 import type {
   Counts,
   DeadLetter,
@@ -52,17 +53,7 @@ export class MemoryShard {
 
   constructor(shard: number, ledger: ShardLedger) {
     this.#ledger = ledger
-    this.#row = {
-      shard,
-      epoch: 0,
-      nonce: 0,
-      owner: '',
-      leaseUntil: 0,
-      readLevel: firstPlace,
-      settledLevel: firstPlace,
-      lastSettlement: 0,
-      suspects: { before: firstPlace, untilRevision: 0, dueUntil: 0 },
-    }
+    this.#row = newShardRow(shard)
   }
 
   get row(): ShardRow {
@@ -70,51 +61,26 @@ export class MemoryShard {
   }
 
   claim(claim: ShardClaim, now: number): ShardRow | undefined {
-    const row = this.#row
-    if (row.owner === claim.owner && row.nonce === claim.nonce && row.epoch === claim.expectedEpoch + 1) {
-      return row
-    }
-    if (row.epoch !== claim.expectedEpoch || (row.owner !== '' && row.leaseUntil > now)) return undefined
-    this.#row = {
-      ...row,
-      epoch: row.epoch + 1,
-      nonce: claim.nonce,
-      owner: claim.owner,
-      leaseUntil: now + claim.leaseMs,
-      readLevel: row.settledLevel,
-      suspects:
-        row.owner === ''
-          ? row.suspects
-          : {
-              before: laterOf(row.suspects.before, row.readLevel),
-              untilRevision: this.#lastRevision,
-              dueUntil: now,
-            },
-    }
-    return this.#row
+    const row = claimed(this.#row, claim, now, this.#lastRevision)
+    if (row !== undefined) this.#row = row
+    return row
   }
 
   renew(fence: Fence, leaseMs: number, now: number): ShardRow {
-    this.checkFence(fence)
-    this.#row = { ...this.#row, leaseUntil: now + leaseMs }
-    return this.#row
+    return (this.#row = renewed(this.#row, fence, leaseMs, now))
   }
 
   refence(fence: Fence, nonce: number, leaseMs: number, now: number): ShardRow {
-    if (this.#row.nonce === nonce && this.#row.epoch === fence.epoch + 1) return this.#row
-    this.checkFence(fence)
-    this.#row = { ...this.#row, epoch: fence.epoch + 1, nonce, leaseUntil: now + leaseMs }
-    return this.#row
+    return (this.#row = refenced(this.#row, fence, nonce, leaseMs, now))
   }
 
   release(fence: Fence): void {
-    this.checkFence(fence)
-    this.#row = { ...this.#row, owner: '', nonce: 0, leaseUntil: 0 }
+    this.#row = released(this.#row, fence)
   }
 
   load(fence: Fence, request: LoadRequest): Loaded {
     this.checkFence(fence)
-    this.#checkReadLevel(request.from)
+    checkReadLevel(this.#row, request.from)
     const rows: MemoryRow[] = []
     let bytes = 0
     let readLevel = this.#row.readLevel
@@ -137,15 +103,7 @@ export class MemoryShard {
   }
 
   lower(fence: Fence, from: Place, to: Place): void {
-    this.checkFence(fence)
-    this.#checkReadLevel(from)
-    if (isBefore(from, to) || isBefore(to, this.#row.settledLevel)) {
-      throw new StoreError(
-        'invalid-level',
-        `the read level goes down to the settled level at most, asked was ${shownPlace(from)} to ${shownPlace(to)}`,
-      )
-    }
-    this.#row = { ...this.#row, readLevel: to }
+    this.#row = lowered(this.#row, fence, from, to)
   }
 
   write(fence: Fence | undefined, write: OwnerWrite, now: number): WriteAnswer {
@@ -156,7 +114,7 @@ export class MemoryShard {
 
   settle(fence: Fence, settlement: Settlement, now: number): SettleAnswer {
     this.checkFence(fence)
-    this.#checkLevel(settlement, now)
+    checkSettlement(this.#row, settlement, now, this.#lastRevision)
     const { counts } = this.#ledger
     for (const done of settlement.done) {
       if (this.#take(done)) counts.settled++
@@ -182,7 +140,7 @@ export class MemoryShard {
     this.checkFence(fence)
     const removed = this.rows.removeBefore(this.#row.settledLevel)
     for (const row of removed) {
-      const name = nameOf(row)
+      const name = nameText(row)
       if (this.#byName.get(name) === row) this.#byName.delete(name)
     }
     return { removed: removed.length, more: false }
@@ -190,7 +148,7 @@ export class MemoryShard {
 
   /** The row of this name, unless it is settled. */
   find(name: TimerName): MemoryRow | undefined {
-    const row = this.#byName.get(nameOf(name))
+    const row = this.#byName.get(nameText(name))
     return row === undefined || isBefore(row, this.#row.settledLevel) ? undefined : row
   }
 
@@ -208,47 +166,11 @@ export class MemoryShard {
 
   remove(row: MemoryRow): void {
     this.rows.remove(row)
-    this.#byName.delete(nameOf(row))
+    this.#byName.delete(nameText(row))
   }
 
   checkFence(fence: Fence): void {
-    const row = this.#row
-    if (fence.epoch !== row.epoch || fence.nonce !== row.nonce) {
-      throw new StoreError(
-        'fenced',
-        `shard ${row.shard} is at epoch ${row.epoch} of ${row.owner || 'nobody'}, the call came with epoch ${fence.epoch}`,
-      )
-    }
-    if (isBefore(row.settledLevel, fence.settledLevel)) {
-      throw new StoreError(
-        'fenced',
-        `shard ${row.shard} went back in time: it is settled to ${shownPlace(row.settledLevel)}, its owner was told ${shownPlace(fence.settledLevel)}`,
-      )
-    }
-  }
-
-  #checkReadLevel(from: Place): void {
-    if (comparePlaces(this.#row.readLevel, from) === 0) return
-    throw new StoreError(
-      'fenced',
-      `shard ${this.#row.shard} is read to ${shownPlace(this.#row.readLevel)}, its owner believes ${shownPlace(from)}`,
-    )
-  }
-
-  #checkLevel(settlement: Settlement, now: number): void {
-    const { level } = settlement
-    const { settledLevel, readLevel } = this.#row
-    const isRefused =
-      isBefore(level, settledLevel) ||
-      isBefore(readLevel, level) ||
-      level.position > now ||
-      level.revision > this.#lastRevision + 1 ||
-      settlement.followUps.some((followUp) => followUp.position < level.position)
-    if (!isRefused) return
-    throw new StoreError(
-      'invalid-level',
-      `shard ${this.#row.shard} cannot settle to ${shownPlace(level)}: settled ${shownPlace(settledLevel)}, read ${shownPlace(readLevel)}, now ${now}`,
-    )
+    checkFence(this.#row, fence)
   }
 
   #apply(operation: Operation, now: number): OperationAnswer {
@@ -316,7 +238,7 @@ export class MemoryShard {
 
   #put(row: MemoryRow): MemoryRow {
     this.rows.add(row)
-    this.#byName.set(nameOf(row), row)
+    this.#byName.set(nameText(row), row)
     return row
   }
 
@@ -327,13 +249,4 @@ export class MemoryShard {
     this.remove(standing)
     return standing
   }
-}
-
-/** Names cannot contain U+0000, so the parts cannot run into each other. */
-function nameOf(name: TimerName): string {
-  return `${name.namespace}\0${name.kind}\0${name.key}`
-}
-
-function shownPlace(place: Place): string {
-  return `${place.position}/${place.revision}`
 }

@@ -276,11 +276,11 @@ export class MemoryStore implements Store {
     member: Member,
     ttlMs: number,
   ): Promise<{ readonly now: number; readonly members: readonly Member[] }> {
-    return this.#call({ name: 'heartbeat' }, (now) => this.#data.heartbeat(member, ttlMs, now))
+    return this.#call({ name: 'heartbeat' }, (now) => this.#data.members.heartbeat(member, ttlMs, now))
   }
 
   leave(id: string): Promise<void> {
-    return this.#call({ name: 'leave' }, () => this.#data.leave(id))
+    return this.#call({ name: 'leave' }, () => this.#data.members.leave(id))
   }
 
   settings(prefix: string): Promise<readonly Setting[]> {

@@ -2,7 +2,7 @@ import type { ErrorCode } from '../../error/index.js'
 import type { Store } from '../../store/index.js'
 import { type CallFate, type CallFilter, type Fault, isMeant } from './fault.js'
 import type { Travel } from './plan.js'
-import type { Random } from './random.js'
+import type { Random } from '../random.js'
 
 /** What becomes of one call to the store, in milliseconds after it was sent. */
 export interface Fate {

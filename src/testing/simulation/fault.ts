@@ -1,5 +1,5 @@
 import type { Store } from '../../store/index.js'
-import type { Random } from './random.js'
+import type { Random } from '../random.js'
 
 /** Something that goes wrong at an instant. Faults are drawn before the run, so any of them can be left out. */
 export type Fault = { readonly id: number; readonly at: number; readonly instance: number } & FaultKind

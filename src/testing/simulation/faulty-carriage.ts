@@ -4,7 +4,7 @@ import type { Clock, Wake } from '../../time/index.js'
 import type { Chaos, Fate } from './chaos.js'
 import { LONGEST_LATE_MS } from './fault.js'
 import type { Gate } from './gate.js'
-import type { Random } from './random.js'
+import type { Random } from '../random.js'
 
 /** Who looks on as one call travels. */
 interface Onlooker {

@@ -1,4 +1,4 @@
-import type { Random } from './random.js'
+import type { Random } from '../random.js'
 
 /** What a client does at an instant, at one of the instances. Drawn before the run. */
 export interface PlannedOperation {

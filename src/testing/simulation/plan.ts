@@ -1,7 +1,7 @@
 import type { EngineSettings } from '../../engine/index.js'
 import { drawFaults, type Fault } from './fault.js'
 import { drawOperations, type PlannedOperation } from './operation.js'
-import { Random } from './random.js'
+import { Random } from '../random.js'
 import { drawSettings } from './swarm.js'
 
 /**

@@ -5,7 +5,7 @@ import type { Gate } from './gate.js'
 import type { Journal } from './journal.js'
 import type { Attempt } from './life.js'
 import type { Handling } from './plan.js'
-import { randomOf, type Random } from './random.js'
+import { randomOf, type Random } from '../random.js'
 
 /** A process as its handlers know it. */
 export interface Handler extends Firer {

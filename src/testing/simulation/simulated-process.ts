@@ -8,7 +8,7 @@ import { FaultyCarriage, type LookOn } from './faulty-carriage.js'
 import { Gate } from './gate.js'
 import { GatedClock } from './gated-clock.js'
 import { LeaseBook, readingOf } from './lease-book.js'
-import { Random } from './random.js'
+import { Random } from '../random.js'
 import type { Handler } from './receiver.js'
 import type { World } from './world.js'
 

@@ -1,5 +1,5 @@
 import { engineSettings, type EngineSettings } from '../../engine/index.js'
-import type { Random } from './random.js'
+import type { Random } from '../random.js'
 
 /** Settings for an engine under test, drawn so that every limit is reached by some seeds and none by others. */
 export function drawSettings(random: Random): EngineSettings {

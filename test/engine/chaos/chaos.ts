@@ -12,7 +12,7 @@ import process from 'node:process'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { Dice } from '../../store/chaos/dice.js'
+import { Random } from 'carillon/testing'
 import { type Crash, Receiver } from './receiver.js'
 import { parseLine } from './report.js'
 
@@ -42,14 +42,14 @@ const child = fileURLToPath(new URL('child.js', import.meta.url))
 const folder = mkdtempSync(path.join(tmpdir(), 'carillon-chaos-engine-'))
 const store = path.join(folder, 'timers')
 const log = openSync(path.join(folder, 'receiver.log'), 'a')
-const dice = new Dice(seed)
+const random = new Random(seed)
 const receiver = new Receiver()
 const crashes: Crash[] = []
 const repeats: number[] = []
 
 for (let round = 1; round <= rounds; round++) {
   const before = receiver.repeats
-  const crash = await life(round, 20 + dice.below(dice.chance(0.3) ? 200 : 2000))
+  const crash = await life(round, 20 + random.below(random.chance(0.3) ? 200 : 2000))
   // Repeats in this life belong to the kill before.
   if (round > 1) repeats.push(receiver.repeats - before)
   crashes.push(crash)

@@ -16,7 +16,7 @@ import {
   type Settlement,
   type Store,
 } from 'carillon/store'
-import { Dice } from '../../store/chaos/dice.js'
+import { Random } from 'carillon/testing'
 import type { ChaosSettings, Fired, Line, Place } from './report.js'
 
 const LONGEST_HANDLER_MS = 40
@@ -28,13 +28,13 @@ const one = timer<string>('one', { retry })
 const many = timer<string>('many', { retry })
 
 const [folder = '', round = '1', seed = '1', what = ''] = process.argv.slice(2)
-const dice = new Dice(Number(seed) * 1000 + Number(round))
+const random = new Random(Number(seed) * 1000 + Number(round))
 const settings: ChaosSettings = {
-  strategy: dice.chance(0.75) ? 'preload' : 'lookahead',
-  windowMs: dice.chance(0.5) ? 120_000 : 300,
-  settleMs: [50, 200, 1000][dice.below(3)]!,
-  settleCount: dice.chance(0.5) ? 10_000 : 200,
-  carryAfterMs: dice.chance(0.3) ? 20 : 5000,
+  strategy: random.chance(0.75) ? 'preload' : 'lookahead',
+  windowMs: random.chance(0.5) ? 120_000 : 300,
+  settleMs: [50, 200, 1000][random.below(3)]!,
+  settleCount: random.chance(0.5) ? 10_000 : 200,
+  carryAfterMs: random.chance(0.3) ? 20 : 5000,
 }
 
 const settable: string[] = []
@@ -52,13 +52,13 @@ const timers = await openTimers({
 })
 timers.handle(one, (firing) => {
   tell({ say: 'fired', firings: [fired(firing)] })
-  if (dice.chance(0.3)) return end([firing], dice.chance(0.02))
-  return sleep(dice.below(LONGEST_HANDLER_MS)).then(() => end([firing], dice.chance(0.02)))
+  if (random.chance(0.3)) return end([firing], random.chance(0.02))
+  return sleep(random.below(LONGEST_HANDLER_MS)).then(() => end([firing], random.chance(0.02)))
 })
 timers.handleMany(many, async (firings) => {
   tell({ say: 'fired', firings: firings.map(fired) })
-  if (dice.chance(0.7)) await sleep(dice.below(LONGEST_HANDLER_MS / 2))
-  end(firings, dice.chance(0.02))
+  if (random.chance(0.7)) await sleep(random.below(LONGEST_HANDLER_MS / 2))
+  end(firings, random.chance(0.02))
 })
 await timers.start()
 tell({ say: 'ready', openMs: performance.now() - from, settings })
@@ -68,8 +68,8 @@ else await Promise.all([set(), set(), cancel()])
 /** Batches one after the other, each acknowledged before the next; two such loops run at once. */
 async function set(): Promise<void> {
   for (;;) {
-    const kind = dice.chance(0.5) ? one : many
-    const rows = Array.from({ length: 1 + dice.below(dice.chance(0.2) ? 100 : 10) }, () => ({
+    const kind = random.chance(0.5) ? one : many
+    const rows = Array.from({ length: 1 + random.below(random.chance(0.2) ? 100 : 10) }, () => ({
       key: `${kind.name}-${round}-${++made}`,
       at: due(),
       payload: `${round}/${made}`,
@@ -83,14 +83,14 @@ async function set(): Promise<void> {
     await timers.setMany(kind, rows)
     if (what !== 'early-ack') tell({ say: 'acked', keys })
     if (settable.length < 1000) settable.push(keys[0]!)
-    await sleep(1 + dice.below(8))
+    await sleep(1 + random.below(8))
   }
 }
 
 async function cancel(): Promise<void> {
   for (;;) {
-    await sleep(dice.below(20))
-    const key = settable.splice(dice.below(settable.length), 1)[0]
+    await sleep(random.below(20))
+    const key = settable.splice(random.below(settable.length), 1)[0]
     if (key === undefined) continue
     tell({ say: 'cancel', key })
     const answer = await timers.cancel(key.startsWith('one') ? one : many, key)
@@ -101,9 +101,9 @@ async function cancel(): Promise<void> {
 /** Mostly soon, in this life or the next; some at once, some overdue already. */
 function due(): number {
   const now = Date.now()
-  if (dice.chance(0.1)) return now
-  if (dice.chance(0.05)) return now - dice.below(5000)
-  return now + dice.below(dice.chance(0.3) ? 3000 : 500)
+  if (random.chance(0.1)) return now
+  if (random.chance(0.05)) return now - random.below(5000)
+  return now + random.below(random.chance(0.3) ? 3000 : 500)
 }
 
 async function drain(): Promise<void> {

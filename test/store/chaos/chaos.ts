@@ -13,7 +13,7 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { openStore } from 'carillon/store'
-import { Dice } from './dice.js'
+import { Random } from 'carillon/testing'
 import { Ledger } from './ledger.js'
 import { parseLine } from './report.js'
 
@@ -35,7 +35,7 @@ if (!(Number.isInteger(rounds) && rounds > 0 && Number.isInteger(seed))) {
 
 const child = fileURLToPath(new URL('child.js', import.meta.url))
 const folder = mkdtempSync(path.join(tmpdir(), 'carillon-chaos-'))
-const dice = new Dice(seed)
+const random = new Random(seed)
 const ledger = new Ledger()
 let slowestOpenMs = 0
 
@@ -71,7 +71,7 @@ process.stdout.write(
 async function killedRound(round: number): Promise<void> {
   const args = [child, folder, String(round), String(seed), values.plant]
   const worker = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
-  const lifeMs = 10 + dice.below(dice.chance(0.3) ? 30 : 500)
+  const lifeMs = 10 + random.below(random.chance(0.3) ? 30 : 500)
   const unready = setTimeout(() => worker.kill('SIGKILL'), LONGEST_START_MS)
   let isReady = false
   for await (const text of createInterface({ input: worker.stdout })) {

@@ -6,7 +6,7 @@
 import { writeSync } from 'node:fs'
 import process from 'node:process'
 import { type Fence, openStore, type Operation, type Settlement, type Store } from 'carillon/store'
-import { Dice } from './dice.js'
+import { Random } from 'carillon/testing'
 import type { Change, Line, Standing } from './report.js'
 
 const KEYS = 3000
@@ -17,7 +17,7 @@ const KIND = 'timer'
 type Row = Awaited<ReturnType<Store['find']>>[number] & object
 
 const [folder = '', round = '1', seed = '1', lie = ''] = process.argv.slice(2)
-const dice = new Dice(Number(seed) * 1000 + Number(round))
+const random = new Random(Number(seed) * 1000 + Number(round))
 const standing = new Map<string, Row>()
 const waiting = new Map<string, { readonly key: string; readonly identity: number }>()
 let calls = 0
@@ -35,22 +35,22 @@ for (;;) await turn()
 async function turn(): Promise<void> {
   const busy = new Set<string>()
   const work: Promise<void>[] = []
-  if (dice.chance(0.5)) {
+  if (random.chance(0.5)) {
     const settle = await settling(busy)
     work.push(settle())
   }
-  for (let i = dice.below(CALLS_AT_ONCE); i >= 0; i--) {
-    if (dice.chance(0.1)) work.push(asking())
-    else work.push(writing(busy, 1 + dice.below(dice.chance(0.1) ? 400 : 12)))
+  for (let i = random.below(CALLS_AT_ONCE); i >= 0; i--) {
+    if (random.chance(0.1)) work.push(asking())
+    else work.push(writing(busy, 1 + random.below(random.chance(0.1) ? 400 : 12)))
   }
   await Promise.all(work)
-  if (dice.chance(0.05)) await store.sweep(fence)
+  if (random.chance(0.05)) await store.sweep(fence)
 }
 
 async function writing(busy: Set<string>, size: number): Promise<void> {
   const operations: Operation[] = []
   const changes: Change[] = []
-  const answered = [...waiting].slice(0, dice.below(4))
+  const answered = [...waiting].slice(0, random.below(4))
   for (const [request, { key, identity }] of answered) {
     waiting.delete(request)
     busy.add(key)
@@ -59,11 +59,11 @@ async function writing(busy: Set<string>, size: number): Promise<void> {
     changes.push({ to: 'standing', key, row: shown(set) }, { to: 'answered', request })
   }
   while (operations.length < size) {
-    const key = `key-${dice.below(KEYS)}`
+    const key = `key-${random.below(KEYS)}`
     if (busy.has(key)) continue
     busy.add(key)
     const row = standing.get(key)
-    const what = dice.fraction()
+    const what = random.fraction()
     if (row === undefined || what < 0.4) {
       const set = setOf(key, newIdentity())
       operations.push(set)
@@ -102,7 +102,7 @@ async function writing(busy: Set<string>, size: number): Promise<void> {
 /** Somebody else's wish, into the inbox. */
 async function asking(): Promise<void> {
   const request = `request-${newIdentity()}`
-  const key = `asked-${dice.below(50)}-${request}`
+  const key = `asked-${random.below(50)}-${request}`
   const identity = newIdentity()
   const { position: _, ...operation } = setOf(key, identity)
   await carriedOut([{ to: 'asked', request }], async () => {
@@ -126,12 +126,12 @@ async function settling(busy: Set<string>): Promise<() => Promise<void>> {
   let settledCount = 0
   for (const row of due.filter((each) => isBefore(each, level))) {
     busy.add(row.key)
-    if (dice.chance(0.3)) {
+    if (random.chance(0.3)) {
       const position = later()
       const attempt = row.attempt + 1
       followUps.push({ row, position, dueAt: position, attempt, occurrence: 0 })
       changes.push({ to: 'standing', key: row.key, row: { ...shown(row), position, attempt } })
-    } else if (dice.chance(0.1)) {
+    } else if (random.chance(0.1)) {
       dead.push({ row, diedAt: now, reason: 'chaos' })
       changes.push({ to: 'gone', key: row.key, how: 'dead' })
     } else {
@@ -215,7 +215,7 @@ function shown({
 
 /** Soon enough to be settled in this life, or in a later one. */
 function later(): number {
-  return Date.now() + 20 + dice.below(dice.chance(0.2) ? 86_400_000 : 2000)
+  return Date.now() + 20 + random.below(random.chance(0.2) ? 86_400_000 : 2000)
 }
 
 function newIdentity(): number {

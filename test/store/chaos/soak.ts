@@ -11,7 +11,7 @@ import path from 'node:path'
 import process from 'node:process'
 import { parseArgs } from 'node:util'
 import { type Fence, openStore, type Operation, type Store } from 'carillon/store'
-import { Dice } from './dice.js'
+import { Random } from 'carillon/testing'
 
 const { values } = parseArgs({
   options: {
@@ -40,7 +40,7 @@ const TIMER_BYTES = 40 + 20 + 12 + PAYLOAD_BYTES
 /** A small store has a floor that churn does not change. */
 const SMALLEST_STORE_BYTES = 4 << 20
 
-const dice = new Dice(Number(values.seed))
+const random = new Random(Number(values.seed))
 const folder = mkdtempSync(path.join(tmpdir(), 'carillon-soak-'))
 const lap = Math.min(60_000, (minutes * 60_000) / 3)
 const endsAt = performance.now() + minutes * 60_000
@@ -109,7 +109,7 @@ async function churn(store: Store, owner: Owner): Promise<void> {
     }
   }
   operations += BATCH
-  if (!dice.chance(0.1)) return
+  if (!random.chance(0.1)) return
   const now = Date.now()
   const request = { from: owner.readLevel, untilExclusive: now, limit: 1_000_000, limitBytes: 2 ** 30 }
   const { page, readLevel } = await store.load(owner.fence, request)
@@ -144,10 +144,10 @@ function operation(isFilling: boolean): Operation {
   const name = {
     namespace: 'soak',
     kind: 'timer',
-    key: `key-${String(dice.below(live * 2)).padStart(16, '0')}`,
+    key: `key-${String(random.below(live * 2)).padStart(16, '0')}`,
   }
-  const position = Date.now() + 50 + dice.below(dice.chance(0.5) ? 60_000 : 86_400_000)
-  const what = dice.fraction()
+  const position = Date.now() + 50 + random.below(random.chance(0.5) ? 60_000 : 86_400_000)
+  const what = random.fraction()
   if (what < (isFilling ? 0.7 : 0.3)) {
     const payload = Buffer.alloc(PAYLOAD_BYTES, identities & 255)
     const content = { ...name, identity: ++identities, createdAt: Date.now(), payload, tags: [], details: '' }

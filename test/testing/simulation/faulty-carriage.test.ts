@@ -3,7 +3,7 @@ import { Chaos } from '../../../src/testing/simulation/chaos.js'
 import type { CallFate, Fault, FaultKind } from '../../../src/testing/simulation/fault.js'
 import { FaultyCarriage } from '../../../src/testing/simulation/faulty-carriage.js'
 import { Gate } from '../../../src/testing/simulation/gate.js'
-import { Random } from '../../../src/testing/simulation/random.js'
+import { Random } from '../../../src/testing/random.js'
 import { VirtualClock } from '../../../src/time/index.js'
 
 const TIMEOUT_MS = 1000

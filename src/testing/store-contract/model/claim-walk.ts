@@ -3,7 +3,7 @@ import type { ClaimedRow, ClaimSettlement, NewDeadLetter } from '../../../store/
 import { firstPlace, type TimerName, type TimerRow } from '../../../timer/index.js'
 import { addsUp, keysOf, plain, rowsOf, sameRows } from '../sample.js'
 import type { World } from '../world.js'
-import { Dice } from './dice.js'
+import { Random } from '../../random.js'
 import { RandomOperation } from './random-operation.js'
 import { type Ledger, ShardModel } from './shard-model.js'
 
@@ -21,7 +21,7 @@ interface Lease {
  */
 export class ClaimWalk {
   readonly #world: World
-  readonly #dice: Dice
+  readonly #random: Random
   readonly #ledger: Ledger = {
     counts: { created: 0, settled: 0, cancelled: 0, replaced: 0, dead: 0 },
     dead: [],
@@ -29,20 +29,20 @@ export class ClaimWalk {
   readonly #model = new ShardModel(this.#ledger, firstPlace, false)
   /** By name: the lease that was given last, over or not. */
   readonly #leases = new Map<string, Lease>()
-  readonly #random: RandomOperation
+  readonly #operation: RandomOperation
   readonly trail: string[] = []
   operations = 0
 
   constructor(world: World, seed: number) {
     this.#world = world
-    this.#dice = new Dice(seed)
+    this.#random = new Random(seed)
     const names = Array.from({ length: NAMES }, (_, i) => world.newName(i % world.store.shardCount))
-    this.#random = new RandomOperation(this.#dice, this.#model, names)
+    this.#operation = new RandomOperation(this.#random, this.#model, names)
   }
 
   async run(operations: number): Promise<void> {
     while (this.operations < operations) {
-      const step = this.#dice.weighted({ write: 35, claim: 25, settle: 25, extend: 8, pass: 20, read: 5 })
+      const step = this.#random.weighted({ write: 35, claim: 25, settle: 25, extend: 8, pass: 20, read: 5 })
       this.trail.push(`${this.operations}: ${step}`)
       if (this.trail.length > 12) this.trail.shift()
       await this.#step(step)
@@ -65,7 +65,7 @@ export class ClaimWalk {
         await this.#extend()
         return
       case 'pass':
-        await this.#world.clock.advance(2 * this.#dice.below(800))
+        await this.#world.clock.advance(2 * this.#random.below(800))
         return
       case 'read':
         await this.#compareAll()
@@ -77,8 +77,8 @@ export class ClaimWalk {
     // Each name once: whether a leased row can be moved depends on the store, and is learnt from the answer.
     const operations = [
       ...new Map(
-        Array.from({ length: 1 + this.#dice.below(20) }, () => this.#random.next(now)).flatMap((operation) =>
-          operation.type === 'answer' ? [] : [[operation.key, operation] as const],
+        Array.from({ length: 1 + this.#random.below(20) }, () => this.#operation.next(now)).flatMap(
+          (operation) => (operation.type === 'answer' ? [] : [[operation.key, operation] as const]),
         ),
       ).values(),
     ]
@@ -97,8 +97,8 @@ export class ClaimWalk {
 
   async #claim(): Promise<void> {
     const now = this.#world.now()
-    const limit = 1 + this.#dice.below(30)
-    const leaseMs = 1 + 2 * this.#dice.below(1500)
+    const limit = 1 + this.#random.below(30)
+    const leaseMs = 1 + 2 * this.#random.below(1500)
     const free = [...this.#model.rows.values()].filter(
       (row) => row.position <= now && this.#heldBy(row) === undefined,
     )
@@ -121,12 +121,12 @@ export class ClaimWalk {
   }
 
   async #settle(): Promise<void> {
-    const leases = [...this.#leases.values()].filter(() => this.#dice.chance(0.3))
+    const leases = [...this.#leases.values()].filter(() => this.#random.chance(0.3))
     const now = this.#world.now()
     const settlements = leases.map(({ claimed: { receipt, row } }): ClaimSettlement => {
-      const dueAt = now + this.#dice.below(4000)
+      const dueAt = now + this.#random.below(4000)
       const progress = { dueAt, attempt: row.attempt + 1, occurrence: row.occurrence }
-      switch (this.#dice.weighted({ done: 40, released: 20, again: 30, dead: 10 })) {
+      switch (this.#random.weighted({ done: 40, released: 20, again: 30, dead: 10 })) {
         case 'done':
           return { receipt, outcome: 'done' }
         case 'released':
@@ -134,7 +134,7 @@ export class ClaimWalk {
         case 'again':
           return { receipt, outcome: 'follow-up', progress }
         case 'dead':
-          return { receipt, outcome: 'dead', reason: 'dice', diedAt: now }
+          return { receipt, outcome: 'dead', reason: 'by chance', diedAt: now }
       }
     })
     const isHeld = leases.map((lease) => this.#heldBy(lease.claimed.row)?.claimed === lease.claimed)
@@ -171,8 +171,8 @@ export class ClaimWalk {
   }
 
   async #extend(): Promise<void> {
-    const leases = [...this.#leases.values()].filter(() => this.#dice.chance(0.2))
-    const leaseMs = 1 + 2 * this.#dice.below(1500)
+    const leases = [...this.#leases.values()].filter(() => this.#random.chance(0.2))
+    const leaseMs = 1 + 2 * this.#random.below(1500)
     const isHeld = leases.map((lease) => this.#heldBy(lease.claimed.row)?.claimed === lease.claimed)
     const receipts = leases.map((lease) => lease.claimed.receipt)
     assert.deepEqual([...(await this.#world.store.extend(receipts, leaseMs))], isHeld)

@@ -9,7 +9,14 @@ import type {
   Settlement,
   Standing,
 } from '../../../store/index.js'
-import { comparePlaces, isBefore, type Place, type TimerName, type TimerRow } from '../../../timer/index.js'
+import {
+  comparePlaces,
+  isBefore,
+  nameText,
+  type Place,
+  type TimerName,
+  type TimerRow,
+} from '../../../timer/index.js'
 import { answerOf, plain, rowOf, samePlace } from '../sample.js'
 
 type Outcome = OperationAnswer['outcome']
@@ -48,7 +55,7 @@ export class ShardModel {
   }
 
   find(name: TimerName): TimerRow | undefined {
-    return this.rows.get(nameOf(name))
+    return this.rows.get(nameText(name))
   }
 
   /** Carries out what the store answered, which must be what the model would. */
@@ -96,11 +103,11 @@ export class ShardModel {
 
   /** Takes over a row as the store wrote it anew. */
   rewritten(row: TimerRow): void {
-    this.rows.set(nameOf(row), row)
+    this.rows.set(nameText(row), row)
   }
 
   forget(row: TimerRow): void {
-    this.rows.delete(nameOf(row))
+    this.rows.delete(nameText(row))
   }
 
   outcome(id: string, now: number): Outcome | undefined {
@@ -150,7 +157,7 @@ export class ShardModel {
     }
     if (operation.type === 'cancel') {
       assert.deepEqual(answerOf(answer, 'cancelled').removed, standingOf(row))
-      this.rows.delete(nameOf(row))
+      this.rows.delete(nameText(row))
       counts.cancelled++
       return
     }
@@ -169,21 +176,17 @@ export class ShardModel {
     const last = this.#isOne ? this.lastRevision : (this.find(row)?.revision ?? 0)
     assert.ok(row.revision > last, `revision=${row.revision} last=${last}`)
     this.lastRevision = row.revision
-    this.rows.set(nameOf(row), row)
+    this.rows.set(nameText(row), row)
   }
 
   #take(row: TimerRow): TimerRow | undefined {
     const standing = this.find(row)
     if (standing?.revision !== row.revision) return undefined
-    this.rows.delete(nameOf(row))
+    this.rows.delete(nameText(row))
     return standing
   }
 }
 
 function standingOf({ identity, position, revision }: TimerRow): Standing {
   return { identity, position, revision }
-}
-
-function nameOf({ namespace, kind, key }: TimerName): string {
-  return `${namespace}\0${kind}\0${key}`
 }

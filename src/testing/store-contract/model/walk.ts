@@ -13,7 +13,7 @@ import { type Owner, settlementOf } from '../owner.js'
 import { NAMESPACE, addsUp, pagesOf, plain, refused, rowsOf, samePlace, sameRows, setOf } from '../sample.js'
 import { entryOf } from '../settle.js'
 import type { World } from '../world.js'
-import { Dice } from './dice.js'
+import { Random } from '../../random.js'
 import { RandomOperation } from './random-operation.js'
 import { type Ledger, ShardModel } from './shard-model.js'
 
@@ -38,7 +38,7 @@ const WEIGHTS = Object.freeze({
 interface Ground {
   owner: Owner
   readonly model: ShardModel
-  readonly random: RandomOperation
+  readonly operation: RandomOperation
 }
 
 /**
@@ -48,7 +48,7 @@ interface Ground {
  */
 export class Walk {
   readonly #world: World
-  readonly #dice: Dice
+  readonly #random: Random
   readonly #canReopen: boolean
   readonly #ledger: Ledger = {
     counts: { created: 0, settled: 0, cancelled: 0, replaced: 0, dead: 0 },
@@ -64,7 +64,7 @@ export class Walk {
 
   constructor(world: World, seed: number, canReopen: boolean) {
     this.#world = world
-    this.#dice = new Dice(seed)
+    this.#random = new Random(seed)
     this.#canReopen = canReopen
   }
 
@@ -74,12 +74,12 @@ export class Walk {
       const owner = await this.#world.own(shard)
       const model = new ShardModel(this.#ledger, owner.readLevel)
       const names = Array.from({ length: NAMES_PER_SHARD }, () => this.#world.newName(shard))
-      this.#places.push({ owner, model, random: new RandomOperation(this.#dice, model, names) })
+      this.#places.push({ owner, model, operation: new RandomOperation(this.#random, model, names) })
     }
     let reopenAt = operations / 3
     while (this.operations < operations) {
-      const place = this.#dice.one(this.#places)!
-      const step = this.#dice.weighted(WEIGHTS)
+      const place = this.#random.one(this.#places)!
+      const step = this.#random.weighted(WEIGHTS)
       this.trail.push(`${this.operations}: ${step} on shard ${place.owner.fence.shard}`)
       if (this.trail.length > 12) this.trail.shift()
       await this.#step(step, place)
@@ -95,18 +95,18 @@ export class Walk {
 
   async #step(step: keyof typeof WEIGHTS, place: Ground): Promise<void> {
     const { owner } = place
-    const dice = this.#dice
+    const random = this.#random
     switch (step) {
       case 'write': {
-        const size = dice.chance(0.2) ? 1 : 1 + dice.below(40)
+        const size = random.chance(0.2) ? 1 : 1 + random.below(40)
         await this.#write(
           place,
-          Array.from({ length: size }, () => place.random.next(this.#world.now())),
+          Array.from({ length: size }, () => place.operation.next(this.#world.now())),
         )
         return
       }
       case 'pass':
-        await this.#world.clock.advance(2 * dice.below(dice.chance(0.1) ? 3000 : 300))
+        await this.#world.clock.advance(2 * random.below(random.chance(0.1) ? 3000 : 300))
         // Nobody keeps a shard whose lease has run out.
         for (const each of this.#places) await this.#world.store.renew(each.owner.fence, 30_000)
         return
@@ -141,7 +141,7 @@ export class Walk {
         return
       case 'zombie': {
         const fence = { ...owner.fence, epoch: owner.fence.epoch - 1 }
-        const operations = [place.random.next(this.#world.now())]
+        const operations = [place.operation.next(this.#world.now())]
         await refused('a zombie', () => this.#world.store.write(fence, { operations }), 'fenced')
         return
       }
@@ -149,7 +149,7 @@ export class Walk {
   }
 
   async #write({ owner, model }: Ground, operations: readonly Operation[]): Promise<void> {
-    const history = this.#dice.chance(0.1) ? [this.#entry(owner)] : []
+    const history = this.#random.chance(0.1) ? [this.#entry(owner)] : []
     this.#history.push(...history)
     const answers = await owner.writeWith(history, ...operations)
     for (const [index, operation] of operations.entries()) {
@@ -164,11 +164,11 @@ export class Walk {
   }
 
   async #load({ owner, model }: Ground): Promise<void> {
-    const dice = this.#dice
+    const random = this.#random
     const from = owner.readLevel
-    const untilExclusive = this.#world.now() + dice.below(dice.chance(0.1) ? 1e9 : 4000)
-    const limit = dice.chance(0.5) ? 100_000 : 1 + dice.below(20)
-    const limitBytes = dice.chance(0.1) ? 1 : 2 ** 30
+    const untilExclusive = this.#world.now() + random.below(random.chance(0.1) ? 1e9 : 4000)
+    const limit = random.chance(0.5) ? 100_000 : 1 + random.below(20)
+    const limitBytes = random.chance(0.1) ? 1 : 2 ** 30
     const { page, readLevel, nextPosition } = await owner.loadPage(untilExclusive, { limit, limitBytes })
     const rows = model.sorted().filter((row) => !isBefore(row, from))
     const wanted = rows.filter((row) => row.position < untilExclusive)
@@ -193,7 +193,7 @@ export class Walk {
 
   async #lower({ owner, model }: Ground): Promise<void> {
     const low = model.sorted().filter((row) => isBefore(row, owner.readLevel))
-    const to: Place = this.#dice.one(low) ?? owner.fence.settledLevel
+    const to: Place = this.#random.one(low) ?? owner.fence.settledLevel
     const level = { position: to.position, revision: to.revision }
     await this.#world.store.lower(owner.fence, owner.readLevel, level)
     owner.readLevel = level
@@ -201,12 +201,12 @@ export class Walk {
   }
 
   async #settle({ owner, model }: Ground): Promise<void> {
-    const dice = this.#dice
+    const random = this.#random
     const now = this.#world.now()
     const read = model.sorted().filter((row) => isBefore(row, owner.readLevel) && row.position <= now)
-    const last = dice.one(read)
-    let level = last === undefined || dice.chance(0.1) ? model.settledLevel : levelAfter(last)
-    if (dice.chance(0.3) && !isBefore(owner.readLevel, levelAt(now))) {
+    const last = random.one(read)
+    let level = last === undefined || random.chance(0.1) ? model.settledLevel : levelAfter(last)
+    if (random.chance(0.3) && !isBefore(owner.readLevel, levelAt(now))) {
       level = isBefore(model.settledLevel, levelAt(now)) ? levelAt(now) : model.settledLevel
     }
     const parts = { done: [] as TimerRow[], followUps: [], dead: [], history: [] } as {
@@ -215,17 +215,17 @@ export class Walk {
     let settledCount = 0
     for (const row of read) {
       const isPassed = isBefore(row, level)
-      const position = Math.max(level.position, now + dice.below(5000))
+      const position = Math.max(level.position, now + random.below(5000))
       const progress = { position, dueAt: position, attempt: row.attempt + 1, occurrence: row.occurrence }
-      const fate = dice.weighted({ end: 60, again: 20, dead: 8, stale: 2, later: 10 })
+      const fate = random.weighted({ end: 60, again: 20, dead: 8, stale: 2, later: 10 })
       // A row that was rewritten since is no longer the one its outcome is about.
       const known = fate === 'stale' ? { ...row, revision: row.revision - 1 } : row
       if (fate === 'again' || fate === 'stale') parts.followUps.push({ row: known, ...progress })
-      else if (fate === 'dead') parts.dead.push({ row, diedAt: now, reason: `dice ${dice.below(100)}` })
+      else if (fate === 'dead') parts.dead.push({ row, diedAt: now, reason: `random ${random.below(100)}` })
       else if (isPassed) settledCount++
-      else if (fate === 'end' && dice.chance(0.3)) parts.done.push(row)
+      else if (fate === 'end' && random.chance(0.3)) parts.done.push(row)
       if (fate === 'stale' && isPassed) settledCount++
-      if (dice.chance(0.1)) parts.history.push(entryOf(row))
+      if (random.chance(0.1)) parts.history.push(entryOf(row))
     }
     const settlement = settlementOf(level, { ...parts, settledCount })
     this.#history.push(...parts.history)
@@ -234,24 +234,24 @@ export class Walk {
     this.operations += read.length + 1
   }
 
-  async #append({ owner: { fence }, model, random }: Ground): Promise<void> {
+  async #append({ owner: { fence }, model, operation }: Ground): Promise<void> {
     const now = this.#world.now()
-    const requests = Array.from({ length: 1 + this.#dice.below(5) }, () => {
-      const operation = random.next(now)
-      const deadline = now + 1 + 2 * this.#dice.below(3000)
+    const requests = Array.from({ length: 1 + this.#random.below(5) }, () => {
+      const next = operation.next(now)
+      const deadline = now + 1 + 2 * this.#random.below(3000)
       const id = `request-${++this.#requests}`
       this.#asked.push(id)
-      return { id, shard: fence.shard, deadline, operation: asked(operation) }
+      return { id, shard: fence.shard, deadline, operation: asked(next) }
     })
     // Some are sent twice.
-    const sent = this.#dice.chance(0.3) ? [...requests, requests[0]!] : requests
+    const sent = this.#random.chance(0.3) ? [...requests, requests[0]!] : requests
     const answers = await this.#world.store.append(sent)
     assert.deepEqual(
       [...answers],
       sent.map(() => 'appended'),
     )
     model.requests.push(...requests)
-    const old = this.#dice.one(this.#asked)!
+    const old = this.#random.one(this.#asked)!
     const answered = model.outcome(old, now)
     if (answered !== undefined) {
       const [again] = await this.#world.store.append([{ ...requests[0]!, id: old }])
@@ -262,28 +262,28 @@ export class Walk {
 
   async #answer(place: Ground): Promise<void> {
     const { owner, model } = place
-    const limit = 1 + this.#dice.below(8)
+    const limit = 1 + this.#random.below(8)
     const requests = await this.#world.store.requests(owner.fence, limit)
     assert.deepEqual(
       requests.map((request) => request.id),
       model.requests.slice(0, limit).map((request) => request.id),
     )
     const operations = requests.flatMap((request): Operation[] => {
-      if (this.#dice.chance(0.1)) return []
-      if (request.operation.type === 'cancel' && this.#dice.chance(0.2)) {
+      if (this.#random.chance(0.1)) return []
+      if (request.operation.type === 'cancel' && this.#random.chance(0.2)) {
         return [{ type: 'answer', request: request.id, outcome: 'firing' }]
       }
       const dueAt = request.operation.type === 'cancel' ? 0 : request.operation.dueAt
       return [applied(this.#world, request, Math.max(dueAt, model.settledLevel.position))]
     })
-    const again = this.#dice.chance(0.2) ? operations.slice(0, 1) : []
+    const again = this.#random.chance(0.2) ? operations.slice(0, 1) : []
     await this.#write(place, [...operations, ...again])
   }
 
   async #read({ owner, model }: Ground): Promise<void> {
     const { store } = this.#world
     const now = this.#world.now()
-    const names: TimerName[] = [...model.rows.values()].filter(() => this.#dice.chance(0.2))
+    const names: TimerName[] = [...model.rows.values()].filter(() => this.#random.chance(0.2))
     names.push(this.#world.newName(owner.fence.shard))
     const found = await store.find(names)
     assert.deepEqual(
@@ -293,7 +293,7 @@ export class Walk {
         return row && plain(row)
       }),
     )
-    const ids = Array.from({ length: 3 }, () => this.#dice.one(this.#asked) ?? 'none')
+    const ids = Array.from({ length: 3 }, () => this.#random.one(this.#asked) ?? 'none')
     const { shard } = owner.fence
     assert.deepEqual(
       [...(await store.answers(shard, ids))],
@@ -306,7 +306,7 @@ export class Walk {
   async #takeOver(place: Ground): Promise<void> {
     const { owner, model } = place
     const { store, clock } = this.#world
-    if (this.#dice.chance(0.5)) await store.release(owner.fence)
+    if (this.#random.chance(0.5)) await store.release(owner.fence)
     else {
       for (const each of this.#places) {
         if (each !== place) await store.renew(each.owner.fence, 60_000)

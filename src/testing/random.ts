@@ -40,12 +40,33 @@ export class Random {
     return Math.round(low * (high / low) ** this.fraction())
   }
 
+  /** A whole number from 0 up to, not including, `limit`. */
+  below(limit: number): number {
+    return Math.floor(this.fraction() * limit)
+  }
+
   chance(probability: number): boolean {
     return this.fraction() < probability
   }
 
   pick<Item>(items: readonly [Item, ...Item[]]): Item {
-    return items[Math.floor(this.fraction() * items.length)]!
+    return items[this.below(items.length)]!
+  }
+
+  /** Undefined of an empty list. */
+  one<Item>(items: readonly Item[]): Item | undefined {
+    return items[this.below(items.length)]
+  }
+
+  /** One of the names, each as often as its weight says. */
+  weighted<Name extends string>(weights: Readonly<Record<Name, number>>): Name {
+    const entries = Object.entries(weights) as [Name, number][]
+    let at = this.below(entries.reduce((sum, [, weight]) => sum + weight, 0))
+    for (const [name, weight] of entries) {
+      if (at < weight) return name
+      at -= weight
+    }
+    return entries[0]![0]
   }
 }
 

@@ -1,7 +1,7 @@
 import type { Clock, Wake } from '../time/index.js'
 
 /** Waits on a clock that can be ended early, all at once and for good. */
-export class Pause {
+export class Waits {
   readonly #clock: Clock
   readonly #waits = new Set<() => void>()
   #isOver = false

@@ -1,6 +1,6 @@
-import type { Member } from '../store.js'
+import type { Member } from './store.js'
 
-/** Who has a heartbeat. Only this process can have the file open, so nothing of it need be kept. */
+/** Who has a heartbeat, for stores that only one process can have open: nothing of it need be kept. */
 export class MemberTable {
   readonly #members = new Map<string, { readonly member: Member; readonly until: number }>()
 
