@@ -28,7 +28,7 @@ export interface Store extends StoreShards, StoreOwner, StoreInbox, StoreClaims,
 /** How timers find their way to memory; recorded when a store is made. `owned` covers preload and look-ahead. */
 export type Strategy = 'owned' | 'claim'
 
-/** What a store can do, for the engine to plan with; it never asks which store it has. */
+/** What a store can do; nobody asks which store it is. */
 export interface StoreCapabilities {
   /** Several processes may use it at once. */
   readonly shared: boolean
@@ -36,10 +36,6 @@ export interface StoreCapabilities {
   readonly durable: boolean
   /** It can be made with the strategy `claim`. */
   readonly claim: boolean
-  /** Wake-ups reach other processes (else they reach this one only, and others find out by looking). */
-  readonly wakesOthers: boolean
-  /** The batch a writer should aim for. */
-  readonly writeBatch: number
 }
 
 // ---------------------------------------------------------------------------------------------- shards

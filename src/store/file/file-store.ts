@@ -63,8 +63,6 @@ export class FileStore implements Store {
     shared: false,
     durable: true,
     claim: false,
-    wakesOthers: false,
-    writeBatch: 10_000,
   })
   readonly strategy: Strategy = 'owned'
   readonly shardCount: number

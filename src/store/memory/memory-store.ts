@@ -74,8 +74,6 @@ export class MemoryStore implements Store {
     shared: true,
     durable: false,
     claim: true,
-    wakesOthers: true,
-    writeBatch: 1000,
   })
   readonly #data: MemoryData
   readonly #carriage: Carriage

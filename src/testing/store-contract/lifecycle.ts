@@ -28,7 +28,6 @@ export function describeLifecycle(suite: Suite): void {
     assert.equal(store.maxPayloadBytes, options.maxPayloadBytes)
     assert.ok(store.name.length > 0)
     assert.ok(store.shardCount >= 1 && Number.isInteger(store.shardCount))
-    assert.ok(store.capabilities.writeBatch >= 1)
     assert.equal(store.capabilities.claim, lacks?.claim === undefined, 'capabilities.claim and `lacks.claim`')
     assert.equal(store.capabilities.durable, reopen !== undefined, 'capabilities.durable and `reopen`')
     assert.equal(await store.countRows(), 0, '`open` gives a fresh store')
