@@ -13,13 +13,13 @@ export interface OpenStoreOptions {
   readonly onProgress?: (progress: { readonly indexedRows: number; readonly rows: number }) => void
 }
 
-const known = ['clock', 'strategy', 'shardCount', 'maxPayloadBytes', 'onProgress']
+const optionNames = ['clock', 'strategy', 'shardCount', 'maxPayloadBytes', 'onProgress']
 
-const EXAMPLES = "'memory:', 'file:./timers' or 'file:/var/lib/timers'"
+const EXAMPLES = "'memory:', 'file:./timers', 'file:/var/lib/timers' or 'redis://localhost:6379'"
 
 /** Opens the store that a URL names. What a store needs is loaded only when it is asked for. */
 export async function openStore(url: string, options: OpenStoreOptions = {}): Promise<Store> {
-  checkOptions('openStore', options, known)
+  checkOptions('openStore', options, optionNames)
   const [scheme, rest] = partsOf(url)
   switch (scheme) {
     case 'memory': {
@@ -32,6 +32,12 @@ export async function openStore(url: string, options: OpenStoreOptions = {}): Pr
       const folder = folderOf(url, rest)
       const { FileStore } = await import('./file/file-store.js')
       return await FileStore.open(folder, options)
+    }
+    case 'redis':
+    case 'rediss': {
+      const { RedisStore } = await import('./redis/redis-store.js')
+      const { onProgress: _, ...known } = options
+      return await RedisStore.open(url, known)
     }
     default:
       throw refused(url, `there is no store of the kind ${shown(scheme)}`)

@@ -1,0 +1,96 @@
+import { shown, StoreError } from '../../error/index.js'
+import type { Strategy } from '../store.js'
+import { storeKey } from './keys.js'
+import type { RedisNodes } from './nodes.js'
+import { replyCodeOf } from './redis-error.js'
+import { Script } from './script.js'
+import { formatLua } from './scripts/shared.lua.js'
+
+/** What a store is, written when it is made and never changed but by an upgrade. */
+export interface RedisFormat {
+  readonly shardCount: number
+  readonly strategy: Strategy
+  readonly bucketMs: number
+}
+
+const FORMAT_VERSION = 1
+const formatScript = Script.writing(formatLua)
+
+/** Reads what the store is, or makes it: of many who come at once, one does. */
+export async function takeFormat(
+  nodes: RedisNodes,
+  wanted: Omit<RedisFormat, 'strategy'> & { readonly strategy: Strategy | undefined },
+): Promise<RedisFormat> {
+  const key = storeKey(nodes.target.prefix)
+  const words = [
+    '',
+    String(FORMAT_VERSION),
+    String(wanted.shardCount),
+    wanted.strategy ?? 'owned',
+    String(wanted.bucketMs),
+  ]
+  const reply = await formatScript.run(nodes, key, words).catch(foreign)
+  const [format, version, shards, strategy, width] = (reply as (Buffer | null)[]).map((text) =>
+    String(text ?? ''),
+  )
+  if (format !== 'carillon' || !(Number(version) >= 1)) {
+    throw new StoreError('store-foreign', `the key ${key} holds something that Carillon did not write`)
+  }
+  if (Number(version) > FORMAT_VERSION) {
+    throw new StoreError(
+      'store-newer',
+      `the store ${nodes.target.prefix} has layout version ${version}; this version of Carillon knows ${FORMAT_VERSION}`,
+    )
+  }
+  if (wanted.strategy !== undefined && wanted.strategy !== strategy) {
+    throw new StoreError(
+      'wrong-strategy',
+      `the store ${nodes.target.prefix} was made for the strategy ${strategy}, asked was ${wanted.strategy}`,
+    )
+  }
+  const found = { shardCount: Number(shards), strategy: strategy as Strategy, bucketMs: Number(width) }
+  if (Number.isInteger(found.shardCount) && found.shardCount > 0 && found.bucketMs > 0) return found
+  throw new StoreError('store-damaged', `the key ${key} says ${shown(shards)} shards of ${shown(width)} ms`)
+}
+
+function foreign(error: unknown): never {
+  if (error instanceof Error && replyCodeOf(error.cause) === 'WRONGTYPE') {
+    throw new StoreError(
+      'store-foreign',
+      'the key of the store holds something that Carillon did not write',
+      {
+        cause: error,
+      },
+    )
+  }
+  throw error
+}
+
+/** Refuses servers that may forget what they acknowledged, unless the URL allows it. */
+export async function checkServers(nodes: RedisNodes): Promise<void> {
+  const { allowsEviction, allowsNoAof } = nodes.target
+  for (const info of await nodes.infos()) {
+    const policy = /^maxmemory_policy:(\S+)/m.exec(info)?.[1]
+    const version = /^redis_version:(\S+)/m.exec(info)?.[1] ?? ''
+    if (Number.parseInt(version, 10) < 7) {
+      throw new StoreError(
+        'store-older',
+        `the Redis store needs Redis 7 or later, this one is ${shown(version)}`,
+      )
+    }
+    if (!allowsEviction && policy !== 'noeviction') {
+      throw new StoreError(
+        'store-evicting',
+        `Redis has maxmemory-policy ${policy ?? 'unknown'}: it may throw timers away when its memory is full. ` +
+          'Set noeviction, or open the store with ?allow=eviction',
+      )
+    }
+    if (!allowsNoAof && !/^aof_enabled:1/m.test(info)) {
+      throw new StoreError(
+        'store-volatile',
+        'Redis keeps no append-only file: acknowledged timers would be gone after a restart. ' +
+          'Set appendonly yes, or open the store with ?allow=no-aof',
+      )
+    }
+  }
+}

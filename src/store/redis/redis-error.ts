@@ -1,0 +1,71 @@
+import { CarillonError, StoreError } from '../../error/index.js'
+
+/** What the first word of an error reply means; all of them say that nothing was changed. */
+const meanings: Readonly<
+  Record<string, 'fenced' | 'invalid-level' | 'store-denied' | 'store-full' | 'store-unavailable'>
+> = Object.freeze({
+  FENCED: 'fenced',
+  LEVEL: 'invalid-level',
+  NOAUTH: 'store-denied',
+  WRONGPASS: 'store-denied',
+  NOPERM: 'store-denied',
+  OOM: 'store-full',
+  BUSY: 'store-unavailable',
+  CLUSTERDOWN: 'store-unavailable',
+  LOADING: 'store-unavailable',
+  MASTERDOWN: 'store-unavailable',
+  MISCONF: 'store-unavailable',
+  NOREPLICAS: 'store-unavailable',
+  READONLY: 'store-unavailable',
+  TRYAGAIN: 'store-unavailable',
+  MOVED: 'store-unavailable',
+})
+
+/** The first word of an error that the server replied with; empty for any other error. */
+export function replyCodeOf(error: unknown): string {
+  if (!(error instanceof Error)) return ''
+  return /^([A-Z]{2,}) /.exec(error.message)?.[1] ?? ''
+}
+
+/** Whether a command was never sent, because there was no connection. */
+export function isUnsent(error: unknown): boolean {
+  return nameOf(error) === 'ClientOfflineError' || nameOf(error) === 'ClientClosedError'
+}
+
+/** What an error of the driver means to whoever made a call. */
+export function storeErrorOf(error: unknown, where: string): Error {
+  if (error instanceof CarillonError) return error
+  const text = error instanceof Error ? error.message : String(error)
+  const meaning = meanings[replyCodeOf(error)]
+  if (meaning === 'fenced' || meaning === 'invalid-level') {
+    return new StoreError(meaning, `${where}: ${text.slice(text.indexOf(' ') + 1)}`)
+  }
+  if (meaning !== undefined) {
+    return new StoreError(meaning, `Redis refused a call (${where}): ${text}`, { cause: error })
+  }
+  if (isUnsent(error)) {
+    return new StoreError('store-unavailable', `Redis is not connected (${where}): nothing was sent`, {
+      cause: error,
+    })
+  }
+  return new StoreError('unknown-outcome', `Redis did not answer a call (${where}): ${text}`, {
+    cause: error,
+  })
+}
+
+/** What a failure to connect means. */
+export function connectErrorOf(error: unknown, address: string): StoreError {
+  const cause = error instanceof Error && 'originalError' in error ? error.originalError : error
+  const text = cause instanceof Error ? cause.message || nameOf(cause) : String(cause)
+  if (meanings[replyCodeOf(cause)] === 'store-denied') {
+    return new StoreError('store-denied', `Redis at ${address} refused the user or password: ${text}`, {
+      cause,
+    })
+  }
+  const code = cause instanceof Error && 'code' in cause ? `${String(cause.code)} ` : ''
+  return new StoreError('store-unavailable', `cannot reach Redis at ${address}: ${code}${text}`, { cause })
+}
+
+function nameOf(error: unknown): string {
+  return error instanceof Error ? error.constructor.name : ''
+}

@@ -1,0 +1,65 @@
+import { checkOptions, InvalidInputError, shown } from '../../error/index.js'
+import { type Clock, systemClock } from '../../time/index.js'
+import { nameLimits } from '../../timer/index.js'
+import type { Strategy } from '../store.js'
+import type { RedisDriver } from './driver.js'
+import { loadDriver } from './driver.js'
+
+export interface RedisStoreOptions {
+  /** Another clock than the server's, for tests: all who open the store must then have the same. */
+  readonly clock?: Clock
+  /** What a new store is made for, default `owned`; one that is there must have been made for it. */
+  readonly strategy?: Strategy
+  /** How many shards a new store gets. Default 64; one that is there keeps what it has. */
+  readonly shardCount?: number
+  readonly maxPayloadBytes?: number
+  /** Sizes, each with a default of its own. */
+  readonly tuning?: Partial<RedisTuning>
+  /** Where the driver comes from: for tests. */
+  readonly loadDriver?: () => Promise<RedisDriver>
+}
+
+interface RedisTuning {
+  /** How much time a bucket of a new store spans; one that is there keeps what it has. */
+  readonly bucketMs: number
+  /** A part with more rows is cut. */
+  readonly partRows: number
+}
+
+const tuningDefaults: RedisTuning = Object.freeze({ bucketMs: 600_000, partRows: 2000 })
+
+const known = ['clock', 'strategy', 'shardCount', 'maxPayloadBytes', 'tuning', 'loadDriver']
+
+// A value may have 512 MB in Redis, but a script holds it in memory more than once.
+const MOST_PAYLOAD_BYTES = 16 << 20
+
+/** The options with their defaults; refuses what it does not know. */
+export function redisStoreOptions(options: RedisStoreOptions) {
+  checkOptions('RedisStore', options, known)
+  checkOptions('tuning', options.tuning ?? {}, Object.keys(tuningDefaults))
+  const { strategy } = options
+  if (strategy !== undefined && strategy !== 'owned' && strategy !== 'claim') {
+    throw new InvalidInputError('invalid-option', `strategy must be owned or claim, got ${shown(strategy)}`)
+  }
+  const whole = {
+    clock: options.clock ?? systemClock,
+    strategy,
+    shardCount: options.shardCount ?? 64,
+    maxPayloadBytes: options.maxPayloadBytes ?? nameLimits.payloadBytes,
+    tuning: { ...tuningDefaults, ...options.tuning },
+    loadDriver: options.loadDriver ?? loadDriver,
+  }
+  checkWhole('shardCount', whole.shardCount, 1, 4096)
+  checkWhole('maxPayloadBytes', whole.maxPayloadBytes, 0, MOST_PAYLOAD_BYTES)
+  checkWhole('tuning.bucketMs', whole.tuning.bucketMs, 1, 2 ** 40)
+  checkWhole('tuning.partRows', whole.tuning.partRows, 2, 1_000_000)
+  return whole
+}
+
+function checkWhole(name: string, value: number, least: number, most: number): void {
+  if (Number.isInteger(value) && value >= least && value <= most) return
+  throw new InvalidInputError(
+    'invalid-option',
+    `${name} must be a whole number from ${least} to ${most}, got ${shown(value)}`,
+  )
+}

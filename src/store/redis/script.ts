@@ -1,0 +1,34 @@
+import { createHash } from 'node:crypto'
+import type { Reply, Word } from './connection.js'
+import type { RedisNodes } from './nodes.js'
+import { replyCodeOf } from './redis-error.js'
+
+/** A script that runs on the server of its one key, in one step. It is sent whole only to a server that does not know it. */
+export class Script {
+  readonly #source: string
+  readonly #sha: string
+  readonly #isWrite: boolean
+
+  private constructor(source: string, isWrite: boolean) {
+    this.#source = source
+    this.#sha = createHash('sha1').update(source).digest('hex')
+    this.#isWrite = isWrite
+  }
+
+  static writing(source: string): Script {
+    return new Script(source, true)
+  }
+
+  static reading(source: string): Script {
+    return new Script(source, false)
+  }
+
+  async run(nodes: RedisNodes, key: string, words: readonly Word[]): Promise<Reply> {
+    try {
+      return await nodes.call(key, ['EVALSHA', this.#sha, '1', key, ...words], this.#isWrite)
+    } catch (error) {
+      if (!(error instanceof Error) || replyCodeOf(error.cause) !== 'NOSCRIPT') throw error
+      return await nodes.call(key, ['EVAL', this.#source, '1', key, ...words], this.#isWrite)
+    }
+  }
+}

@@ -1,0 +1,38 @@
+import { Script } from './script.js'
+import { claimDueLua, extendLua, peekDueLua, settleClaimedLua } from './scripts/claims.lua.js'
+import { answersLua, appendLua, requestsLua } from './scripts/inbox.lua.js'
+import { claimLua, lowerLua, refenceLua, releaseLua, renewLua } from './scripts/ownership.lua.js'
+import { countLua, findLua, listLua, loadLua } from './scripts/read.lua.js'
+import { removeDeadLua } from './scripts/records.lua.js'
+import { rowsLua } from './scripts/rows.lua.js'
+import { settleLua, sweepLua } from './scripts/settle.lua.js'
+import { writeLua } from './scripts/write.lua.js'
+
+export type ShardScripts = ReturnType<typeof shardScripts>
+
+/** The scripts of a shard. The width of its buckets is part of a store's format; how large a part may be is not. */
+export function shardScripts(bucketMs: number, partRows: number) {
+  const rows = rowsLua(bucketMs, partRows)
+  return Object.freeze({
+    claim: Script.writing(claimLua),
+    renew: Script.writing(renewLua),
+    refence: Script.writing(refenceLua),
+    release: Script.writing(releaseLua),
+    lower: Script.writing(lowerLua),
+    load: Script.writing(loadLua),
+    write: Script.writing(writeLua(rows)),
+    settle: Script.writing(settleLua(rows)),
+    sweep: Script.writing(sweepLua),
+    append: Script.writing(appendLua),
+    requests: Script.reading(requestsLua),
+    answers: Script.reading(answersLua),
+    peekDue: Script.reading(peekDueLua(rows)),
+    claimDue: Script.writing(claimDueLua(rows)),
+    extend: Script.writing(extendLua(rows)),
+    settleClaimed: Script.writing(settleClaimedLua(rows)),
+    find: Script.reading(findLua(rows)),
+    list: Script.reading(listLua),
+    count: Script.reading(countLua),
+    removeDead: Script.writing(removeDeadLua),
+  })
+}

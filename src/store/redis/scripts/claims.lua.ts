@@ -1,0 +1,152 @@
+import { recordsLua } from './records.lua.js'
+import { shardLua } from './shard.lua.js'
+
+/**
+ * Leases of a store of claims: LEASES has, by the place of a row, the nonce of its lease, its end, and its owner.
+ * A lease goes with its row: whoever moves or removes one takes the lease away.
+ */
+const dueLua = String.raw`
+-- The places of due rows that nobody holds, the earliest first, and whether each was leased before.
+local function due(now, limit, scopes)
+  local found, lost, last = {}, {}, place(now + 1, 0)
+  local cursor = '-'
+  while true do
+    local parts = redis.call('ZRANGEBYLEX', PARTS, cursor, '(' .. last, 'LIMIT', 0, 17)
+    for index = 1, math.min(#parts, 16) do
+      local key = SHARD .. ':p:' .. parts[index]
+      local fields, wanted = redis.call('HKEYS', key), {}
+      for at = 1, #fields do
+        if fields[at] < last then wanted[#wanted + 1] = fields[at] end
+      end
+      table.sort(wanted)
+      local held = fetched(LEASES, wanted)
+      for at = 1, #wanted do
+        local isFree = not held[at] or struct.unpack('<d', held[at], 9) <= now
+        if isFree and scopes then
+          local value = redis.call('HGET', key, wanted[at])
+          isFree = scopes[string.sub(value, 41, 40 + struct.unpack('<I2', value, 33))]
+        end
+        if isFree then
+          found[#found + 1] = wanted[at]
+          lost[#lost + 1] = held[at] and true or false
+          if #found >= limit then return found, lost end
+        end
+      end
+    end
+    if #parts < 17 then return found, lost end
+    cursor = '[' .. parts[17]
+  end
+end
+
+local function scopesFrom(index)
+  if ARGV[index] == 'all' then return nil end
+  local scopes = {}
+  for at = index + 1, #ARGV do scopes[ARGV[at]] = true end
+  return scopes
+end
+`
+
+/** ARGV: now, limit, 'all' or 'some', the scopes. Answers the places of what could be claimed. */
+export const peekDueLua = (rowsLua: string): string => String.raw`${shardLua}${rowsLua}${dueLua}
+local found = due(clock(), tonumber(ARGV[2]), scopesFrom(3))
+return found
+`
+
+/** ARGV: now, limit, leaseMs, owner, 'all' or 'some', the scopes. Answers place, value and nonce of each in turn. */
+export const claimDueLua = (rowsLua: string): string => String.raw`${shardLua}${rowsLua}${dueLua}
+local now = clock()
+local found, lost = due(now, tonumber(ARGV[2]), scopesFrom(5))
+if #found == 0 then return {} end
+local last = redis.call('HINCRBY', SHARD, 'leases', #found)
+local tail = struct.pack('<d', now + tonumber(ARGV[3])) .. ARGV[4]
+local reply, held = {}, {}
+for index = 1, #found do
+  local text, number = found[index], last - #found + index
+  local entry = text .. '00000000'
+  local value = valueOf(entry)
+  if lost[index] then
+    local dueAt, identity, _, attempt, occurrence = struct.unpack('<dddI4I4', value)
+    local length = struct.unpack('<I2', value, 35)
+    value = rewritten(value, dueAt, attempt + 1, occurrence)
+    takeOut(entry)
+    text = string.sub(put(string.sub(value, 41, 40 + length), positionOf(text), identity, value), 1, 26)
+  end
+  held[2 * index - 1] = text
+  held[2 * index] = struct.pack('<d', number) .. tail
+  reply[3 * index - 2], reply[3 * index - 1], reply[3 * index] = text, value, string.format('%.0f', number)
+end
+flush(true)
+many('HSET', LEASES, held)
+return reply
+`
+
+const heldLua = String.raw`
+-- What NAMES says of the row that a receipt still holds.
+local function heldBy(name, revisionHeld, nonceHeld, now)
+  local entry = standing(name)
+  if not entry or revisionOf(entry) ~= revisionHeld then return end
+  local text = redis.call('HGET', LEASES, string.sub(entry, 1, 26))
+  if not text then return end
+  local number, untilTime = struct.unpack('<dd', text)
+  if number == nonceHeld and untilTime > now then return entry, text end
+end
+`
+
+/** ARGV: now, leaseMs, how many receipts, the receipts. Answers '1' or '0' for each. */
+export const extendLua = (rowsLua: string): string => String.raw`${shardLua}${rowsLua}${heldLua}
+local now, blob, at = clock(), ARGV[4], 1
+local items, names, replies = {}, {}, {}
+for i = 1, tonumber(ARGV[3]) do
+  local item = { struct.unpack('<I2c0dd', blob, at) }
+  items[i], names[i], at = item, item[1], item[4]
+end
+readNames(names)
+for i = 1, #items do
+  local entry, text = heldBy(names[i], items[i][2], items[i][3], now)
+  if entry then
+    local untilText = struct.pack('<d', now + tonumber(ARGV[2]))
+    redis.call('HSET', LEASES, string.sub(entry, 1, 26), string.sub(text, 1, 8) .. untilText .. string.sub(text, 17))
+  end
+  replies[i] = entry and '1' or '0'
+end
+return table.concat(replies)
+`
+
+/** ARGV: now, how many outcomes, the outcomes, how many entries of history, the entries. Answers '1' or '0' for each. */
+export const settleClaimedLua = (rowsLua: string): string =>
+  String.raw`${shardLua}${rowsLua}${recordsLua}${heldLua}
+local now, count, blob, at = clock(), tonumber(ARGV[2]), ARGV[3], 1
+local items, names, replies = {}, {}, {}
+for i = 1, count do
+  local item = { struct.unpack('<BdI4I4I2c0ddBI4c0I4c0', blob, at) }
+  items[i], names[i], at = item, item[5], item[11]
+end
+readNames(names)
+for i = 1, count do
+  local kind, dueAt, attempt, occurrence, name, revisionHeld, nonceHeld, hasDetails, details, letter =
+    unpack(items[i])
+  local entry = heldBy(name, revisionHeld, nonceHeld, now)
+  if entry then
+    -- 1: done. 2: dead. 3: to follow. 4: dead, and to follow. 5: released.
+    local text = string.sub(entry, 1, 26)
+    local value = kind > 1 and kind < 5 and valueOf(entry)
+    if kind == 2 or kind == 4 then bury(letter, text, value) end
+    if kind <= 2 then
+      local what = kind == 1 and 'settled' or 'dead'
+      counted[what] = counted[what] + 1
+      drop(name, entry)
+    elseif kind <= 4 then
+      takeOut(entry)
+      put(name, dueAt, identityOf(entry),
+        rewritten(value, dueAt, attempt, occurrence, hasDetails == 1 and details or nil))
+    end
+    -- At once: a receipt that comes twice in one call holds nothing the second time.
+    redis.call('HDEL', LEASES, text)
+  end
+  replies[i] = entry and '1' or '0'
+end
+noteAll(ARGV[5], tonumber(ARGV[4]))
+flush(true)
+flushNotes()
+return table.concat(replies)
+`

@@ -1,0 +1,59 @@
+import type { Member, Setting } from '../store.js'
+import { storeKey } from './keys.js'
+import type { RedisNodes } from './nodes.js'
+import { Script } from './script.js'
+import { heartbeatLua, nowLua, putSettingLua } from './scripts/shared.lua.js'
+
+const nowScript = Script.reading(nowLua)
+const putSettingScript = Script.writing(putSettingLua)
+const heartbeatScript = Script.writing(heartbeatLua)
+
+/** What instances share beside timers: the time, members and settings. All of it lies in one slot. */
+export class SharedState {
+  readonly #nodes: RedisNodes
+  readonly #key: string
+  readonly #now: () => string
+
+  constructor(nodes: RedisNodes, now: () => string) {
+    this.#nodes = nodes
+    this.#key = storeKey(nodes.target.prefix)
+    this.#now = now
+  }
+
+  async now(): Promise<number> {
+    return Number(await nowScript.run(this.#nodes, this.#key, [this.#now()]))
+  }
+
+  async heartbeat({ id, details }: Member, ttlMs: number): Promise<{ now: number; members: Member[] }> {
+    const words = [this.#now(), id, String(ttlMs), details]
+    const [now, ...flat] = (await heartbeatScript.run(this.#nodes, this.#key, words)) as Buffer[]
+    const members: Member[] = []
+    for (let index = 0; index < flat.length; index += 2) {
+      members.push({ id: String(flat[index]), details: String(flat[index + 1]) })
+    }
+    return { now: Number(now), members }
+  }
+
+  async leave(id: string): Promise<void> {
+    await this.#nodes.call(this.#key, ['HDEL', `${this.#key}:members`, id], true)
+  }
+
+  async settings(prefix: string): Promise<Setting[]> {
+    const flat = (await this.#nodes.call(this.#key, ['HGETALL', `${this.#key}:settings`])) as Buffer[]
+    const settings: Setting[] = []
+    for (let index = 0; index < flat.length; index += 2) {
+      const name = String(flat[index])
+      const text = flat[index + 1]!
+      if (name.startsWith(prefix)) {
+        settings.push({ name, value: text.toString('utf8', 8), version: text.readDoubleLE(0) })
+      }
+    }
+    return settings
+  }
+
+  async putSetting(name: string, value: string | undefined, ifVersion?: number): Promise<number | undefined> {
+    const words = [this.#now(), name, String(ifVersion ?? ''), value === undefined ? '0' : '1', value ?? '']
+    const version = await putSettingScript.run(this.#nodes, this.#key, words)
+    return version === null ? undefined : Number(version)
+  }
+}

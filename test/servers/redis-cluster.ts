@@ -1,0 +1,93 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { freePorts } from './free-ports.js'
+import { RedisProcess } from './redis-process.js'
+
+/** A Redis Cluster of three masters and three replicas, each a process of its own. */
+export class RedisClusterServer {
+  readonly nodes: readonly RedisProcess[]
+
+  private constructor(nodes: readonly RedisProcess[]) {
+    this.nodes = nodes
+  }
+
+  static async start(): Promise<RedisClusterServer> {
+    const ports = await freePorts(12)
+    const nodes = await Promise.all(
+      ports.slice(0, 6).map((port, index) =>
+        RedisProcess.start(port, [
+          '--cluster-enabled',
+          'yes',
+          '--cluster-port',
+          String(ports[6 + index]),
+          // Seconds matter in a test; a real cluster would wait longer before it gives a master up.
+          '--cluster-node-timeout',
+          '2000',
+          '--repl-diskless-sync-delay',
+          '0',
+        ]),
+      ),
+    )
+    const addresses = nodes.map((node) => `127.0.0.1:${node.port}`)
+    nodes[0]!.cli('--cluster', 'create', ...addresses, '--cluster-replicas', '1', '--cluster-yes')
+    const cluster = new RedisClusterServer(nodes)
+    await cluster.#until('the cluster to be up', () =>
+      nodes.every((node) => node.cli('cluster', 'info').includes('cluster_state:ok')),
+    )
+    return cluster
+  }
+
+  /** The seeds of the store: some of the nodes, the rest is found through them. */
+  get url(): string {
+    const seeds = this.nodes.slice(0, 3).map((node) => `127.0.0.1:${node.port}`)
+    return `redis://${seeds.join(',')}`
+  }
+
+  /** Replicas come online some seconds after the cluster is up: a failover before that has nobody to fail over to. */
+  async replicasOnline(): Promise<void> {
+    await this.#until('replicas to be online', () => {
+      const replicas = this.nodes.filter((node) => node.cli('role').startsWith('slave'))
+      return (
+        replicas.length === 3 &&
+        replicas.every((node) => node.cli('info', 'replication').includes('master_link_status:up'))
+      )
+    })
+  }
+
+  masters(): RedisProcess[] {
+    return this.nodes.filter((node) => isMaster(node))
+  }
+
+  /** Waits until this many nodes call themselves masters and say that all slots are served. */
+  async served(masters: number): Promise<void> {
+    await this.#until('all slots to be served', () => {
+      const alive = this.nodes.filter((node) => isMaster(node))
+      return (
+        alive.length === masters && alive.every((node) => node.cli('cluster', 'info').includes('state:ok'))
+      )
+    })
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(this.nodes.map((node) => node.stop()))
+  }
+
+  async #until(what: string, isSo: () => boolean): Promise<void> {
+    for (let tries = 0; tries < 300; tries++) {
+      try {
+        if (isSo()) return
+      } catch {
+        // A node that does not answer is not ready.
+      }
+      await sleep(100)
+    }
+    throw new Error(`waited 30 s for ${what}`)
+  }
+}
+
+function isMaster(node: RedisProcess): boolean {
+  try {
+    return node.cli('role').startsWith('master')
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,6 @@
+import { randomUUID } from 'node:crypto'
+
+/** The URL with a prefix that nobody has: a store of its own on a server that others use too. */
+export function withNewPrefix(url: string): string {
+  return `${url}${url.includes('?') ? '&' : '?'}prefix=test-${randomUUID().slice(0, 13)}`
+}
