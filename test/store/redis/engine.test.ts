@@ -1,0 +1,179 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, describe, expect, it } from 'vitest'
+import { openTimers, timer, type Timers, type TimersOptions } from '../../../src/front/index.js'
+import { openStore } from '../../../src/store/index.js'
+import { RedisClusterServer } from '../../servers/redis-cluster.js'
+import { startOwnRedis } from '../../servers/redis.js'
+import { TcpProxy } from '../../servers/tcp-proxy.js'
+import { withNewPrefix } from './prefix.js'
+
+const server = await startOwnRedis()
+const proxy = await TcpProxy.start(server.process.port)
+const cluster = await RedisClusterServer.start()
+afterAll(async () => {
+  await proxy.stop()
+  await server.stop()
+  await cluster.stop()
+})
+
+const ring = timer<{ dueAt: number }>('ring')
+// So many that nobody is left without one.
+const SHARDS = 16
+
+/** What the handlers of all instances saw. */
+class Receiver {
+  readonly fired = new Map<string, { at: number; by: string; id: string; payload: { dueAt: number } }[]>()
+
+  listen(timers: Timers, by: string): void {
+    timers.handle(ring, (firing) => {
+      const seen = this.fired.get(firing.key) ?? []
+      this.fired.set(firing.key, [...seen, { at: Date.now(), by, id: firing.id, payload: firing.payload }])
+    })
+  }
+
+  get repeats(): number {
+    return [...this.fired.values()].filter((seen) => seen.length > 1).length
+  }
+
+  get early(): number {
+    return [...this.fired.values()].flat().filter(({ at, payload }) => at < payload.dueAt).length
+  }
+}
+
+const quick: TimersOptions['engine'] = {
+  leaseMs: 2000,
+  leaseMarginMs: 400,
+  heartbeatMs: 300,
+  acquireMs: 200,
+  inboxPollMs: 100,
+  settleMs: 100,
+  sweepMs: 500,
+}
+
+async function prepared(url: string): Promise<string> {
+  const store = await openStore(url, { shardCount: SHARDS })
+  await store.stop()
+  return url
+}
+
+async function owners(url: string): Promise<string[]> {
+  const store = await openStore(url)
+  const rows = await store.shards()
+  await store.stop()
+  return rows.map((row) => row.owner)
+}
+
+describe.each([
+  ['one server', () => server.url],
+  ['a cluster', () => cluster.url],
+])('two instances on %s', (_, urlOf) => {
+  it.each(['preload', 'lookahead'] as const)(
+    'set, move, cancel and fire each other’s timers, with %s',
+    async (strategy) => {
+      const url = await prepared(withNewPrefix(urlOf()))
+      const receiver = new Receiver()
+      const options = { store: url, engine: { ...quick, strategy } }
+      const [a, b] = [await openTimers(options), await openTimers(options)]
+      receiver.listen(a, 'a')
+      receiver.listen(b, 'b')
+      await Promise.all([a.start(), b.start()])
+      await until(async () => {
+        const names = await owners(url)
+        return names.every((name) => name !== '') && new Set(names).size === 2
+      })
+      const base = Date.now() + 1500
+      const due = (index: number): number => base + (index % 40) * 20
+      const rows = Array.from({ length: 200 }, (__, index) => ({
+        key: `key-${index}`,
+        at: due(index),
+        payload: { dueAt: due(index) },
+      }))
+      await a.setMany(ring, rows.slice(0, 100))
+      await b.setMany(ring, rows.slice(100))
+      const cancelled = ['key-3', 'key-103', 'key-44', 'key-144']
+      for (const [index, key] of cancelled.entries()) {
+        expect(await (index % 2 === 0 ? a : b).cancel(ring, key)).toBe('cancelled')
+      }
+      // Each moves what the other set.
+      const later = base + 1500
+      await b.set(ring, 'key-7', { at: later, payload: { dueAt: later } })
+      await a.move(ring, 'key-107', { at: later })
+      await until(async () => receiver.fired.size >= 196)
+      await sleep(300)
+      expect(receiver.fired.size).toBe(196)
+      for (const key of cancelled) expect(receiver.fired.has(key)).toBe(false)
+      for (const key of ['key-7', 'key-107']) {
+        expect(receiver.fired.get(key)![0]!.at).toBeGreaterThanOrEqual(later)
+      }
+      expect({ repeats: receiver.repeats, early: receiver.early }).toEqual({ repeats: 0, early: 0 })
+      const by = new Set([...receiver.fired.values()].flat().map((each) => each.by))
+      expect(by).toEqual(new Set(['a', 'b']))
+      await a.stop()
+      await b.stop()
+      const store = await openStore(url)
+      expect(await store.countRows()).toBe(0)
+      const { created, settled, cancelled: gone, replaced } = await store.counts()
+      expect({ created, settled, gone, replaced }).toEqual({
+        created: 201,
+        settled: 196,
+        gone: 4,
+        replaced: 1,
+      })
+      await store.stop()
+    },
+  )
+})
+
+describe('an instance that is cut off from its server', () => {
+  it('is replaced when its lease ends, and what it had fires', async () => {
+    const url = await prepared(withNewPrefix(server.url))
+    const receiver = new Receiver()
+    const cutOff = await openTimers({
+      store: url.replace(server.url, `redis://127.0.0.1:${proxy.port}`),
+      engine: quick,
+    })
+    receiver.listen(cutOff, 'cut off')
+    await cutOff.start()
+    await until(async () => (await owners(url)).every((name) => name !== ''))
+    const other = await openTimers({ store: url, engine: quick })
+    receiver.listen(other, 'other')
+    const start = Date.now()
+    const rows = Array.from({ length: 400 }, (_, index) => {
+      const dueAt = start + 500 + index * 15
+      return { key: `key-${index}`, at: dueAt, payload: { dueAt } }
+    })
+    await other.setMany(ring, rows)
+    await other.start()
+    await sleep(1000)
+    proxy.isShut = true
+    proxy.cut()
+    const cutAt = Date.now()
+    await until(async () => new Set(await owners(url)).size === 1)
+    const takenOver = Date.now() - cutAt
+    await until(async () => receiver.fired.size === 400)
+    proxy.isShut = false
+    await until(async () => new Set(await owners(url)).size === 2)
+    await Promise.all([cutOff.stop(), other.stop()])
+    expect(receiver.early).toBe(0)
+    // Lease, the time between looks, and what this machine needs besides.
+    expect(takenOver).toBeLessThan(2000 + 300 * 4 + 200 + 3000)
+    const store = await openStore(url)
+    const { created, settled } = await store.counts()
+    expect({ created, settled, rows: await store.countRows() }).toEqual({
+      created: 400,
+      settled: 400,
+      rows: 0,
+    })
+    await store.stop()
+    console.log(`taken over ${takenOver} ms after the cut, ${receiver.repeats} of 400 fired twice`)
+  })
+})
+
+async function until(isSo: () => Promise<boolean>): Promise<void> {
+  const started = Date.now()
+  while (Date.now() - started < 30_000) {
+    if (await isSo()) return
+    await sleep(50)
+  }
+  throw new Error('waited 30 s in vain')
+}
