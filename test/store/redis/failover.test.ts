@@ -1,0 +1,145 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Fence } from '../../../src/store/index.js'
+import { slotOf } from '../../../src/store/redis/slot.js'
+import { shardOf } from '../../../src/timer/index.js'
+import { RedisClusterServer } from '../../servers/redis-cluster.js'
+import type { RedisProcess } from '../../servers/redis-process.js'
+import { withNewPrefix } from './prefix.js'
+import { openAt, own, setOf } from './scratch.js'
+
+const SHARDS = 12
+const cluster = await RedisClusterServer.start()
+beforeAll(() => cluster.replicasOnline())
+afterAll(() => cluster.stop())
+
+describe('slots', () => {
+  it('are those of the server', () => {
+    const node = cluster.nodes[0]!
+    for (const key of ['a', '{carillon:7}:p:1', 'x{}y', '{a}{b}', 'foo{bar', 'é{ü}']) {
+      expect([key, slotOf(key)]).toEqual([key, Number(node.cli('cluster', 'keyslot', key))])
+    }
+  })
+})
+
+describe('a master that hands over to its replica', () => {
+  it('is followed, and nothing is lost', async () => {
+    const url = withNewPrefix(cluster.url)
+    const store = await openAt(url, { shardCount: SHARDS })
+    const writer = await Writer.over(store)
+    await writer.write(60)
+    const replica = cluster.nodes.find((node) => node.cli('role').startsWith('slave'))!
+    const writing = writer.writeUntil(() => replica.cli('role').startsWith('master'))
+    replica.cli('cluster', 'failover')
+    await writing
+    await cluster.served(3)
+    await writer.write(60)
+    expect(await writer.missing()).toEqual([])
+    expect(replica.cli('role')).toMatch(/^master/)
+  })
+})
+
+describe('a master that is killed', () => {
+  it('is replaced, and with ?wait=1 all that was acknowledged is there', async () => {
+    await cluster.replicasOnline()
+    const url = withNewPrefix(`${cluster.url}?wait=1&waitMs=2000`)
+    const store = await openAt(url, { shardCount: SHARDS })
+    const heard: number[] = []
+    store.onWake((shard) => heard.push(shard))
+    const writer = await Writer.over(store)
+    await writer.write(120)
+    const [victim] = cluster.masters()
+    const before = writer.acknowledged.length
+    const writing = writer.writeUntil(() => writer.acknowledged.length > before + 50)
+    await sleep(50)
+    await victim!.end('SIGKILL')
+    await writing
+    await cluster.served(3)
+    // Its replica's master has no replica now: nothing would be acknowledged there before the old one is back.
+    await victim!.resume()
+    await until(() => cluster.masters().every(hasReplica))
+    await writer.reclaim()
+    await writer.write(120)
+    expect(await writer.missing()).toEqual([])
+    expect(writer.acknowledged.length).toBeGreaterThan(240)
+    store.wake(5)
+    await until(() => heard.includes(5))
+  })
+})
+
+/** An owner of every shard that writes timers and remembers which were acknowledged. */
+class Writer {
+  readonly acknowledged: string[] = []
+  readonly #store: Awaited<ReturnType<typeof openAt>>
+  #fences: Fence[] = []
+  #keys = 0
+
+  private constructor(store: Awaited<ReturnType<typeof openAt>>) {
+    this.#store = store
+  }
+
+  static async over(store: Awaited<ReturnType<typeof openAt>>): Promise<Writer> {
+    const writer = new Writer(store)
+    for (let shard = 0; shard < SHARDS; shard++) writer.#fences.push(await own(store, shard))
+    return writer
+  }
+
+  /** Writes so many timers, asking again where the store says that nothing happened or that it is unknown. */
+  async write(count: number): Promise<void> {
+    for (let index = 0; index < count; index++) {
+      const key = `key-${++this.#keys}`
+      for (let tries = 0; !(await this.#try(key)); tries++) {
+        if (tries > 600) throw new Error(`${key} was refused for a minute`)
+        await sleep(100)
+      }
+    }
+  }
+
+  /** Goes on writing, whatever comes of it, until it is so. */
+  async writeUntil(isSo: () => boolean): Promise<void> {
+    for (let index = 0; !isSo(); index++) {
+      if (index > 20_000) throw new Error('waited in vain')
+      if (!(await this.#try(`key-${++this.#keys}`))) await sleep(20)
+    }
+  }
+
+  /** Shards that were lost with their master may have gone back in time: they are claimed anew. */
+  async reclaim(): Promise<void> {
+    for (const [shard, fence] of this.#fences.entries()) {
+      const row = await this.#store.refence(fence, 1_000_000 + shard, 1e9)
+      this.#fences[shard] = { ...fence, epoch: row.epoch, nonce: row.nonce }
+    }
+  }
+
+  async missing(): Promise<string[]> {
+    const names = this.acknowledged.map((key) => ({ namespace: 'test', kind: 'sample', key }))
+    const found = await this.#store.find(names)
+    return this.acknowledged.filter((_, index) => found[index] === undefined)
+  }
+
+  async #try(key: string): Promise<boolean> {
+    const set = setOf(key, 1_000_000)
+    const fence = this.#fences[shardOf(set, SHARDS)]!
+    try {
+      await this.#store.write(fence, { operations: [set] })
+      this.acknowledged.push(key)
+      return true
+    } catch (error) {
+      const isExpected = error instanceof Error && 'code' in error
+      expect(isExpected && error.code).toMatch(/^(unknown-outcome|store-unavailable)$/)
+      return false
+    }
+  }
+}
+
+function hasReplica(node: RedisProcess): boolean {
+  return /slave0:.*state=online/.test(node.cli('info', 'replication'))
+}
+
+async function until(isSo: () => boolean): Promise<void> {
+  for (let tries = 0; tries < 300; tries++) {
+    if (isSo()) return
+    await sleep(100)
+  }
+  throw new Error('waited 30 s in vain')
+}
