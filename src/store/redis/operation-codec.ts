@@ -1,97 +1,101 @@
 import { nameText } from '../../timer/index.js'
 import type { Operation, OperationAnswer } from '../store.js'
+import { PackedColumn } from './packed-column.js'
 import type { Packer } from './packer.js'
 import { packNote, parseLetterId } from './record-codec.js'
 import { PLACE_DIGITS, parsePlace, positionAt, revisionAt, standingAt } from './place-text.js'
 import { packRow, rowAt } from './row-codec.js'
 
 const KIND = Object.freeze({ set: 1, move: 2, cancel: 3, answer: 4 })
-const IF_ABSENT = 1
-const IF_REVISION = 2
-const IDENTITY = 4
-const ATTEMPT = 8
-const DETAILS = 16
-const FROM_DEAD = 32
-const NOTE = 64
+const IF_ABSENT = 8
+const IF_REVISION = 16
+const IDENTITY = 32
+const ATTEMPT = 64
+const DETAILS = 128
+const FROM_DEAD = 256
 
 const ENTRY_BYTES = PLACE_DIGITS + 8
 
-/** An operation as the script `write` unpacks it. */
-export function packOperation(packer: Packer, operation: Operation, shard: number): void {
-  if (operation.type === 'answer') {
-    // The letter of the outcome stands where others have their attempts.
-    const letter = { firing: 'f', settled: 'd', unknown: 'u' }[operation.outcome]
-    packHead(packer, KIND.answer, 0, 0, 0, 0, 0, letter.charCodeAt(0))
-    packer.short(0).int(0)
-    packExtra(packer, operation, shard)
-    return
+/**
+ * Operations as the script `write` takes them: a column for each of what they are, names, positions, identities
+ * and values, and one for what only few have, which is empty when none has anything.
+ */
+export function packOperations(operations: readonly Operation[], shard: number): (Buffer | string)[] {
+  const { length } = operations
+  const kinds = new PackedColumn(length, 3)
+  const names = new PackedColumn(length, 40)
+  const positions = new PackedColumn(length, 9)
+  const identities = new PackedColumn(length, 10)
+  const values = new PackedColumn(length, 200)
+  const extras = new PackedColumn(length, 1)
+  let hasExtras = false
+  for (const operation of operations) {
+    kinds.addSmall(kindOf(operation))
+    names.addText(operation.type === 'answer' ? '' : nameText(operation))
+    const { type } = operation
+    positions.addDouble(type === 'set' || type === 'move' ? operation.position : 0)
+    identities.addBytesOfDouble(type === 'answer' ? 0 : (operation.identity ?? 0))
+    if (type === 'set') values.addBlock((packer) => packRow(packer, operation))
+    else values.addText((type === 'move' ? operation.details : undefined) ?? '')
+    if (hasExtra(operation)) {
+      hasExtras = true
+      extras.addBlock((packer) => packExtra(packer, operation, shard))
+    } else extras.addText('')
   }
-  const { type, identity = 0, ifRevision = 0 } = operation
-  let flags = operation.ifRevision === undefined ? 0 : IF_REVISION
-  if (operation.identity !== undefined) flags |= IDENTITY
-  if (operation.note !== undefined) flags |= NOTE
-  switch (operation.type) {
-    case 'set':
-      if (operation.ifAbsent === true) flags |= IF_ABSENT
-      if (operation.fromDead !== undefined) flags |= FROM_DEAD
-      packHead(packer, KIND[type], flags, operation.position, operation.dueAt, identity, ifRevision, 0)
-      packer.textAfterShort(nameText(operation)).blockAfterInt(() => packRow(packer, operation))
-      break
-    case 'move': {
-      const { position, dueAt, attempt, details } = operation
-      if (attempt !== undefined) flags |= ATTEMPT
-      if (details !== undefined) flags |= DETAILS
-      packHead(packer, KIND[type], flags, position, dueAt, identity, ifRevision, attempt ?? 0)
-      packer.textAfterShort(nameText(operation)).blockAfterInt(() => packer.text(details ?? ''))
-      break
-    }
-    case 'cancel':
-      packHead(packer, KIND[type], flags, 0, 0, identity, ifRevision, 0)
-      packer.textAfterShort(nameText(operation)).int(0)
-  }
-  packExtra(packer, operation, shard)
+  const columns = [kinds, names, positions, identities, values].map((column) => column.done())
+  return [...columns, hasExtras ? extras.done() : '']
 }
 
-function packHead(
-  packer: Packer,
-  kind: number,
-  flags: number,
-  position: number,
-  dueAt: number,
-  identity: number,
-  ifRevision: number,
-  attempt: number,
-): void {
-  packer
-    .byte(kind)
-    .short(flags)
-    .double(position)
-    .double(dueAt)
-    .double(identity)
-    .double(ifRevision)
-    .int(attempt)
+/** What an operation is, and which of its conditions and changes are given. */
+function kindOf(operation: Operation): number {
+  if (operation.type === 'answer') return KIND.answer
+  let kind: number = KIND[operation.type]
+  if (operation.ifRevision !== undefined) kind |= IF_REVISION
+  if (operation.type === 'set') {
+    if (operation.ifAbsent === true) kind |= IF_ABSENT
+    if (operation.fromDead !== undefined) kind |= FROM_DEAD
+    return kind
+  }
+  if (operation.identity !== undefined) kind |= IDENTITY
+  if (operation.type === 'move') {
+    if (operation.attempt !== undefined) kind |= ATTEMPT
+    if (operation.details !== undefined) kind |= DETAILS
+  }
+  return kind
 }
 
-/** What few operations carry: the request they answer, the dead letter they take, a note. */
+function hasExtra(operation: Operation): boolean {
+  if (operation.type === 'answer' || operation.type === 'move') return true
+  return (
+    operation.request !== undefined ||
+    operation.note !== undefined ||
+    operation.ifRevision !== undefined ||
+    (operation.type === 'set' && operation.fromDead !== undefined)
+  )
+}
+
+/** What few operations carry: a due time, a condition, the request they answer, the letter they take, a note. */
 function packExtra(packer: Packer, operation: Operation, shard: number): void {
+  packer.double(operation.type === 'move' ? operation.dueAt : 0)
+  packer.double((operation.type === 'answer' ? undefined : operation.ifRevision) ?? 0)
+  packer.int(numberOf(operation)).textAfterByte(operation.request ?? '')
+  // A letter lies in the shard of its name; one of another shard is not there for this one.
   const fromDead = operation.type === 'set' ? operation.fromDead : undefined
-  const note = operation.type === 'answer' ? undefined : operation.note
-  const { request } = operation
-  if (request === undefined && fromDead === undefined && note === undefined) {
-    packer.int(0)
-    return
+  const letter = fromDead === undefined ? undefined : parseLetterId(fromDead)
+  packer.textAfterByte(letter?.shard === shard ? letter.number : '-')
+  if (operation.type === 'answer' || operation.note === undefined) packer.double(0).int(0)
+  else {
+    packer.double(operation.note.at)
+    packNote(packer, operation, operation.note)
   }
-  packer.blockAfterInt(() => {
-    packer.textAfterByte(request ?? '')
-    // A letter lies in the shard of its name; one of another shard is not there for this one.
-    const letter = fromDead === undefined ? undefined : parseLetterId(fromDead)
-    packer.textAfterByte(letter?.shard === shard ? letter.number : '-')
-    if (note === undefined || operation.type === 'answer') packer.double(0).int(0)
-    else {
-      packer.double(note.at)
-      packNote(packer, operation, note)
-    }
-  })
+}
+
+/** The attempts to record with a move, or the letter of the outcome that an owner answers with. */
+function numberOf(operation: Operation): number {
+  if (operation.type === 'answer') {
+    return { firing: 'f', settled: 'd', unknown: 'u' }[operation.outcome].charCodeAt(0)
+  }
+  return operation.type === 'move' ? (operation.attempt ?? 0) : 0
 }
 
 /** What the script answered, one for each operation. */
@@ -99,7 +103,10 @@ export function parseAnswers(
   operations: readonly Operation[],
   bytes: Buffer,
   settled: string,
+  lastRevision: number,
 ): OperationAnswer[] {
+  // Every row that was put has the next one.
+  let revision = lastRevision
   const answers = new Array<OperationAnswer>(operations.length)
   let at = 0
   for (let index = 0; index < operations.length; index++) {
@@ -109,18 +116,17 @@ export function parseAnswers(
       case 's':
         answers[index] = {
           outcome: 'set',
-          place: { position: positionIn(operation), revision: bytes.readDoubleLE(at) },
+          place: { position: positionIn(operation), revision: ++revision },
           replaced: undefined,
         }
-        at += 8
         break
       case 'R':
         answers[index] = {
           outcome: 'set',
-          place: { position: positionIn(operation), revision: bytes.readDoubleLE(at + ENTRY_BYTES) },
+          place: { position: positionIn(operation), revision: ++revision },
           replaced: standingAt(bytes, at),
         }
-        at += ENTRY_BYTES + 8
+        at += ENTRY_BYTES
         break
       case 'S':
         answers[index] = { outcome: 'same', standing: standingAt(bytes, at) }
@@ -135,12 +141,12 @@ export function parseAnswers(
         at += ENTRY_BYTES
         break
       case 'M': {
-        const valueAt = at + 2 * ENTRY_BYTES + 4
+        const valueAt = at + ENTRY_BYTES + 4
         const end = valueAt + bytes.readUInt32LE(valueAt - 4)
         answers[index] = {
           outcome: 'moved',
           from: { position: positionAt(bytes, at), revision: revisionAt(bytes, at) },
-          row: rowAt(standingAt(bytes, at + ENTRY_BYTES), bytes.subarray(valueAt, end)),
+          row: rowAt({ position: positionIn(operation), revision: ++revision }, bytes.subarray(valueAt, end)),
         }
         at = end
         break
@@ -165,5 +171,5 @@ const plainAnswers: Readonly<Record<string, OperationAnswer>> = Object.freeze({
 })
 
 function positionIn(operation: Operation): number {
-  return operation.type === 'set' ? operation.position : 0
+  return operation.type === 'set' || operation.type === 'move' ? operation.position : 0
 }

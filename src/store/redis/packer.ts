@@ -1,6 +1,6 @@
 const encoder = new TextEncoder()
 
-/** Writes numbers and texts one after the other, little-endian, as the scripts unpack them. Grows as needed. */
+/** Writes numbers and texts one after the other, little-endian unless said otherwise. Grows as needed. */
 export class Packer {
   #bytes: Buffer
   #length = 0
@@ -30,6 +30,18 @@ export class Packer {
   double(value: number): this {
     this.#reserve(8)
     this.#length = this.#bytes.writeDoubleLE(value, this.#length)
+    return this
+  }
+
+  intBigEndian(value: number): this {
+    this.#reserve(4)
+    this.#length = this.#bytes.writeUInt32BE(value, this.#length)
+    return this
+  }
+
+  doubleBigEndian(value: number): this {
+    this.#reserve(8)
+    this.#length = this.#bytes.writeDoubleBE(value, this.#length)
     return this
   }
 
@@ -88,6 +100,14 @@ export class Packer {
     this.int(0)
     write()
     this.#bytes.writeUInt32LE(this.#length - at - 4, at)
+    return this
+  }
+
+  blockAfterIntBigEndian(write: () => void): this {
+    const at = this.#length
+    this.intBigEndian(0)
+    write()
+    this.#bytes.writeUInt32BE(this.#length - at - 4, at)
     return this
   }
 

@@ -17,7 +17,7 @@ import type {
 import type { Reply, Word } from './connection.js'
 import { shardKey } from './keys.js'
 import type { RedisNodes } from './nodes.js'
-import { packOperation, parseAnswers } from './operation-codec.js'
+import { packOperations, parseAnswers } from './operation-codec.js'
 import { Packer } from './packer.js'
 import { parsePlace, placeText } from './place-text.js'
 import { packEntry } from './record-codec.js'
@@ -105,17 +105,15 @@ export class RedisShard {
   }
 
   async write(fence: Fence | undefined, { operations, history = [] }: OwnerWrite): Promise<WriteAnswer> {
-    const packer = new Packer(256 * (operations.length + 1))
-    for (const operation of operations) packOperation(packer, operation, this.shard)
     const words = [
       ...(fence === undefined ? noFence : fenceOf(fence)),
-      String(operations.length),
-      packer.done(),
+      ...packOperations(operations, this.shard),
       ...historyWords(history),
     ]
-    const [read, settled, answers] = (await this.run(this.#scripts.write, words)) as [Buffer, Buffer, Buffer]
+    const reply = (await this.run(this.#scripts.write, words)) as [Buffer, Buffer, Buffer, Buffer]
+    const [read, settled, lastRevision, answers] = reply
     return {
-      answers: parseAnswers(operations, answers, String(settled)),
+      answers: parseAnswers(operations, answers, String(settled), Number(lastRevision)),
       readLevel: parsePlace(String(read)),
     }
   }

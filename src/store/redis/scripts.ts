@@ -8,11 +8,14 @@ import { rowsLua } from './scripts/rows.lua.js'
 import { settleLua, sweepLua } from './scripts/settle.lua.js'
 import { writeLua } from './scripts/write.lua.js'
 
+// A part that is cut by time becomes this many: so much may come before they have to be cut again.
+const PIECES = 32
+
 export type ShardScripts = ReturnType<typeof shardScripts>
 
 /** The scripts of a shard. The width of its buckets is part of a store's format; how large a part may be is not. */
 export function shardScripts(bucketMs: number, partRows: number) {
-  const rows = rowsLua(bucketMs, partRows)
+  const rows = rowsLua(bucketMs, partRows, PIECES)
   return Object.freeze({
     claim: Script.writing(claimLua),
     renew: Script.writing(renewLua),

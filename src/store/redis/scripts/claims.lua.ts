@@ -60,12 +60,13 @@ if #found == 0 then return {} end
 local last = redis.call('HINCRBY', SHARD, 'leases', #found)
 local tail = struct.pack('<d', now + tonumber(ARGV[3])) .. ARGV[4]
 local reply, held = {}, {}
+readValues(found)
 for index = 1, #found do
   local text, number = found[index], last - #found + index
   local entry = text .. '00000000'
   local value = valueOf(entry)
   if lost[index] then
-    local dueAt, identity, _, attempt, occurrence = struct.unpack('<dddI4I4', value)
+    local dueAt, identity, _, attempt, occurrence = struct.unpack('<dc8dI4I4', value)
     local length = struct.unpack('<I2', value, 35)
     value = rewritten(value, dueAt, attempt + 1, occurrence)
     takeOut(entry)
@@ -137,7 +138,7 @@ for i = 1, count do
       drop(name, entry)
     elseif kind <= 4 then
       takeOut(entry)
-      put(name, dueAt, identityOf(entry),
+      put(name, dueAt, sub(entry, 27),
         rewritten(value, dueAt, attempt, occurrence, hasDetails == 1 and details or nil))
     end
     -- At once: a receipt that comes twice in one call holds nothing the second time.

@@ -8,9 +8,10 @@ export const recordsLua = String.raw`
 local HISTORY, DEAD, DEADORDER = SHARD .. ':history', SHARD .. ':dead', SHARD .. ':deadorder'
 local notes = {}
 
+-- The identity comes as 8 bytes.
 local function note(at, identity, rest)
   notes[#notes + 1] = at
-  notes[#notes + 1] = struct.pack('<d', identity) .. rest
+  notes[#notes + 1] = identity .. rest
 end
 
 -- Entries as they came with the call: each its time, its timer's identity, and the rest.
@@ -18,7 +19,7 @@ local function noteAll(blob, count)
   local at = 1
   for _ = 1, count do
     local time, identity, rest
-    time, identity, rest, at = struct.unpack('<ddI4c0', blob, at)
+    time, identity, rest, at = struct.unpack('<dc8I4c0', blob, at)
     note(time, identity, rest)
   end
 end

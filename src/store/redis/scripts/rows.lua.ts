@@ -6,39 +6,41 @@
  * parts that are not empty. A part never reaches over the end of its bucket of time, and is cut when it is large.
  * NAMES leads from a name to the place and the identity of its row; what it says of a place below the settled
  * level is no longer so.
+ *
+ * A server does nothing else while a script runs, so what runs for every row is written to be quick: numbers are
+ * compared rather than texts, and what only few rows need is not prepared for all.
  */
-export const rowsLua = (widthMs: number, largeRows: number): string => String.raw`
-local WIDTH, LARGE = ${widthMs}, ${largeRows}
+export const rowsLua = (widthMs: number, largeRows: number, pieces: number): string => String.raw`
+local WIDTH, LARGE, PIECES = ${widthMs}, ${largeRows}, ${pieces}
 local LEASES = SHARD .. ':leases'
-local entries, changed = {}, {}
-local fresh, freshPart, freshOrder = {}, {}, {}
-local gone, buckets = {}, {}
+local format, sub, pack = string.format, string.sub, struct.pack
+local entries, changed, changes = {}, {}, 0
+local puts, gone, buckets, starts, values = {}, {}, {}, {}, {}
+local firstRevision, dropped = revision, nil
 local counted = { created = 0, settled = 0, cancelled = 0, replaced = 0, dead = 0 }
 
 local function partKey(part) return SHARD .. ':p:' .. part end
 
--- The parts of the bucket that a position falls into, in order, and the bucket's start.
-local function bucketOf(position)
+-- The part that holds a place, or would: the last of its bucket that begins at or before it.
+local function partOf(text, position)
   local start = position - position % WIDTH
-  local parts = buckets[start]
+  local parts, froms = buckets[start], starts[start]
   if not parts then
     parts = redis.call('ZRANGEBYLEX', PARTS, '[' .. place(start, 0), '(' .. place(start + WIDTH, 0))
-    buckets[start] = parts
+    froms = {}
+    for index = 1, #parts do froms[index] = positionOf(parts[index]) end
+    buckets[start], starts[start] = parts, froms
   end
-  return parts, start
-end
-
--- The part that holds a place, or would.
-local function partOf(text, position)
-  local parts, start = bucketOf(position)
   local low, high = 1, #parts
   while low <= high do
-    local middle = math.floor((low + high) / 2)
-    if parts[middle] <= text then low = middle + 1 else high = middle - 1 end
+    local middle = (low + high - (low + high) % 2) / 2
+    local from = froms[middle]
+    if from < position or (from == position and parts[middle] <= text) then low = middle + 1 else high = middle - 1 end
   end
   if high >= 1 then return parts[high] end
   local part = place(start, 0)
   table.insert(parts, 1, part)
+  table.insert(froms, 1, start)
   return part
 end
 
@@ -50,21 +52,46 @@ end
 -- What NAMES says of a name whose row stands: 26 digits of its place and 8 bytes of its identity.
 local function standing(name)
   local entry = entries[name]
-  if entry and string.sub(entry, 1, 26) >= settled then return entry end
+  if entry and sub(entry, 1, 26) >= settled then return entry end
 end
 
-local function identityOf(entry) return (struct.unpack('<d', entry, 27)) end
+-- Fetches the values of rows that will be asked for, a part at a time.
+local function readValues(list)
+  local wanted = {}
+  for index = 1, #list do
+    local text = sub(list[index], 1, 26)
+    local part = partOf(text, positionOf(text))
+    local fields = wanted[part]
+    if not fields then
+      fields = {}
+      wanted[part] = fields
+    end
+    fields[#fields + 1] = text
+  end
+  for part, fields in pairs(wanted) do
+    local found = fetched(partKey(part), fields)
+    for index = 1, #fields do values[fields[index]] = found[index] end
+  end
+end
 
 local function valueOf(entry)
-  local text = string.sub(entry, 1, 26)
-  return fresh[text] or redis.call('HGET', partKey(partOf(text, positionOf(text))), text)
+  local text = sub(entry, 1, 26)
+  local value = values[text]
+  if value then return value end
+  local part = partOf(text, positionOf(text))
+  if revisionOf(text) <= firstRevision then return redis.call('HGET', partKey(part), text) end
+  local list = puts[part]
+  for index = #list - 1, 1, -2 do
+    if list[index] == text then return list[index + 1] end
+  end
 end
 
 -- Takes a row out; its name stays where it is, for whoever puts it again or drops it.
 local function takeOut(entry)
-  local text = string.sub(entry, 1, 26)
-  if fresh[text] then
-    fresh[text] = nil
+  local text = sub(entry, 1, 26)
+  if revisionOf(text) > firstRevision then
+    dropped = dropped or {}
+    dropped[text] = true
     return
   end
   local part = partOf(text, positionOf(text))
@@ -79,52 +106,59 @@ end
 local function drop(name, entry)
   takeOut(entry)
   entries[name] = false
-  changed[name] = true
+  changes = changes + 1
+  changed[changes] = name
 end
 
--- Puts a row under the next revision and answers what NAMES then says.
+-- Puts a row under the next revision and answers what NAMES then says. The identity comes as 8 bytes.
 local function put(name, position, identity, value)
   revision = revision + 1
-  local text = place(position, revision)
-  fresh[text] = value
-  freshPart[text] = partOf(text, position)
-  freshOrder[#freshOrder + 1] = text
-  local entry = text .. struct.pack('<d', identity)
+  local text = format('%014x%012x', position, revision)
+  local part = partOf(text, position)
+  local list = puts[part]
+  if list then
+    local size = #list
+    list[size + 1], list[size + 2] = text, value
+  else
+    puts[part] = { text, value }
+  end
+  local entry = text .. identity
   entries[name] = entry
-  changed[name] = true
+  changes = changes + 1
+  changed[changes] = name
   return entry
 end
 
 -- A row's value with another progress, and other details where they are given.
 local function rewritten(value, dueAt, attempt, occurrence, details)
-  local head = struct.pack('<d', dueAt) .. string.sub(value, 9, 24) .. struct.pack('<I4I4', attempt, occurrence)
-  if not details then return head .. string.sub(value, 33) end
+  local head = pack('<d', dueAt) .. sub(value, 9, 24) .. pack('<I4I4', attempt, occurrence)
+  if not details then return head .. sub(value, 33) end
   local scope, name, tags, old = struct.unpack('<I2I2I2I2', value, 33)
   local at = 41 + name + tags
-  return head .. struct.pack('<I2I2I2I2', scope, name, tags, #details) .. string.sub(value, 41, at - 1) ..
-    details .. string.sub(value, at + old)
+  return head .. pack('<I2I2I2I2', scope, name, tags, #details) .. sub(value, 41, at - 1) ..
+    details .. sub(value, at + old)
 end
 
--- Cuts a large part: by time into eight, or, where its rows crowd into one instant, by place into two.
+-- Cuts a large part: by time into many, or, where its rows crowd into few instants, by place into two.
 local function cut(part, size)
   local fields = redis.call('HKEYS', partKey(part))
-  local least, most = fields[1], fields[1]
-  for index = 2, size do
-    local field = fields[index]
-    if field < least then least = field elseif field > most then most = field end
+  local positions = {}
+  local least, most = math.huge, 0
+  for index = 1, size do
+    local position = positionOf(fields[index])
+    positions[index] = position
+    if position < least then least = position end
+    if position > most then most = position end
   end
-  local from, span = positionOf(least), positionOf(most) - positionOf(least) + 1
-  local groups = {}
-  if span >= 8 then
-    local step = math.ceil(span / 8)
+  local step, groups = math.ceil((most - least + 1) / PIECES), {}
+  if most - least >= PIECES then
     for index = 1, size do
-      local number = math.floor((positionOf(fields[index]) - from) / step)
+      local number = math.floor((positions[index] - least) / step)
       if number > 0 then
-        local start = place(from + number * step, 0)
-        local group = groups[start]
+        local group = groups[number]
         if not group then
           group = {}
-          groups[start] = group
+          groups[number] = group
         end
         group[#group + 1] = fields[index]
       end
@@ -133,13 +167,14 @@ local function cut(part, size)
     table.sort(fields)
     local group = {}
     for index = math.floor(size / 2) + 1, size do group[#group + 1] = fields[index] end
-    groups[group[1]] = group
+    groups[1] = group
   end
-  for start, group in pairs(groups) do
-    local values, moved = fetched(partKey(part), group), {}
+  for number, group in pairs(groups) do
+    local start = most - least >= PIECES and place(least + number * step, 0) or group[1]
+    local found, moved = fetched(partKey(part), group), {}
     for index = 1, #group do
       moved[2 * index - 1] = group[index]
-      moved[2 * index] = values[index]
+      moved[2 * index] = found[index]
     end
     many('HSET', partKey(start), moved)
     many('HDEL', partKey(part), group)
@@ -148,24 +183,21 @@ local function cut(part, size)
 end
 
 local function flush(isClaim)
-  local puts = {}
-  for index = 1, #freshOrder do
-    local text = freshOrder[index]
-    local value = fresh[text]
-    if value then
-      local part = freshPart[text]
-      local list = puts[part]
-      if not list then
-        list = {}
-        puts[part] = list
-      end
-      list[#list + 1] = text
-      list[#list + 1] = value
-    end
-  end
   for part, list in pairs(puts) do
-    many('HSET', partKey(part), list)
-    redis.call('ZADD', PARTS, 0, part)
+    if dropped then
+      local kept = {}
+      for index = 1, #list, 2 do
+        if not dropped[list[index]] then
+          kept[#kept + 1] = list[index]
+          kept[#kept + 1] = list[index + 1]
+        end
+      end
+      list = kept
+    end
+    if #list > 0 then
+      many('HSET', partKey(part), list)
+      redis.call('ZADD', PARTS, 0, part)
+    end
   end
   for part, list in pairs(gone) do
     many('HDEL', partKey(part), list)
@@ -176,19 +208,20 @@ local function flush(isClaim)
     local size = redis.call('HLEN', partKey(part))
     if size > LARGE then cut(part, size) end
   end
-  local put, dropped = {}, {}
-  for name in pairs(changed) do
+  local named, size, unnamed = {}, 0, {}
+  for index = 1, changes do
+    local name = changed[index]
     local entry = entries[name]
     if entry then
-      put[#put + 1] = name
-      put[#put + 1] = entry
+      named[size + 1], named[size + 2] = name, entry
+      size = size + 2
     else
-      dropped[#dropped + 1] = name
+      unnamed[#unnamed + 1] = name
     end
   end
-  many('HSET', NAMES, put)
-  many('HDEL', NAMES, dropped)
-  if #freshOrder > 0 then redis.call('HSET', SHARD, 'rev', string.format('%.0f', revision)) end
+  many('HSET', NAMES, named)
+  many('HDEL', NAMES, unnamed)
+  if revision > firstRevision then redis.call('HSET', SHARD, 'rev', format('%.0f', revision)) end
   for what, count in pairs(counted) do
     if count > 0 then redis.call('HINCRBY', SHARD, 'count:' .. what, count) end
   end

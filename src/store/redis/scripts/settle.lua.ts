@@ -23,6 +23,12 @@ for i = 1, count do
   items[i], names[i], at = item, item[6], item[11]
 end
 readNames(names)
+local wanted = {}
+for i = 1, count do
+  local entry = items[i][1] > 1 and standing(names[i])
+  if entry then wanted[#wanted + 1] = entry end
+end
+readValues(wanted)
 local replies = {}
 for i = 1, count do
   local kind, position, dueAt, attempt, occurrence, name, text, hasDetails, details, letter = unpack(items[i])
@@ -41,7 +47,7 @@ for i = 1, count do
     else
       value = rewritten(value, dueAt, attempt, occurrence, hasDetails == 1 and details or nil)
       takeOut(entry)
-      put(name, position, identityOf(entry), value)
+      put(name, position, sub(entry, 27), value)
       replies[i] = '2' .. struct.pack('<dI4', revision, #value) .. value
     end
   end

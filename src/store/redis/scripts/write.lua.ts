@@ -3,8 +3,9 @@ import { recordsLua } from './records.lua.js'
 import { shardLua } from './shard.lua.js'
 
 /**
- * ARGV: now, the fence (empty for a store of claims), how many operations, the operations, how many entries of
- * history, the entries. Answers the read level, the settled level, and one packed answer for each operation,
+ * ARGV: now, the fence (empty for a store of claims), the operations in columns (what each is, names, positions,
+ * identities, values, and what only few have, or nothing), how many entries of history, the entries. Answers the
+ * read level, the settled level, the last revision before the write, and one packed answer for each operation,
  * which begins with the letter of its outcome.
  */
 export const writeLua = (rowsLua: string): string => String.raw`${shardLua}${rowsLua}${recordsLua}${inboxLua}
@@ -13,100 +14,117 @@ if not isClaim then
   local refusal = fenced()
   if refusal then return refusal end
 end
-local now, count, blob = clock(), tonumber(ARGV[5]), ARGV[6]
-local kinds, flags, positions, dueAts, identities, revisions, attempts = {}, {}, {}, {}, {}, {}, {}
-local names, values, extras, asked, ids, at = {}, {}, {}, {}, {}, 1
-for i = 1, count do
-  kinds[i], flags[i], positions[i], dueAts[i], identities[i], revisions[i], attempts[i], names[i], values[i],
-    extras[i], at = struct.unpack('<BHddddI4I2c0I4c0I4c0', blob, at)
-  if extras[i] ~= '' then
-    local extra = { struct.unpack('<Bc0Bc0dI4c0', extras[i]) }
-    extras[i] = extra
-    if extra[1] ~= '' then ids[#ids + 1] = extra[1] end
-  end
-end
+local now = clock()
+local kinds, names, positions = cmsgpack.unpack(ARGV[5]), cmsgpack.unpack(ARGV[6]), cmsgpack.unpack(ARGV[7])
+local identities, contents = cmsgpack.unpack(ARGV[8]), cmsgpack.unpack(ARGV[9])
+local extras = ARGV[10] ~= '' and cmsgpack.unpack(ARGV[10]) or nil
+local count, floor = #kinds, positionOf(settled)
+local asked = {}
 readNames(names)
-if #ids > 0 then
+if extras then
+  local ids, moved = {}, {}
+  for i = 1, count do
+    if extras[i] ~= '' then
+      local extra = { struct.unpack('<ddI4Bc0Bc0dI4c0', extras[i]) }
+      extras[i] = extra
+      if extra[4] ~= '' then ids[#ids + 1] = extra[4] end
+      local entry = kinds[i] % 8 == 2 and standing(names[i])
+      if entry then moved[#moved + 1] = entry end
+    else
+      extras[i] = false
+    end
+  end
+  readValues(moved)
   local found = fetched(REQUESTS, ids)
   for i = 1, #ids do asked[ids[i]] = found[i] end
 end
 
-local function is(i, flag) return math.floor(flags[i] / flag) % 2 == 1 end
-
 -- Whether somebody holds the row: only a store of claims has leases.
 local function isHeld(entry)
   if not isClaim then return false end
-  local held = redis.call('HGET', LEASES, string.sub(entry, 1, 26))
+  local held = redis.call('HGET', LEASES, sub(entry, 1, 26))
   return held and struct.unpack('<d', held, 9) > now
 end
 
 -- The answer, and the identity of the timer that was changed, if one was.
 local function change(i)
-  local kind, name = kinds[i], names[i]
-  if kind == 4 then return string.char(attempts[i]) end
+  local flags, name, extra = kinds[i], names[i], extras and extras[i]
+  local kind = flags % 8
+  local function is(flag) return math.floor(flags / flag) % 2 == 1 end
+  if kind == 4 then return string.char(extra[3]) end
   local entry = standing(name)
   if kind == 1 then
-    if entry and identityOf(entry) == identities[i] then return 'S' .. entry end
-    if (is(i, 1) and entry) or (is(i, 2) and (not entry or revisionOf(entry) ~= revisions[i])) then
+    if entry and sub(entry, 27) == identities[i] then return 'S' .. entry end
+    if (is(8) and entry) or (is(16) and (not entry or revisionOf(entry) ~= extra[2])) then
       return entry and 'C' .. entry or 'c'
     end
-    if positions[i] < positionOf(settled) then return 'L' end
-    if is(i, 32) and not exhume(extras[i][2]) then return 'u' end
+    if positions[i] < floor then return 'L' end
+    if is(256) and not exhume(extra[5]) then return 'u' end
     if entry then
       takeOut(entry)
       counted.replaced = counted.replaced + 1
     end
     counted.created = counted.created + 1
-    put(name, positions[i], identities[i], values[i])
-    return (entry and 'R' .. entry or 's') .. struct.pack('<d', revision), identities[i]
+    put(name, positions[i], identities[i], contents[i])
+    return entry and 'R' .. entry or 's', identities[i]
   end
-  if not entry or (is(i, 4) and identityOf(entry) ~= identities[i]) then return 'u' end
-  if is(i, 2) and revisionOf(entry) ~= revisions[i] then return 'C' .. entry end
+  if not entry or (is(32) and sub(entry, 27) ~= identities[i]) then return 'u' end
+  if is(16) and revisionOf(entry) ~= extra[2] then return 'C' .. entry end
   if isHeld(entry) then return 'f' end
+  local identity = sub(entry, 27)
   if kind == 3 then
     drop(name, entry)
     counted.cancelled = counted.cancelled + 1
-    return 'X' .. entry, identityOf(entry)
+    return 'X' .. entry, identity
   end
-  if positions[i] < positionOf(settled) then return 'L' end
+  if positions[i] < floor then return 'L' end
   local value = valueOf(entry)
   local attempt, occurrence = struct.unpack('<I4I4', value, 25)
-  if is(i, 8) then attempt = attempts[i] end
-  value = rewritten(value, dueAts[i], attempt, occurrence, is(i, 16) and values[i] or nil)
+  if is(64) then attempt = extra[3] end
+  value = rewritten(value, extra[1], attempt, occurrence, is(128) and contents[i] or nil)
   takeOut(entry)
-  local moved = put(name, positions[i], identityOf(entry), value)
-  return 'M' .. entry .. moved .. struct.pack('<I4', #value) .. value, identityOf(entry)
+  put(name, positions[i], identity, value)
+  return 'M' .. entry .. pack('<I4', #value) .. value, identity
 end
 
 local outcomes = { s = 'set', R = 'set', S = 'same', C = 'conflict', c = 'conflict', u = 'unknown', f = 'firing',
   d = 'settled', X = 'cancelled', M = 'moved', x = 'expired' }
-local replies = {}
+local replies, isAnswered = {}, false
 for i = 1, count do
-  local extra, reply, identity = extras[i], nil, nil
-  if extra == '' then
-    reply, identity = change(i)
+  local extra, reply, identity = extras and extras[i], nil, nil
+  if not extra then
+    local name = names[i]
+    -- A timer that is new and asks for nothing special: nearly all of a large batch.
+    if kinds[i] == 1 and not entries[name] and positions[i] >= floor then
+      counted.created = counted.created + 1
+      put(name, positions[i], identities[i], contents[i])
+      reply = 's'
+    else
+      reply = change(i)
+    end
   else
-    local id = extra[1]
+    local id = extra[4]
     if id == '' then
       reply, identity = change(i)
     elseif not asked[id] then
       reply = 'b'
     else
       local deadline = struct.unpack('<d', asked[id])
-      if kinds[i] ~= 1 and deadline <= now then reply = 'x' else reply, identity = change(i) end
+      if kinds[i] % 8 ~= 1 and deadline <= now then reply = 'x' else reply, identity = change(i) end
       -- One that found its position taken over by the level is to be tried again with a later one.
       if reply ~= 'L' then
-        answer(id, deadline, outcomes[string.sub(reply, 1, 1)])
+        answer(id, deadline, outcomes[sub(reply, 1, 1)])
         asked[id] = false
+        isAnswered = true
       end
     end
-    if identity and is(i, 64) then note(extra[3], identity, extra[4]) end
+    if identity and extra[7] ~= '' then note(extra[6], identity, extra[7]) end
   end
   replies[i] = reply
 end
-noteAll(ARGV[8], tonumber(ARGV[7]))
+noteAll(ARGV[12], tonumber(ARGV[11]))
 flush(isClaim)
 flushNotes()
-if #ids > 0 then forget(now) end
-return { read, settled, table.concat(replies) }
+if isAnswered then forget(now) end
+return { read, settled, format('%.0f', firstRevision), table.concat(replies) }
 `
