@@ -1,17 +1,9 @@
 import { type Handle, type HandleMany, type Handler, Handlers } from '../delivery/index.js'
 import { Engine, type EngineSettings, type EngineStats, type SubmitAnswer } from '../engine/index.js'
 import { checkFunction, InvalidInputError, shown, StateError } from '../error/index.js'
-import type { Counts, DeadLetter, HistoryNote, Listed, RequestedOperation, Store } from '../store/index.js'
+import type { Counts, HistoryNote, Listed, RequestedOperation, Store } from '../store/index.js'
 import type { Clock, Wake } from '../time/index.js'
-import {
-  checkKey,
-  decodeDetails,
-  encodeDetails,
-  handleOf,
-  newIdentity,
-  parseHandle,
-  type TimerHandle,
-} from '../timer/index.js'
+import { checkKey, handleOf, parseHandle, type TimerHandle } from '../timer/index.js'
 import { boundsOf, type DrainBounds, type Drained, type DrainOptions } from './drain.js'
 import { type HistoryPolicy, noteOf, notesOfAttempt, type TimerEvent } from './history-policy.js'
 import { type AnyKind, type KindOptions, timer, type TimerKind } from './kind.js'
@@ -26,6 +18,7 @@ import {
   type TimerQuery,
   type Why,
 } from './records.js'
+import { type Redriven, type RedrivenBeside, Redrives } from './redrives.js'
 import { validated } from './schema.js'
 import { type Many, type Named, Selection, type WhichDead } from './selection.js'
 import { type SetManyRow, type SetOptions, type SetRequest, setRequestOf } from './set-request.js'
@@ -97,6 +90,7 @@ export class Timers implements AsyncDisposable {
   readonly #selection: Selection
   readonly #pauses: Pauses
   readonly #timerPauses: TimerPauses
+  readonly #redrives: Redrives
   readonly #allowance = { left: Infinity }
   readonly #wakes = new Set<Wake>()
   readonly #listeners = new Set<(event: TimersEvent) => void>()
@@ -137,6 +131,13 @@ export class Timers implements AsyncDisposable {
     this.#timerPauses = new TimerPauses({
       engine: this.#engine,
       records: this.#records,
+      noted: (event, facts) => this.#noted(event, facts),
+    })
+    this.#redrives = new Redrives({
+      engine: this.#engine,
+      store,
+      clock,
+      random,
       noted: (event, facts) => this.#noted(event, facts),
     })
     this.#selection = new Selection({ store, records: this.#records, namespace })
@@ -347,17 +348,19 @@ export class Timers implements AsyncDisposable {
     return this.#records.dead(query)
   }
 
-  /** Sets dead letters again, due now: those of these ids, or all that a query finds. Answers how many. */
-  async redrive(which: WhichDead): Promise<number> {
-    let redriven = 0
+  /**
+   * Sets dead letters again, due now: those of these ids, or all that a query finds. A timer that stands under
+   * the key of one is not replaced: the dead one is set beside it, and the answer says where.
+   */
+  async redrive(which: WhichDead): Promise<Redriven> {
+    let count = 0
+    const beside: RedrivenBeside[] = []
     for await (const letters of this.#selection.dead(which)) {
-      const answers = await this.#engine.submit(letters.map((letter) => this.#redriveOf(letter)))
-      for (const answer of answers) {
-        // 'unknown': somebody else has redriven it meanwhile.
-        if (outcomeOf(answer, ['set', 'appended', 'unknown']) !== 'unknown') redriven++
-      }
+      const redriven = await this.#redrives.redrive(letters)
+      count += redriven.count
+      beside.push(...redriven.beside)
     }
-    return redriven
+    return { count, beside }
   }
 
   /** How it goes, here and in the store. */
@@ -463,27 +466,6 @@ export class Timers implements AsyncDisposable {
 
   #moveOf(name: Named, dueAt: number): RequestedOperation {
     return { type: 'move', ...name, dueAt, ...this.#noted('moved', { dueAt }) }
-  }
-
-  #redriveOf({ id, row }: DeadLetter): RequestedOperation {
-    const now = this.#parts.clock.now()
-    const { firstDueAt: _, ...details } = decodeDetails(row.details)
-    return {
-      type: 'set',
-      namespace: row.namespace,
-      kind: row.kind,
-      key: row.key,
-      identity: newIdentity(this.#parts.random),
-      createdAt: now,
-      dueAt: now,
-      attempt: 0,
-      occurrence: row.occurrence,
-      payload: row.payload,
-      tags: row.tags,
-      details: encodeDetails(details),
-      fromDead: id,
-      ...this.#noted('created', { dueAt: now }),
-    }
   }
 
   #cancelOf(name: Named): RequestedOperation {
