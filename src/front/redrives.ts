@@ -1,4 +1,4 @@
-import type { Engine } from '../engine/index.js'
+import type { Engine, SubmitAnswer } from '../engine/index.js'
 import type { DeadLetter, HistoryNote, Store } from '../store/index.js'
 import type { Clock } from '../time/index.js'
 import {
@@ -12,6 +12,7 @@ import {
   type TimerHandle,
   type TimerName,
 } from '../timer/index.js'
+import { Answered } from './answered.js'
 import { outcomeOf } from './outcome.js'
 import type { SetRequest } from './set-request.js'
 
@@ -32,6 +33,11 @@ export interface RedrivenBeside {
   /** Under which it was set again. */
   readonly key: string
   readonly handle: TimerHandle
+}
+
+/** What became of one; 'unknown' when somebody else has redriven it meanwhile. */
+export interface RedriveAnswer extends RedrivenBeside {
+  readonly outcome: 'set' | 'unknown'
 }
 
 type Noted = (event: 'created', facts: { readonly dueAt: number }) => { readonly note?: HistoryNote }
@@ -55,24 +61,32 @@ export class Redrives {
     this.#noted = parts.noted
   }
 
-  async redrive(letters: readonly DeadLetter[]): Promise<Redriven> {
-    const own = letters.map((letter) => this.#setOf(letter, newIdentity(this.#random), letter.row.key))
-    const answers = await this.#engine.submit(own)
-    // 'unknown': somebody else has redriven it meanwhile.
-    const outcomes = answers.map((answer) => outcomeOf(answer, ['set', 'conflict', 'unknown']))
-    const taken = letters.filter((_, index) => outcomes[index] === 'conflict')
-    const beside = taken.length === 0 ? [] : await this.#redriveBeside(taken)
-    return { count: outcomes.filter((outcome) => outcome === 'set').length + beside.length, beside }
+  async redrive(batches: AsyncIterable<readonly DeadLetter[]>): Promise<Redriven> {
+    const answered = new Answered<RedriveAnswer>()
+    for await (const letters of batches) {
+      const sets = letters.map((letter) => this.#setOf(letter, newIdentity(this.#random), letter.row.key))
+      const answers = [...(await this.#engine.submit(sets))]
+      await this.#setBeside(letters, sets, answers)
+      const rows = letters.map(({ row }) => row)
+      const isWell = answered.add(rows, answers, (answer, index) =>
+        answerOf(letters[index]!, sets[index]!, answer),
+      )
+      if (!isWell) break
+    }
+    return redrivenOf(answered.all())
   }
 
-  async #redriveBeside(letters: readonly DeadLetter[]): Promise<readonly RedrivenBeside[]> {
-    const sets = letters.map((letter) => this.#besideOf(letter))
-    const answers = await this.#engine.submit(sets)
-    return letters.flatMap(({ id, row }, index) => {
-      if (outcomeOf(answers[index]!, ['set', 'unknown']) === 'unknown') return []
-      const set = sets[index]!
-      return [{ id, kind: row.kind, of: row.key, key: set.key, handle: handleOf(set) }]
-    })
+  /** Where the key has a timer, the letter is set under another; sets and answers are those of that then. */
+  async #setBeside(
+    letters: readonly DeadLetter[],
+    sets: SetRequest[],
+    answers: SubmitAnswer[],
+  ): Promise<void> {
+    const taken = [...answers.keys()].filter((index) => answers[index]!.outcome === 'conflict')
+    if (taken.length === 0) return
+    for (const index of taken) sets[index] = this.#besideOf(letters[index]!)
+    const given = await this.#engine.submit(taken.map((index) => sets[index]!))
+    for (const [at, index] of taken.entries()) answers[index] = given[at]!
   }
 
   #besideOf(letter: DeadLetter): SetRequest {
@@ -107,6 +121,20 @@ export class Redrives {
       fromDead: id,
       ...this.#noted('created', { dueAt: now }),
     }
+  }
+}
+
+function answerOf({ id, row }: DeadLetter, set: SetRequest, answer: SubmitAnswer): RedriveAnswer {
+  const outcome = outcomeOf(answer, ['set', 'unknown'])
+  return { outcome, id, kind: row.kind, of: row.key, key: set.key, handle: handleOf(set) }
+}
+
+function redrivenOf(answers: readonly RedriveAnswer[]): Redriven {
+  const redriven = answers.filter(({ outcome }) => outcome === 'set')
+  const beside = redriven.filter(({ of, key }) => of !== key)
+  return {
+    count: redriven.length,
+    beside: beside.map(({ id, kind, of, key, handle }) => ({ id, kind, of, key, handle })),
   }
 }
 

@@ -393,6 +393,43 @@ describe('two instances on one store', () => {
     await stopping
   })
 
+  it('leave every shard to those that were started, and to one that drains while it does', async () => {
+    const clock = new VirtualClock({ start: START })
+    const store = new MemoryStore({ clock, shardCount: 16 })
+    const kind = timer('kind')
+    const fired: string[] = []
+    const open = async (name: string) => {
+      const timers = await openTimers({ store: store.connect(), clock: clock.fork() })
+      timers.handle(kind, () => {
+        fired.push(name)
+      })
+      return timers
+    }
+    const during = async <T>(work: Promise<T>): Promise<T> => {
+      const state = { isOver: false }
+      const watched = work.finally(() => {
+        state.isOver = true
+      })
+      await clock.advance(0)
+      while (!state.isOver) await clock.advance(100)
+      return await watched
+    }
+    // One that only sets timers, such as a web server, has no part in firing them.
+    const setter = await open('setter')
+    const worker = await open('worker')
+    await during(worker.start())
+    await clock.advance('1m')
+    expect([worker.engine.shards.length, setter.engine.shards.length]).toEqual([16, 0])
+    const rows = Array.from({ length: 100 }, (_, n) => ({ key: String(n), in: '1s' }))
+    await during(setter.setMany(kind, rows))
+    await clock.advance('5s')
+    expect(fired).toEqual(rows.map(() => 'worker'))
+    await during(setter.drain({ maxTime: '20s' }))
+    await clock.advance('10s')
+    expect([worker.engine.shards.length, setter.engine.shards.length]).toEqual([16, 0])
+    await during(Promise.all([setter.stop(), worker.stop()]))
+  })
+
   it('hear of a pause that the other asked for', async () => {
     const clock = new VirtualClock({ start: START })
     const store = new MemoryStore({ clock, shardCount: 4 })
