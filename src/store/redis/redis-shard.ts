@@ -122,10 +122,7 @@ export class RedisShard {
     const { done, dead, followUps, level } = settlement
     const packer = new Packer()
     const count = packOutcomes(packer, settlement)
-    const lowest = followUps.reduce(
-      (least, { position }) => Math.min(least, position),
-      Number.MAX_SAFE_INTEGER,
-    )
+    const lowest = lowestOf([...followUps, ...dead.flatMap(({ next }) => next ?? [])])
     const words = [
       ...fenceOf(fence),
       String(settlement.id),
@@ -139,7 +136,9 @@ export class RedisShard {
     const [read, answers] = (await this.run(this.#scripts.settle, words)) as [Buffer, Buffer]
     const settled = parseOutcomes(settlement, answers)
     return {
-      dead: settled.slice(done.length, done.length + dead.length).map(({ stood }) => stood),
+      dead: settled
+        .slice(done.length, done.length + dead.length)
+        .map(({ stood, next }) => ({ kept: stood, next })),
       followUps: settled.slice(done.length + dead.length).map(({ next }) => next),
       readLevel: parsePlace(String(read)),
     }
@@ -257,6 +256,11 @@ export function historyWords(history: readonly HistoryEntry[]): [string, Buffer]
   const packer = new Packer()
   for (const entry of history) packEntry(packer, entry)
   return [String(history.length), packer.done()]
+}
+
+/** The lowest position of what is to follow. */
+function lowestOf(following: readonly { readonly position: number }[]): number {
+  return following.reduce((least, { position }) => Math.min(least, position), Number.MAX_SAFE_INTEGER)
 }
 
 function fenceOf({ epoch, nonce, settledLevel }: Fence): string[] {

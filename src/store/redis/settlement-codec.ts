@@ -1,5 +1,5 @@
-import { nameText, type Place, type TimerName, type TimerProgress, type TimerRow } from '../../timer/index.js'
-import type { ClaimSettlement, Settlement } from '../store.js'
+import { nameText, type Place, type TimerName, type TimerRow } from '../../timer/index.js'
+import type { ClaimProgress, ClaimSettlement, Settlement } from '../store.js'
 import type { Packer } from './packer.js'
 import { placeText } from './place-text.js'
 import { packLetter } from './record-codec.js'
@@ -8,13 +8,10 @@ import { rowAt } from './row-codec.js'
 const DONE = 1
 const DEAD = 2
 const FOLLOWED = 3
+const DEAD_AND_FOLLOWED = 4
 const RELEASED = 5
 
-interface Following extends TimerProgress {
-  readonly details?: string
-}
-
-const nowhere: Following = Object.freeze({ dueAt: 0, attempt: 0, occurrence: 0 })
+const nowhere: ClaimProgress = Object.freeze({ dueAt: 0, attempt: 0, occurrence: 0 })
 
 /** The outcomes of a settlement as the script `settle` unpacks them: done, dead, to follow. Answers how many. */
 export function packOutcomes(packer: Packer, { done, dead, followUps }: Settlement): number {
@@ -23,7 +20,14 @@ export function packOutcomes(packer: Packer, { done, dead, followUps }: Settleme
     packer.int(0)
   }
   for (const letter of dead) {
-    packOutcome(packer, DEAD, letter.row, 0, nowhere)
+    const { row, next } = letter
+    packOutcome(
+      packer,
+      next === undefined ? DEAD : DEAD_AND_FOLLOWED,
+      row,
+      next?.position ?? 0,
+      next ?? nowhere,
+    )
     packLetter(packer, letter)
   }
   for (const followUp of followUps) {
@@ -39,7 +43,7 @@ function packOutcome(
   kind: number,
   row: TimerName & Place,
   position: number,
-  { dueAt, attempt, occurrence, details }: Following,
+  { dueAt, attempt, occurrence, details }: ClaimProgress,
 ): void {
   packer.byte(kind).double(position).double(dueAt).int(attempt).int(occurrence)
   packer.textAfterShort(nameText(row))
@@ -57,7 +61,7 @@ interface SettledRow {
 export function parseOutcomes(settlement: Settlement, bytes: Buffer): SettledRow[] {
   const positions = [
     ...settlement.done.map(() => 0),
-    ...settlement.dead.map(() => 0),
+    ...settlement.dead.map(({ next }) => next?.position ?? 0),
     ...settlement.followUps.map(({ position }) => position),
   ]
   let at = 0
@@ -75,13 +79,20 @@ export function parseOutcomes(settlement: Settlement, bytes: Buffer): SettledRow
 /** An outcome of a lease as the script `settleClaimed` unpacks it. */
 export function packClaimSettlement(packer: Packer, settlement: ClaimSettlement): void {
   const { receipt } = settlement
-  const following: Following = settlement.outcome === 'follow-up' ? settlement.progress : nowhere
-  const kind = { done: DONE, dead: DEAD, 'follow-up': FOLLOWED, released: RELEASED }[settlement.outcome]
+  const following = followingOf(settlement) ?? nowhere
+  const dead = following === nowhere ? DEAD : DEAD_AND_FOLLOWED
+  const kind = { done: DONE, dead, 'follow-up': FOLLOWED, released: RELEASED }[settlement.outcome]
   packer.byte(kind).double(following.dueAt).int(following.attempt).int(following.occurrence)
   packer.textAfterShort(nameText(receipt)).double(receipt.revision).double(receipt.nonce)
   packDetails(packer, following.details)
   if (settlement.outcome === 'dead') packLetter(packer, settlement)
   else packer.int(0)
+}
+
+/** How the timer goes on after its lease; undefined when it does not. */
+function followingOf(settlement: ClaimSettlement): ClaimProgress | undefined {
+  if (settlement.outcome === 'follow-up') return settlement.progress
+  return settlement.outcome === 'dead' ? settlement.next : undefined
 }
 
 function packDetails(packer: Packer, details: string | undefined): void {
