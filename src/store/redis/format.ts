@@ -3,6 +3,7 @@ import type { Strategy } from '../store.js'
 import { storeKey } from './keys.js'
 import type { RedisNodes } from './nodes.js'
 import { replyCodeOf } from './redis-error.js'
+import type { RedisTarget } from './redis-url.js'
 import { Script } from './script.js'
 import { formatLua } from './scripts/shared.lua.js'
 
@@ -66,31 +67,28 @@ function foreign(error: unknown): never {
   throw error
 }
 
-/** Refuses servers that may forget what they acknowledged, unless the URL allows it. */
-export async function checkServers(nodes: RedisNodes): Promise<void> {
-  const { allowsEviction, allowsNoAof } = nodes.target
-  for (const info of await nodes.infos()) {
-    const policy = /^maxmemory_policy:(\S+)/m.exec(info)?.[1]
-    const version = /^redis_version:(\S+)/m.exec(info)?.[1] ?? ''
-    if (Number.parseInt(version, 10) < 7) {
-      throw new StoreError(
-        'store-older',
-        `the Redis store needs Redis 7 or later, this one is ${shown(version)}`,
-      )
-    }
-    if (!allowsEviction && policy !== 'noeviction') {
-      throw new StoreError(
-        'store-evicting',
-        `Redis has maxmemory-policy ${policy ?? 'unknown'}: it may throw timers away when its memory is full. ` +
-          'Set noeviction, or open the store with ?allow=eviction',
-      )
-    }
-    if (!allowsNoAof && !/^aof_enabled:1/m.test(info)) {
-      throw new StoreError(
-        'store-volatile',
-        'Redis keeps no append-only file: acknowledged timers would be gone after a restart. ' +
-          'Set appendonly yes, or open the store with ?allow=no-aof',
-      )
-    }
+/** Refuses a server that may forget what it acknowledged, unless the URL allows it; `info` is what it says of itself. */
+export function checkServer(info: string, { allowsEviction, allowsNoAof }: RedisTarget): void {
+  const policy = /^maxmemory_policy:(\S+)/m.exec(info)?.[1]
+  const version = /^redis_version:(\S+)/m.exec(info)?.[1] ?? ''
+  if (!(Number.parseInt(version, 10) >= 7)) {
+    throw new StoreError(
+      'store-older',
+      `the Redis store needs Redis 7 or later, this one is ${shown(version)}`,
+    )
+  }
+  if (!allowsEviction && policy !== 'noeviction') {
+    throw new StoreError(
+      'store-evicting',
+      `Redis has maxmemory-policy ${policy ?? 'unknown'}: it may throw timers away when its memory is full. ` +
+        'Set noeviction, or open the store with ?allow=eviction',
+    )
+  }
+  if (!allowsNoAof && !/^aof_enabled:1/m.test(info)) {
+    throw new StoreError(
+      'store-volatile',
+      'Redis keeps no append-only file: acknowledged timers would be gone after a restart. ' +
+        'Set appendonly yes, or open the store with ?allow=no-aof',
+    )
   }
 }

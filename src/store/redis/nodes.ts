@@ -1,4 +1,4 @@
-import { StoreError } from '../../error/index.js'
+import { CarillonError, InvalidInputError, StoreError } from '../../error/index.js'
 import { RedisConnection, type Reply, type Word } from './connection.js'
 import type { RedisDriver } from './driver.js'
 import { connectErrorOf, isUnsent, replyCodeOf, storeErrorOf } from './redis-error.js'
@@ -39,20 +39,30 @@ export class RedisNodes {
   static async open(driver: RedisDriver, target: RedisTarget): Promise<RedisNodes> {
     let failure: StoreError | undefined
     for (const seed of target.seeds) {
+      let connection: RedisConnection | undefined
       try {
-        const connection = await RedisConnection.open(driver, seed, target)
-        const isCluster = /\bredis_mode:cluster\b/.test(await infoOf(connection))
-        const nodes = new RedisNodes(driver, target, isCluster, connection)
-        if (isCluster) {
-          nodes.#ranges = [{ first: 0, last: 16_383, address: seed }]
-          await nodes.#refresh()
-        }
-        return nodes
+        connection = await RedisConnection.open(driver, seed, target)
+        return await RedisNodes.#over(driver, target, connection)
       } catch (error) {
+        connection?.end()
+        if (error instanceof CarillonError && !(error instanceof StoreError)) throw error
         failure ??= error instanceof StoreError ? error : connectErrorOf(error, shownAddress(seed))
       }
     }
     throw failure!
+  }
+
+  static async #over(driver: RedisDriver, target: RedisTarget, first: RedisConnection): Promise<RedisNodes> {
+    const isCluster = /\bredis_mode:cluster\b/.test(await infoOf(first))
+    if (!isCluster && target.seeds.length > 1) {
+      throw new InvalidInputError(
+        'invalid-store-url',
+        `several servers are for a cluster, and Redis at ${first.name} is none: give one of them`,
+      )
+    }
+    const nodes = new RedisNodes(driver, target, isCluster, first)
+    if (isCluster) await nodes.#refresh(first.address)
+    return nodes
   }
 
   /** Addresses of masters, for those who need any of them. */
@@ -127,7 +137,7 @@ export class RedisNodes {
   }
 
   #addressOf(slot: number): RedisAddress {
-    if (!this.isCluster) return this.target.seeds.find((seed) => this.#open.has(shownAddress(seed)))!
+    if (!this.isCluster) return this.target.seeds[0]!
     const range = this.#ranges.find(({ first, last }) => slot >= first && slot <= last)
     if (range !== undefined) return range.address
     throw new StoreError('store-unavailable', `no node of the cluster serves slot ${slot}`)

@@ -34,7 +34,7 @@ import type {
   WriteAnswer,
 } from '../store.js'
 import { inGroups, Notes } from './by-shard.js'
-import { checkServers, type RedisFormat, takeFormat } from './format.js'
+import { checkServer, type RedisFormat, takeFormat } from './format.js'
 import { RedisNodes } from './nodes.js'
 import { RedisClaims } from './redis-claims.js'
 import { RedisRecords } from './redis-records.js'
@@ -102,7 +102,7 @@ export class RedisStore implements Store {
     const target = parseRedisUrl(url)
     const nodes = await RedisNodes.open(await loadDriver(), target)
     try {
-      await checkServers(nodes)
+      for (const info of await nodes.infos()) checkServer(info, target)
       const format = await takeFormat(nodes, { shardCount, strategy, bucketMs: tuning.bucketMs })
       const store = new RedisStore(nodes, format, clock, maxPayloadBytes, tuning.partRows)
       await store.#channel.start()

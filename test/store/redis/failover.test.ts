@@ -4,6 +4,7 @@ import { StoreError } from '../../../src/error/index.js'
 import type { Fence } from '../../../src/store/index.js'
 import { slotOf } from '../../../src/store/redis/slot.js'
 import { shardOf } from '../../../src/timer/index.js'
+import { freePorts } from '../../servers/free-ports.js'
 import { RedisClusterServer } from '../../servers/redis-cluster.js'
 import type { RedisProcess } from '../../servers/redis-process.js'
 import { withNewPrefix } from './prefix.js'
@@ -20,6 +21,15 @@ describe('slots', () => {
     for (const key of ['a', '{carillon:7}:p:1', 'x{}y', '{a}{b}', 'foo{bar', 'é{ü}']) {
       expect([key, slotOf(key)]).toEqual([key, Number(node.cli('cluster', 'keyslot', key))])
     }
+  })
+})
+
+describe('a cluster', () => {
+  it('is opened by the seeds that answer', async () => {
+    const [nobody] = await freePorts(1)
+    const url = withNewPrefix(cluster.url.replace('redis://', `redis://127.0.0.1:${nobody},`))
+    const store = await openAt(url, { shardCount: SHARDS })
+    expect(await store.countRows()).toBe(0)
   })
 })
 

@@ -1,5 +1,7 @@
 import { afterAll, describe, expect, it } from 'vitest'
 import { openStore } from '../../../src/store/index.js'
+import { checkServer } from '../../../src/store/redis/format.js'
+import { parseRedisUrl } from '../../../src/store/redis/redis-url.js'
 import { loadDriver } from '../../../src/store/redis/driver.js'
 import { freePorts } from '../../servers/free-ports.js'
 import { startOwnRedis } from '../../servers/redis.js'
@@ -58,6 +60,19 @@ describe('a Redis store is not opened', () => {
     } finally {
       await volatile.stop()
     }
+  })
+
+  it('on a server that is too old', () => {
+    const target = parseRedisUrl(server.url)
+    const info = server.process.cli('info')
+    expect(() => checkServer(info, target)).not.toThrow()
+    const old = info.replace(/redis_version:\S+/, 'redis_version:6.2.14')
+    expect(() => checkServer(old, target)).toThrow(expect.objectContaining({ code: 'store-older' }) as Error)
+  })
+
+  it('on several servers that are no cluster', async () => {
+    const host = server.url.slice('redis://'.length)
+    await expect(openAt(`redis://${host},${host}`)).rejects.toMatchObject({ code: 'invalid-store-url' })
   })
 
   it('that was made for another strategy', async () => {
