@@ -37,5 +37,17 @@ await runBench({
       mostN: 10_000_000,
       measure: async (task) => await measureReceipts((await import('./stores/subject.js')).memory, task),
     },
+    {
+      name: 'redis',
+      about: 'a Redis server of its own, append-only file flushed every second',
+      mostN: 2_000_000,
+      measure: async (task) => await measureReceipts((await import('./stores/redis.js')).redis, task),
+    },
+    {
+      name: 'redis-volatile',
+      about: 'the same without any persistence',
+      mostN: 2_000_000,
+      measure: async (task) => await measureReceipts((await import('./stores/redis.js')).volatileRedis, task),
+    },
   ],
 })

@@ -52,6 +52,24 @@ await runBench({
       measure: async (task) => await measureStore((await import('./stores/subject.js')).memory, task),
     },
     {
+      name: 'redis',
+      about: 'a Redis server of its own, append-only file flushed every second',
+      mostN: 2_000_000,
+      measure: async (task) => await measureStore((await import('./stores/redis.js')).redis, task),
+    },
+    {
+      name: 'redis-volatile',
+      about: 'the same without any persistence',
+      mostN: 2_000_000,
+      measure: async (task) => await measureStore((await import('./stores/redis.js')).volatileRedis, task),
+    },
+    {
+      name: 'redis-floor',
+      about: 'the same data in variadic commands, append-only file flushed every second',
+      mostN: 2_000_000,
+      measure: async (task) => await (await import('./stores/redis-floor.js')).measureRedisFloor(task),
+    },
+    {
       name: 'floor',
       about: 'encode, append to one file, fdatasync once a batch',
       measure: async (task) => await (await import('./stores/floor.js')).measureFloor(task),

@@ -1,6 +1,6 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import process from 'node:process'
@@ -84,6 +84,13 @@ export class RedisProcess {
     if (this.#server?.exitCode === null) this.#server.kill('SIGCONT')
     await this.end()
     rmSync(this.folder, { recursive: true, force: true })
+  }
+
+  /** What its files take of the disk. */
+  diskBytes(): number {
+    return readdirSync(this.folder, { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .reduce((sum, entry) => sum + statSync(path.join(entry.parentPath, entry.name)).blocks * 512, 0)
   }
 
   /** What `redis-cli` prints. */
