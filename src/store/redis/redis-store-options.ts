@@ -26,7 +26,7 @@ interface RedisTuning {
   readonly partRows: number
 }
 
-const tuningDefaults: RedisTuning = Object.freeze({ bucketMs: 600_000, partRows: 4000 })
+const tuningDefaults: RedisTuning = Object.freeze({ bucketMs: 86_400_000, partRows: 2000 })
 
 const known = ['clock', 'strategy', 'shardCount', 'maxPayloadBytes', 'tuning', 'loadDriver']
 

@@ -15,15 +15,23 @@ local WIDTH, LARGE, PIECES = ${widthMs}, ${largeRows}, ${pieces}
 local LEASES = SHARD .. ':leases'
 local format, sub, pack = string.format, string.sub, struct.pack
 local entries, changed, changes = {}, {}, 0
-local puts, gone, buckets, starts, values = {}, {}, {}, {}, {}
-local firstRevision, dropped = revision, nil
+local puts, gone, buckets, starts, values, isNew = {}, {}, {}, {}, {}, {}
+local firstRevision, dropped, isBulk = revision, nil, false
 local counted = { created = 0, settled = 0, cancelled = 0, replaced = 0, dead = 0 }
 
 local function partKey(part) return SHARD .. ':p:' .. part end
 
--- The part that holds a place, or would: the last of its bucket that begins at or before it.
+-- The part that holds a place, or would: the last of its bucket that begins at or before it. For few rows it is
+-- asked for; for many, the parts of the bucket are fetched once.
 local function partOf(text, position)
   local start = position - position % WIDTH
+  if not isBulk then
+    local found = redis.call('ZREVRANGEBYLEX', PARTS, '[' .. text, '[' .. place(start, 0), 'LIMIT', 0, 1)
+    if found[1] then return found[1] end
+    local part = place(start, 0)
+    isNew[part] = true
+    return part
+  end
   local parts, froms = buckets[start], starts[start]
   if not parts then
     parts = redis.call('ZRANGEBYLEX', PARTS, '[' .. place(start, 0), '(' .. place(start + WIDTH, 0))
@@ -39,12 +47,14 @@ local function partOf(text, position)
   end
   if high >= 1 then return parts[high] end
   local part = place(start, 0)
+  isNew[part] = true
   table.insert(parts, 1, part)
   table.insert(froms, 1, start)
   return part
 end
 
 local function readNames(names)
+  isBulk = #names > LARGE / 20
   local found = fetched(NAMES, names)
   for index = 1, #names do entries[names[index]] = found[index] end
 end
@@ -196,7 +206,7 @@ local function flush(isClaim)
     end
     if #list > 0 then
       many('HSET', partKey(part), list)
-      redis.call('ZADD', PARTS, 0, part)
+      if isNew[part] then redis.call('ZADD', PARTS, 0, part) end
     end
   end
   for part, list in pairs(gone) do
@@ -204,10 +214,13 @@ local function flush(isClaim)
     if isClaim then many('HDEL', LEASES, list) end
     if redis.call('EXISTS', partKey(part)) == 0 then redis.call('ZREM', PARTS, part) end
   end
+  -- One at most, the largest: the parts of a busy hour become large together, and each takes its time.
+  local largest, most = nil, LARGE
   for part in pairs(puts) do
-    local size = redis.call('HLEN', partKey(part))
-    if size > LARGE then cut(part, size) end
+    local length = redis.call('HLEN', partKey(part))
+    if length > most then largest, most = part, length end
   end
+  if largest then cut(largest, most) end
   local named, size, unnamed = {}, 0, {}
   for index = 1, changes do
     local name = changed[index]
