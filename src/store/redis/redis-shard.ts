@@ -28,6 +28,7 @@ import { Script } from './script.js'
 import { pruneHistoryLua } from './scripts/shared.lua.js'
 import type { ShardScripts } from './scripts.js'
 import { packOutcomes, parseOutcomes } from './settlement-codec.js'
+import { WriteQueue } from './write-queue.js'
 
 const noFence: readonly Word[] = ['', '', '']
 const SWEPT_ROWS = 4000
@@ -40,6 +41,7 @@ export class RedisShard {
   readonly nodes: RedisNodes
   readonly #scripts: ShardScripts
   readonly #now: () => string
+  readonly #writes = new WriteQueue((fence, write) => this.#write(fence, write))
 
   /** `now` is the time by another clock than the server's; empty for the server's own. */
   constructor(shard: number, nodes: RedisNodes, scripts: ShardScripts, now: () => string) {
@@ -104,7 +106,12 @@ export class RedisShard {
     await this.run(this.#scripts.lower, [...fenceOf(fence), placeText(from), placeText(to)])
   }
 
-  async write(fence: Fence | undefined, { operations, history = [] }: OwnerWrite): Promise<WriteAnswer> {
+  /** Writes that meet share a script. */
+  write(fence: Fence | undefined, write: OwnerWrite): Promise<WriteAnswer> {
+    return this.#writes.write(fence, write)
+  }
+
+  async #write(fence: Fence | undefined, { operations, history = [] }: OwnerWrite): Promise<WriteAnswer> {
     const words = [
       ...(fence === undefined ? noFence : fenceOf(fence)),
       ...packOperations(operations, this.shard),

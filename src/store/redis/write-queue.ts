@@ -1,0 +1,80 @@
+import { comparePlaces } from '../../timer/index.js'
+import type { Fence, OwnerWrite, WriteAnswer } from '../store.js'
+
+interface Waiting {
+  readonly fence: Fence | undefined
+  readonly write: OwnerWrite
+  readonly resolve: (answer: WriteAnswer) => void
+  readonly reject: (error: unknown) => void
+}
+
+// One is carried out by the server while the next is on its way.
+const MOST_UNDER_WAY = 2
+const MOST_OPERATIONS = 1000
+
+/**
+ * Lets writes of one shard that meet share a script: those that come while others are under way are sent together,
+ * in their order, when they come under the same fence. Each is still wholly there or wholly absent; what rejects
+ * one of them rejects all that were sent with it.
+ */
+export class WriteQueue {
+  readonly #send: (fence: Fence | undefined, write: OwnerWrite) => Promise<WriteAnswer>
+  #waiting: Waiting[] = []
+  #underWay = 0
+
+  constructor(send: (fence: Fence | undefined, write: OwnerWrite) => Promise<WriteAnswer>) {
+    this.#send = send
+  }
+
+  write(fence: Fence | undefined, write: OwnerWrite): Promise<WriteAnswer> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ fence, write, resolve, reject })
+      if (this.#underWay < MOST_UNDER_WAY) void this.#sendNext()
+    })
+  }
+
+  async #sendNext(): Promise<void> {
+    this.#underWay++
+    const together = this.#take()
+    try {
+      const answer = await this.#send(together[0]!.fence, joined(together))
+      let from = 0
+      for (const { write, resolve } of together) {
+        const answers =
+          together.length === 1 ? answer.answers : answer.answers.slice(from, from + write.operations.length)
+        from += write.operations.length
+        resolve({ answers, readLevel: answer.readLevel })
+      }
+    } catch (error) {
+      for (const { reject } of together) reject(error)
+    }
+    this.#underWay--
+    if (this.#waiting.length > 0) void this.#sendNext()
+  }
+
+  /** The first that waits, and those after it that fit. */
+  #take(): Waiting[] {
+    const [first] = this.#waiting
+    let count = 0
+    let operations = 0
+    for (const { fence, write } of this.#waiting) {
+      operations += write.operations.length
+      if (count > 0 && (operations > MOST_OPERATIONS || !isSame(fence, first!.fence))) break
+      count++
+    }
+    return this.#waiting.splice(0, count)
+  }
+}
+
+function joined(together: readonly Waiting[]): OwnerWrite {
+  if (together.length === 1) return together[0]!.write
+  return {
+    operations: together.flatMap(({ write }) => write.operations),
+    history: together.flatMap(({ write }) => write.history ?? []),
+  }
+}
+
+function isSame(a: Fence | undefined, b: Fence | undefined): boolean {
+  if (a === undefined || b === undefined) return a === b
+  return a.epoch === b.epoch && a.nonce === b.nonce && comparePlaces(a.settledLevel, b.settledLevel) === 0
+}
