@@ -1,4 +1,4 @@
-import { InvalidInputError, shown, StateError, StoreError } from '../../error/index.js'
+import { InvalidInputError, LimitError, shown, StateError, StoreError } from '../../error/index.js'
 import { type Clock, systemClock } from '../../time/index.js'
 import { firstPlace, type Place, shardOf, type TimerName, type TimerRow } from '../../timer/index.js'
 import { checkOperations, checkRequests } from '../check-write.js'
@@ -44,6 +44,10 @@ import { parseRedisUrl } from './redis-url.js'
 import { type ShardScripts, shardScripts } from './scripts.js'
 import { SharedState } from './shared-state.js'
 import { WakeChannel } from './wake-channel.js'
+import { payloadBytesOf } from './write-queue.js'
+
+// A server takes 512 MB in one argument, and a script holds them more than once.
+const MOST_WRITE_BYTES = 64 << 20
 
 /**
  * Timers on a Redis 7 server or a Redis Cluster, shared by as many processes as like. Every call on a shard is one
@@ -156,6 +160,7 @@ export class RedisStore implements Store {
   async write(fence: Fence | undefined, write: OwnerWrite): Promise<WriteAnswer> {
     this.#checkStrategy(fence === undefined ? 'claim' : 'owned', 'write')
     checkOperations(write.operations, this.maxPayloadBytes)
+    checkWeight(write)
     if (fence !== undefined) return await this.#run(() => this.#shard(fence.shard).write(fence, write))
     return await this.#run(() => this.#writeToMany(write))
   }
@@ -403,4 +408,14 @@ export class RedisStore implements Store {
       `${call} is for the strategy ${strategy}; this store was made for ${this.strategy}`,
     )
   }
+}
+
+/** Refuses a write that the server would refuse, and the connection with it. */
+function checkWeight(write: OwnerWrite): void {
+  const bytes = payloadBytesOf(write)
+  if (bytes <= MOST_WRITE_BYTES) return
+  throw new LimitError(
+    'payload-too-large',
+    `the payloads of one write weigh ${bytes} bytes; a Redis store takes ${MOST_WRITE_BYTES} in one`,
+  )
 }

@@ -11,6 +11,7 @@ interface Waiting {
 // One is carried out by the server while the next is on its way.
 const MOST_UNDER_WAY = 2
 const MOST_OPERATIONS = 1000
+const MOST_BYTES = 4 << 20
 
 /**
  * Lets writes of one shard that meet share a script: those that come while others are under way are sent together,
@@ -57,9 +58,12 @@ export class WriteQueue {
     const [first] = this.#waiting
     let count = 0
     let operations = 0
+    let bytes = 0
     for (const { fence, write } of this.#waiting) {
       operations += write.operations.length
-      if (count > 0 && (operations > MOST_OPERATIONS || !isSame(fence, first!.fence))) break
+      bytes += payloadBytesOf(write)
+      const isTooMuch = operations > MOST_OPERATIONS || bytes > MOST_BYTES
+      if (count > 0 && (isTooMuch || !isSame(fence, first!.fence))) break
       count++
     }
     return this.#waiting.splice(0, count)
@@ -72,6 +76,13 @@ function joined(together: readonly Waiting[]): OwnerWrite {
     operations: together.flatMap(({ write }) => write.operations),
     history: together.flatMap(({ write }) => write.history ?? []),
   }
+}
+
+/** What the payloads of a write weigh together. */
+export function payloadBytesOf({ operations }: OwnerWrite): number {
+  let bytes = 0
+  for (const operation of operations) if (operation.type === 'set') bytes += operation.payload.length
+  return bytes
 }
 
 function isSame(a: Fence | undefined, b: Fence | undefined): boolean {

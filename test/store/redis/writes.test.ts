@@ -56,3 +56,19 @@ describe('writes that meet', () => {
     expect(items.map(({ at }) => at)).toEqual(answers.map((_, index) => index))
   })
 })
+
+describe('a write that is too heavy', () => {
+  it('is refused whole, and the heaviest that is not is taken', async () => {
+    const store = await openAt(withNewPrefix(server.url), { maxPayloadBytes: 16 << 20 })
+    const fence = await own(store)
+    const heavy = (count: number) =>
+      Array.from({ length: count }, (_, index) =>
+        setOf(`${count}-${index}`, 1000, { payload: Buffer.alloc(16 << 20, 65) }),
+      )
+    await expect(store.write(fence, { operations: heavy(5) })).rejects.toMatchObject({
+      code: 'payload-too-large',
+    })
+    await store.write(fence, { operations: heavy(4) })
+    expect(await store.countRows()).toBe(4)
+  })
+})
