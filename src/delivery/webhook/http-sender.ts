@@ -169,8 +169,9 @@ function connectorFor(guard: Guard | undefined, timeoutMs: number): buildConnect
   if (guard === undefined) return connect
   return (options, callback) => {
     const { hostname, servername = isIP(hostname) === 0 ? hostname : '' } = options
-    guard.addressOf(hostname).then(
+    void guard.addressOf(hostname).then(
       (address) => connect({ ...options, hostname: address, servername }, callback),
+      // oxlint-disable-next-line promise/no-callback-in-promise -- undici wants a callback
       (error: unknown) => callback(error as Error, null),
     )
   }
