@@ -56,10 +56,7 @@ async function outcomeOf(url: string, guard: Guard | undefined): Promise<string>
   }
   const sender = senderFor(guard)
   try {
-    const { status } = await sender.send(
-      { origin: parsed.origin, path: '/', headers: {}, body: '{}' },
-      undefined,
-    )
+    const { status } = await sender.send({ origin: parsed.origin, path: '/', headers: {}, body: '{}' })
     return String(status)
   } catch (error) {
     return (error as { code: string }).code

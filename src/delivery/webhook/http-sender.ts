@@ -54,7 +54,8 @@ export class HttpSender {
     })
   }
 
-  send(message: Message, signal: AbortSignal | undefined): Promise<HttpAnswer> {
+  /** `onAbort` gets what ends it before its time. */
+  send(message: Message, onAbort?: (abort: (reason: Error) => void) => void): Promise<HttpAnswer> {
     return new Promise((resolve, reject) => {
       const exchange = new Exchange(this.#maxAnswerBytes, resolve, reject)
       const alarm = this.#clock.wakeAfter(this.#timeoutMs, () => {
@@ -62,12 +63,8 @@ export class HttpSender {
           new WebhookError('webhook-timeout', `the target took more than ${this.#timeoutMs} ms to answer`),
         )
       })
-      const onAbort = (): void => exchange.abort(signal!.reason as Error)
-      signal?.addEventListener('abort', onAbort, { once: true })
-      exchange.onEnd = () => {
-        alarm.cancel()
-        signal?.removeEventListener('abort', onAbort)
-      }
+      exchange.onEnd = () => alarm.cancel()
+      onAbort?.((reason) => exchange.abort(reason))
       this.#agent.dispatch({ ...message, method: 'POST' }, exchange)
     })
   }

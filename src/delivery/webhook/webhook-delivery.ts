@@ -1,9 +1,8 @@
-import { createHash } from 'node:crypto'
 import { WebhookError } from '../../error/index.js'
 import type { Clock } from '../../time/index.js'
 import { signatureOf } from '../../webhooks/index.js'
 import { Dead, RetryAfter } from '../dead.js'
-import type { TimerFiring } from '../timer-firing.js'
+import { TimerFiring } from '../timer-firing.js'
 import { outcomeOf } from './answer-outcome.js'
 import { Breaker, type BreakerState } from './breaker.js'
 import type { HttpSender } from './http-sender.js'
@@ -99,7 +98,7 @@ export class WebhookDelivery {
           },
           body,
         },
-        firing.signal,
+        (abort) => TimerFiring.onAbort(firing, abort),
       )
       return outcomeOf(answer, this.#clock.now())
     } catch (error) {
@@ -121,7 +120,16 @@ async function senderFor(webhook: Webhook, clock: Clock): Promise<HttpSender> {
 
 /** The same on every attempt at an occurrence, in characters that any header and any receiver takes. */
 function messageIdOf(firing: TimerFiring): string {
-  return `msg_${createHash('sha256').update(`${firing.namespace}\0${firing.id}`).digest('base64url')}`
+  const { id } = TimerFiring.firingOf(firing)
+  // Two timers may share an identity by chance: their names tell them apart.
+  return `msg_${id}-${nameHash(`${firing.namespace}\0${firing.kind}\0${firing.key}`)}`
+}
+
+/** FNV-1a. */
+function nameHash(text: string): string {
+  let hash = 0x811c_9dc5
+  for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x0100_0193)
+  return (hash >>> 0).toString(36)
 }
 
 function bodyOf(firing: TimerFiring): string {
