@@ -1,6 +1,7 @@
 import {
   CYCLE_DAYS,
   CYCLE_MONTHS,
+  greatestDivisor,
   isLeapYear,
   modulo,
   monthIndex,
@@ -9,7 +10,7 @@ import {
   weekdayOf,
 } from './calendar.js'
 import { allDays, type MonthRule, monthWaits, weekdayMasks } from './month-days.js'
-import type { RruleParts } from './rrule-text.js'
+import type { Frequency, RruleParts } from './rrule-text.js'
 
 /**
  * The days a recurrence rule names, a month at a time: those that pass every BY part, in the periods the
@@ -17,7 +18,7 @@ import type { RruleParts } from './rrule-text.js'
  */
 export class RruleDays implements MonthRule {
   readonly mostMonths: number
-  readonly isYearly: boolean
+  readonly yearPeriod: number
   readonly #parts: RruleParts
   readonly #startDay: number
   readonly #startMonth: number
@@ -26,6 +27,7 @@ export class RruleDays implements MonthRule {
   /** BYMONTHDAY in months of 28 to 31 days. */
   readonly #monthDays: number[] = []
   readonly #waits: readonly number[] | undefined
+  readonly #ofKind: (number | undefined)[] = []
 
   /** `interval` is 1 when the interval counts something shorter than days, or is looked after elsewhere. */
   constructor(parts: RruleParts, startDay: number, interval: number) {
@@ -36,8 +38,8 @@ export class RruleDays implements MonthRule {
     const every = parts.weekdays.filter(({ nth }) => nth === 0)
     this.#weekdays = weekdayMasks(every.reduce((bits, { weekday }) => bits | (1 << weekday), 0))
     this.#waits = parts.months.length > 0 ? monthWaits(parts.months) : undefined
+    this.yearPeriod = yearPeriod(parts.freq, interval)
     // Days or weeks at a distance meet the calendar's cycle anew until both have come around.
-    this.isYearly = interval === 1
     this.mostMonths = interval === 1 ? CYCLE_MONTHS : CYCLE_DAYS
   }
 
@@ -53,13 +55,27 @@ export class RruleDays implements MonthRule {
       const named = first + (this.#waits?.[modulo(first, 12)] ?? 0)
       return named < monthIndex(found + 1, 1) ? named : this.monthFrom(monthIndex(found + 1, 1))
     }
-    return Math.max(month, monthOf(this.#stepFrom(monthStart(month))))
+    const found = Math.max(month, monthOf(this.#stepFrom(monthStart(month))))
+    return found + (this.#waits?.[modulo(found, 12)] ?? 0)
   }
 
   mask(month: number, length: number, firstWeekday: number, firstDay: number): number {
-    const { months, monthDays, weekdays, yearDays, weekNumbers, freq } = this.#parts
-    if (months.length > 0 && !months.includes(modulo(month, 12) + 1)) return 0
+    const { freq, weekNumbers } = this.#parts
     if (this.#interval > 1 && !this.#inStep(month)) return 0
+    // Months of one name that begin on one weekday have the same days, but for week numbers.
+    const kind = (modulo(month, 12) * 7 + firstWeekday) * 2 + (isLeapYear(Math.floor(month / 12)) ? 1 : 0)
+    let mask =
+      weekNumbers.length > 0
+        ? this.#maskOfParts(month, length, firstWeekday, firstDay)
+        : (this.#ofKind[kind] ??= this.#maskOfParts(month, length, firstWeekday, firstDay))
+    if (mask !== 0 && this.#interval > 1 && (freq === 'WEEKLY' || freq === 'DAILY'))
+      mask &= this.#stepMask(length, firstDay)
+    return mask
+  }
+
+  #maskOfParts(month: number, length: number, firstWeekday: number, firstDay: number): number {
+    const { months, monthDays, weekdays, yearDays, weekNumbers } = this.#parts
+    if (months.length > 0 && !months.includes(modulo(month, 12) + 1)) return 0
     let mask =
       monthDays.length > 0
         ? (this.#monthDays[length - 28] ??= placesMask(monthDays, length, 0, length))
@@ -70,8 +86,6 @@ export class RruleDays implements MonthRule {
       mask &= placesMask(yearDays, yearLength(month), firstDay - yearStart, length)
     }
     if (weekNumbers.length > 0) mask &= this.#weekNumberMask(length, firstDay)
-    if (this.#interval > 1 && (freq === 'WEEKLY' || freq === 'DAILY'))
-      mask &= this.#stepMask(length, firstDay)
     return mask
   }
 
@@ -159,4 +173,15 @@ function yearLength(month: number): number {
 
 function ceilTo(value: number, step: number): number {
   return Math.ceil(value / step) * step
+}
+
+// With a longer period few years have anything to count.
+const LONGEST_PERIOD = 12
+
+/** After how many years years of one kind have the same days again when periods are counted; see `Pattern`. */
+export function yearPeriod(freq: Frequency, interval: number): number {
+  if (interval === 1) return 1
+  if (freq !== 'YEARLY' && freq !== 'MONTHLY') return 0
+  const period = freq === 'YEARLY' ? interval : interval / greatestDivisor(interval, 12)
+  return period <= LONGEST_PERIOD ? period : 0
 }
