@@ -21,7 +21,7 @@ describe('the first next of a new process', () => {
     execFileSync(process.execPath, [fileURLToPath(new URL('../../../scripts/build.mjs', import.meta.url))])
   })
 
-  const few = [...hostile.counted, ...hostile.sparse, ...hostile.changes]
+  const few = [...hostile.counted, ...hostile.amended, ...hostile.sparse, ...hostile.changes]
   it.each(few)('takes a few milliseconds: %s', async (_, schedule, after) => {
     const { cost, answer } = await workOf(schedule, Date.parse(after))
     expect(answer).toBe(schedule.next(Date.parse(after)))

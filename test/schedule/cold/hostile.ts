@@ -102,6 +102,22 @@ const counted: readonly Case[] = [
   ],
 ]
 
+const days = Array.from({ length: 256 }, (_, i) => new Date(i * 86_400_000).toISOString().slice(0, 10))
+
+/** Everything that a rule may leave out, at once. */
+const amended: readonly Case[] = [
+  ['days', rrule('FREQ=DAILY', { start, zone, except: days }), '1970-01-01'],
+  ['times', rrule('FREQ=DAILY', { start, zone, except: days.map((day) => `${day}T09:00`) }), '1970-01-01'],
+  [
+    'instants',
+    rrule('FREQ=DAILY', { start, zone, except: days.map((day) => `${day}T14:00Z`) }),
+    '1970-01-01',
+  ],
+  ['and counts', rrule('FREQ=DAILY', { start, zone, except: days, times }), '1984-01-01'],
+  ['and adds', rrule('FREQ=DAILY', { start, zone, except: days, also: days }), '1970-01-01'],
+  ['of seconds', rrule('FREQ=SECONDLY', { start, zone, except: days }), '1970-01-01'],
+]
+
 /** Rules that hardly ever match, or never again. */
 const sparse: readonly Case[] = [
   ['leap days', cron('0 0 29 2 *', { zone }), '2096-04-01'],
@@ -257,4 +273,4 @@ const centuries: readonly Case[] = [
   ],
 ]
 
-export const hostile = { counted, sparse, changes, centuries }
+export const hostile = { counted, amended, sparse, changes, centuries }
