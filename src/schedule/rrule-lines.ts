@@ -1,10 +1,10 @@
 import { InvalidInputError, shown } from '../error/index.js'
 import { checkLength } from './choice.js'
-import { limits } from './defaults.js'
+import { defaults, limits } from './defaults.js'
 import { readBasicTime, rruleError } from './rrule-text.js'
 import { formatDay, formatLocal, instantOf } from './wall-text.js'
 import { DAY_S } from './calendar.js'
-import { zoneOf } from './zone.js'
+import { type Zone, zoneOf } from './zone.js'
 
 /** The lines of a calendar file that make a recurrence: one rule, its start, what is left out and what is added. */
 export interface RruleLines {
@@ -26,8 +26,11 @@ interface Property {
 
 const PROPERTY = /^(DTSTART|EXDATE|RDATE)((?:;[A-Z-]+=[^:;]+)*):(.+)$/
 
-/** Reads an RRULE, alone or with the DTSTART, EXDATE and RDATE lines around it; long lines may be folded. */
-export function readLines(text: unknown): RruleLines {
+/**
+ * Reads an RRULE, alone or with the DTSTART, EXDATE and RDATE lines around it; long lines may be folded. The given
+ * zone is that of the rule unless DTSTART names one.
+ */
+export function readLines(text: unknown, givenZone: string | undefined): RruleLines {
   if (typeof text !== 'string') {
     throw new InvalidInputError('invalid-rrule', `a recurrence rule is a text, got ${shown(text)}`)
   }
@@ -48,8 +51,11 @@ export function readLines(text: unknown): RruleLines {
   }
   if (rule === undefined) throw rruleError(text, "write it as 'FREQ=WEEKLY;BYDAY=MO'")
   const zone = start?.zone ?? (start?.value.endsWith('Z') ? 'UTC' : undefined)
+  const ruleZone = zoneOf(zone ?? givenZone ?? defaults.zone)
   const textsOf = (name: string) =>
-    amendments.filter((property) => property.name === name).flatMap((property) => readTimes(property, zone))
+    amendments
+      .filter((property) => property.name === name)
+      .flatMap((property) => readTimes(property, ruleZone))
   return { rule, start: start?.value, zone, except: textsOf('EXDATE'), also: textsOf('RDATE') }
 }
 
@@ -80,7 +86,7 @@ function readProperty(line: string): Property | undefined {
 }
 
 /** The times of an EXDATE or RDATE line. Those of another zone than the rule's become instants. */
-function readTimes({ name, zone, isDate, value }: Property, ruleZone: string | undefined): string[] {
+function readTimes({ name, zone, isDate, value }: Property, ruleZone: Zone): string[] {
   return value.split(',').map((text) => {
     const read = readBasicTime(text)
     if (read === undefined || (isDate && !read.isDate)) {
@@ -91,8 +97,9 @@ function readTimes({ name, zone, isDate, value }: Property, ruleZone: string | u
     }
     if (read.isDate) return formatDay(read.second / DAY_S)
     if (read.isUtc) return `${formatLocal(read.second)}Z`
-    if (zone === undefined || zone === ruleZone) return formatLocal(read.second)
-    return `${formatLocal(instantOf(read.second, zoneOf(zone)))}Z`
+    const lineZone = zone === undefined ? ruleZone : zoneOf(zone)
+    if (lineZone.name === ruleZone.name) return formatLocal(read.second)
+    return `${formatLocal(instantOf(read.second, lineZone))}Z`
   })
 }
 

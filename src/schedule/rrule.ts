@@ -34,7 +34,7 @@ export interface RruleOptions extends WallOptions, TermOptions {
  */
 export function rrule(text: string, options: RruleOptions = {}): Schedule {
   checkOptions('rrule', options, ['start', 'except', 'also', ...wallNames, ...termNames])
-  const lines = readLines(text)
+  const lines = readLines(text, options.zone)
   const wall = readRruleWall(lines, options)
   const start = readStart(lines, options)
   const parts = readRrule(lines.rule)

@@ -161,13 +161,25 @@ export class Zone {
     const glimpses = (this.#glimpses.get(block) ?? 0) + 1
     if (glimpses <= MOST_GLIMPSES || inPassing) {
       if (!inPassing) this.#glimpses.set(block, glimpses)
-      return (this.#glimpse = findSegments(probeOf(this.name), second - GLIMPSE_S, second + GLIMPSE_S))
+      return (this.#glimpse = this.#segmentsBetween(second - GLIMPSE_S, second + GLIMPSE_S))
     }
     // A change shortly before the block matters in it: the times it repeats or shifts may come after it.
-    const found = findSegments(probeOf(this.name), block * BLOCK_S - GLIMPSE_S, (block + 1) * BLOCK_S)
+    const found = this.#segmentsBetween(block * BLOCK_S - GLIMPSE_S, (block + 1) * BLOCK_S + GLIMPSE_S / 2)
     this.#blocks.set(block, found)
     this.#glimpses.delete(block)
     return found
+  }
+
+  /**
+   * The segments from one second on and almost up to another: a change shortly after a segment repeats times that
+   * lie in it, so the last piece ends where no change can lie that near without being known.
+   */
+  #segmentsBetween(from: number, until: number): readonly Segment[] {
+    const segments = findSegments(probeOf(this.name), Math.floor(from), Math.ceil(until))
+    const last = segments.pop()!
+    const endExclusive = last.endExclusive - Math.floor(GLIMPSE_S / 2)
+    if (last.start < endExclusive) segments.push({ ...last, endExclusive, offsetAfter: last.offset })
+    return segments
   }
 
   /** A yearly rule depends on the year's length and first weekday only, so one year of each kind is probed. */

@@ -144,6 +144,13 @@ describe('rrule with dates left out and added', () => {
     expect(locals(rrule(`  ${lines.join('\n   ').replace(',2027010\n    3T090000', '')}\n`))).toHaveLength(8)
   })
 
+  it('reads a line in the zone of the rule as local times, wherever that zone is given', () => {
+    // Read as an instant, the time that does not exist would be 03:30, and the rule is at 03:00.
+    const text = 'FREQ=DAILY;COUNT=4\nEXDATE;TZID=america/new_york:20270314T023000'
+    expect(locals(rrule(text, { start, zone }))).toEqual(['03-12T02:30', '03-13T02:30', '03-15T02:30'])
+    expect(rrule(text, { start, zone }).toJSON()).toMatchObject({ except: ['2027-03-14T02:30:00'] })
+  })
+
   it('says in a preview what was left out and what was added', () => {
     const schedule = rrule('FREQ=DAILY;COUNT=5', {
       start: '2027-01-01T09:00',
