@@ -9,6 +9,7 @@ import {
   monthStart,
   weekdayOf,
 } from './calendar.js'
+import { lowestBit } from './field-set.js'
 import { allDays, type MonthRule, monthWaits, weekdayMasks } from './month-days.js'
 import type { Frequency, RruleParts } from './rrule-text.js'
 
@@ -28,6 +29,7 @@ export class RruleDays implements MonthRule {
   readonly #monthDays: number[] = []
   readonly #waits: readonly number[] | undefined
   readonly #ofKind: (number | undefined)[] = []
+  readonly #monthsOfKind: (number | undefined)[] = []
 
   /** `interval` is 1 when the interval counts something shorter than days, or is looked after elsewhere. */
   constructor(parts: RruleParts, startDay: number, interval: number) {
@@ -56,7 +58,33 @@ export class RruleDays implements MonthRule {
       return named < monthIndex(found + 1, 1) ? named : this.monthFrom(monthIndex(found + 1, 1))
     }
     const found = Math.max(month, monthOf(this.#stepFrom(monthStart(month))))
-    return found + (this.#waits?.[modulo(found, 12)] ?? 0)
+    return this.#waits ? found + this.#waits[modulo(found, 12)]! : this.#namedMonthFrom(found)
+  }
+
+  /** The first month at or after one in which the parts meet at all, by what is known of such years. */
+  #namedMonthFrom(month: number): number {
+    let from = month
+    for (let years = 0; years < CYCLE_MONTHS / 12; years++) {
+      const january = from - modulo(from, 12)
+      const weekday = weekdayOf(monthStart(january))
+      const kind = weekday * 2 + (isLeapYear(january / 12) ? 1 : 0)
+      const named = (this.#monthsOfKind[kind] ??= this.#monthsOf(january)) >>> (from - january)
+      if (named !== 0) return from + lowestBit(named)
+      from = january + 12
+    }
+    return from
+  }
+
+  /** Bit 0 is January. */
+  #monthsOf(january: number): number {
+    let months = 0
+    for (let place = 0; place < 12; place++) {
+      const month = january + place
+      const start = monthStart(month)
+      const length = monthStart(month + 1) - start
+      if (this.#maskOfParts(month, length, weekdayOf(start), start) !== 0) months |= 1 << place
+    }
+    return months
   }
 
   mask(month: number, length: number, firstWeekday: number, firstDay: number): number {
