@@ -188,11 +188,11 @@ const changes: readonly Case[] = [
     daily({ at: '02:30', overlap: 'both', zone: 'Africa/Casablanca', from: '2012-01-01', times }),
     '2025-09-01',
   ],
-  ['three hours of leap days', cron('0 1-3 29 2 *', { zone, from: first, times }), '6800-06-01'],
 ]
 
 /** The same over a century of clocks that change by no rule, or of days that no cycle of the calendar brings again. */
 const centuries: readonly Case[] = [
+  ['three hours of leap days', cron('0 1-3 29 2 *', { zone, from: first, times }), '6800-06-01'],
   ['monthly', monthly({ day: 31, at: '02:30', gap: 'skip', zone, from: 0, times }), '2386-03-01'],
   [
     'monthly since 1800',
