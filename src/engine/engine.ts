@@ -10,6 +10,7 @@ import { Membership } from './membership.js'
 import { newNonce, type Reading } from './ownership.js'
 import { Waits } from './waits.js'
 import { ownerOf } from './rendezvous.js'
+import { Quotas } from './quotas.js'
 import { type EngineSettings, engineSettings } from './settings.js'
 import { type RowProgress, ShardEngine } from './shard-engine.js'
 import { EngineCounts } from './engine-counts.js'
@@ -45,6 +46,7 @@ export class Engine {
   readonly #random: () => number
   readonly #settings: EngineSettings
   readonly #flow: Flow
+  readonly #quotas: Quotas
   readonly #holdsAll: boolean
   readonly #onEvent: OnEvent
   readonly #membership: Membership
@@ -72,6 +74,7 @@ export class Engine {
     this.#random = random
     this.#settings = engineSettings(settings)
     this.#flow = { ...freeFlow(this.#settings.concurrency), ...options.flow }
+    this.#quotas = new Quotas(clock, this.#flow)
     this.#holdsAll = options.holdsAll ?? false
     this.#onEvent = options.onEvent ?? (() => undefined)
     const id = options.memberId ?? newNonce(random).toString(36)
@@ -141,6 +144,7 @@ export class Engine {
 
   /** A handler came or went: lanes may start more or fewer. */
   refresh(): void {
+    this.#quotas.refresh()
     for (const shard of this.#shards.values()) shard.refresh()
   }
 
@@ -344,6 +348,7 @@ export class Engine {
       random: this.#random,
       deliver: this.#deliver,
       flow: this.#flow,
+      quotas: this.#quotas,
       onEvent: this.#onEvent,
       storeNow: () => this.#membership.storeNow(),
       isClockRight: () => this.#membership.isClockRight,

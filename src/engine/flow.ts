@@ -3,9 +3,9 @@ import type { HistoryNote } from '../store/index.js'
 
 /** How much may be under way, and what is written down of it: what the engine asks of whoever uses it. */
 export interface Flow {
-  /** Attempts of a kind at once; 0 while it has no handler or is paused. */
+  /** Attempts of a kind at once, in the whole instance; 0 while it has no handler or is paused. */
   concurrencyOf(namespace: string, kind: string): number
-  /** Attempts of a kind per second; undefined for as many as come. Asked once for each kind. */
+  /** Attempts of a kind per second, in the whole instance; undefined for as many as come. */
   rateOf(namespace: string, kind: string): number | undefined
   /** How many attempts may still be started in all: a bounded pass takes from it. */
   readonly allowance: { left: number }

@@ -9,6 +9,7 @@ import { Holds } from './holds.js'
 import { Inbox } from './inbox.js'
 import { Loader } from './loader.js'
 import { LostShard, Ownership, type Reading } from './ownership.js'
+import type { Quotas } from './quotas.js'
 import { Waits } from './waits.js'
 import { Settler } from './settler.js'
 import type { EngineSettings } from './settings.js'
@@ -26,6 +27,8 @@ export interface ShardEngineParts {
   readonly random: () => number
   readonly deliver: Deliver
   readonly flow: Flow
+  /** Shared with the other shards of the instance. */
+  readonly quotas: Quotas
   readonly onEvent: OnEvent
   /** About what the store's clock shows, and whether this machine's agrees with it. */
   readonly storeNow: () => number
@@ -88,6 +91,7 @@ export class ShardEngine {
       holds,
       deliver: parts.deliver,
       flow: parts.flow,
+      quotas: parts.quotas,
       counts,
       onReport: () => this.#settler.noticed(),
     })
