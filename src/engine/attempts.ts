@@ -4,6 +4,7 @@ import type { Deliver, Outcome, TimerRow } from '../timer/index.js'
 import { Attempt, type AttemptListener } from './attempt.js'
 import { AttemptList } from './attempt-list.js'
 import type { Ending, Flow } from './flow.js'
+import type { HandOvers } from './hand-over.js'
 import type { Holds } from './holds.js'
 import { Lane } from './lane.js'
 import type { Ownership } from './ownership.js'
@@ -38,6 +39,7 @@ export class Attempts implements AttemptListener {
   readonly #deliver: Deliver
   readonly #flow: Flow
   readonly #quotas: Quotas
+  readonly #handOvers: HandOvers
   readonly #counts: EngineCounts
   readonly #onReport: () => void
   readonly #lanes = new Map<string, Map<string, Lane>>()
@@ -65,6 +67,7 @@ export class Attempts implements AttemptListener {
     deliver: Deliver
     flow: Flow
     quotas: Quotas
+    handOvers: HandOvers
     counts: EngineCounts
     /** There is something to settle. */
     onReport: () => void
@@ -76,6 +79,7 @@ export class Attempts implements AttemptListener {
     this.#deliver = parts.deliver
     this.#flow = parts.flow
     this.#quotas = parts.quotas
+    this.#handOvers = parts.handOvers
     this.#counts = parts.counts
     this.#onReport = parts.onReport
   }
@@ -201,7 +205,8 @@ export class Attempts implements AttemptListener {
       return
     }
     const at = this.#clock.now()
-    this.#note(attempt, { type: 'ended', outcome, at, isFollowed: !attempt.isSuperseded })
+    const handOver = this.#handOvers.ofAttempt(attempt.row)
+    this.#note(attempt, { type: 'ended', outcome, at, isFollowed: !attempt.isSuperseded, handOver })
     if (attempt.isSuperseded) {
       this.#counts.superseded++
     } else if (outcome.type === 'done') {
@@ -242,7 +247,8 @@ export class Attempts implements AttemptListener {
     page.states[index] = REPORTED
     const attempt = new Attempt(page.row(index), token, this.#clock.now(), this)
     page.attempts[index] = attempt
-    this.#note(attempt, { type: 'unknown', at: this.#clock.now() })
+    const handOver = this.#handOvers.ofSuspect(attempt.row)
+    this.#note(attempt, { type: 'unknown', at: this.#clock.now(), handOver })
     this.#reports.push({ attempt, outcome: { type: 'record' } })
     this.#onReport()
   }

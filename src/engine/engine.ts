@@ -6,6 +6,7 @@ import type { Answer, SubmitAnswer } from './answer.js'
 import { Asker } from './asker.js'
 import type { OnEvent } from './event.js'
 import { type Flow, freeFlow } from './flow.js'
+import type { HandOver } from './hand-over.js'
 import { Membership } from './membership.js'
 import { newNonce, type Reading } from './ownership.js'
 import { Waits } from './waits.js'
@@ -354,6 +355,7 @@ export class Engine {
       isClockRight: () => this.#membership.isClockRight,
       row,
       sentAt,
+      handOver: handOverOf(seen, this.#membership.id, sentAt.wall),
       onEnd: () => {
         if (this.#shards.get(shard) === engine) this.#shards.delete(shard)
         this.#ended.addAll(engine.counts)
@@ -364,6 +366,10 @@ export class Engine {
     engine.open()
     if (this.#isStarted) engine.start()
   }
+}
+
+function handOverOf({ epoch, owner }: ShardRow, to: string, at: number): HandOver | undefined {
+  return epoch === 0 ? undefined : { from: owner === '' ? undefined : owner, to, at }
 }
 
 function isFinal(answer: Answer): answer is SubmitAnswer {

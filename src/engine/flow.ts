@@ -1,5 +1,6 @@
 import type { Firing, Outcome } from '../timer/index.js'
 import type { HistoryNote } from '../store/index.js'
+import type { HandOver } from './hand-over.js'
 
 /** How much may be under way, and what is written down of it: what the engine asks of whoever uses it. */
 export interface Flow {
@@ -13,9 +14,11 @@ export interface Flow {
   notesOf(firing: Firing, ending: Ending): readonly HistoryNote[]
 }
 
-export type Ending =
-  | { readonly type: 'ended'; readonly outcome: Outcome; readonly at: number; readonly isFollowed: boolean }
-  | { readonly type: 'unknown'; readonly at: number }
+/** How an attempt ended; `handOver` when its shard changed hands while the timer was due. */
+export type Ending = { readonly at: number; readonly handOver: HandOver | undefined } & (
+  | { readonly type: 'ended'; readonly outcome: Outcome; readonly isFollowed: boolean }
+  | { readonly type: 'unknown' }
+)
 
 /** Everything at once, nothing written down. */
 export function freeFlow(concurrency: number): Flow {

@@ -5,6 +5,7 @@ import { Attempts } from './attempts.js'
 import type { OnEvent } from './event.js'
 import type { Flow } from './flow.js'
 import type { Deliver, Place } from '../timer/index.js'
+import { type HandOver, HandOvers } from './hand-over.js'
 import { Holds } from './holds.js'
 import { Inbox } from './inbox.js'
 import { Loader } from './loader.js'
@@ -36,6 +37,8 @@ export interface ShardEngineParts {
   /** The shard as it was claimed, and both clocks before the claim was sent. */
   readonly row: ShardRow
   readonly sentAt: Reading
+  /** Undefined when nobody had it before. */
+  readonly handOver: HandOver | undefined
   /** It is over, by loss or release. */
   readonly onEnd: () => void
 }
@@ -92,6 +95,7 @@ export class ShardEngine {
       deliver: parts.deliver,
       flow: parts.flow,
       quotas: parts.quotas,
+      handOvers: new HandOvers(parts.handOver),
       counts,
       onReport: () => this.#settler.noticed(),
     })
