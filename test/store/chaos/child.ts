@@ -126,22 +126,29 @@ async function settling(busy: Set<string>): Promise<() => Promise<void>> {
   let settledCount = 0
   for (const row of due.filter((each) => isBefore(each, level))) {
     busy.add(row.key)
-    if (random.chance(0.3)) {
-      const position = later()
-      const attempt = row.attempt + 1
-      followUps.push({ row, position, dueAt: position, attempt, occurrence: row.occurrence })
-      changes.push({ to: 'standing', key: row.key, row: { ...shown(row), position, attempt } })
-    } else if (random.chance(0.1)) {
-      const position = later()
-      const next = { position, dueAt: position, attempt: 0, occurrence: row.occurrence + 1 }
-      dead.push({ row, diedAt: now, reason: 'goes on', next })
-      changes.push({ to: 'standing', key: row.key, row: { ...shown(row), position, attempt: 0 } })
-    } else if (random.chance(0.1)) {
-      dead.push({ row, diedAt: now, reason: 'chaos' })
-      changes.push({ to: 'gone', key: row.key, how: 'dead' })
-    } else {
-      settledCount++
-      changes.push({ to: 'gone', key: row.key, how: 'settled' })
+    const fate = random.weighted({ 'comes again': 30, 'dies and goes on': 7, dies: 6, ends: 57 })
+    switch (fate) {
+      case 'comes again': {
+        const position = later()
+        const attempt = row.attempt + 1
+        followUps.push({ row, position, dueAt: position, attempt, occurrence: row.occurrence })
+        changes.push({ to: 'standing', key: row.key, row: { ...shown(row), position, attempt } })
+        break
+      }
+      case 'dies and goes on': {
+        const position = later()
+        const next = { position, dueAt: position, attempt: 0, occurrence: row.occurrence + 1 }
+        dead.push({ row, diedAt: now, reason: 'goes on', next })
+        changes.push({ to: 'standing', key: row.key, row: { ...shown(row), position, attempt: 0 } })
+        break
+      }
+      case 'dies':
+        dead.push({ row, diedAt: now, reason: 'chaos' })
+        changes.push({ to: 'gone', key: row.key, how: 'dead' })
+        break
+      case 'ends':
+        settledCount++
+        changes.push({ to: 'gone', key: row.key, how: 'settled' })
     }
   }
   const settle = async (): Promise<number[]> => {
