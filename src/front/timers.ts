@@ -28,6 +28,7 @@ import { type Many, Selection, type WhichDead } from './selection.js'
 import type { SetManyRow, SetOptions } from './set-request.js'
 import { Sets, type SetTimer } from './sets.js'
 import { type TargetEvent, Targets } from './targets.js'
+import { Spread } from './spread.js'
 import { type PauseOutcome, type ResumeOutcome, TimerPauses } from './timer-pauses.js'
 import type { DeadView, TimerView } from './timer-view.js'
 import type { TimersEvent } from './timers-event.js'
@@ -131,7 +132,8 @@ export class Timers implements AsyncDisposable {
     this.#requests = requests
     this.#records = records
     this.#selection = new Selection({ store, records, kinds, namespace })
-    this.#sets = new Sets({ engine, store, clock, random, namespace, history, kinds, checkOpen })
+    const spread = new Spread({ store, clock, onTrouble })
+    this.#sets = new Sets({ engine, store, clock, random, namespace, history, kinds, spread, checkOpen })
     this.#manyChanges = new ManyChanges(engine, this.#selection)
     this.#redrives = new Redrives({ engine, store, clock, random, noted })
     this.#timerPauses = new TimerPauses({ engine, records, noted })
