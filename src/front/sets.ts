@@ -8,7 +8,8 @@ import type { TimerKind } from './kind.js'
 import type { Kinds } from './kinds.js'
 import { outcomeOf } from './outcome.js'
 import { validated } from './schema.js'
-import { type SetOptions, type SetRequest, setRequestOf } from './set-request.js'
+import { type SetOptions, type SetRequest, setRequestOf, windowsOf } from './set-request.js'
+import type { Spread } from './spread.js'
 import { dueAtOfRow } from './timer-view.js'
 
 /** What `set` answers. */
@@ -34,6 +35,7 @@ export interface SetsParts {
   readonly namespace: string
   readonly history: HistoryPolicy
   readonly kinds: Kinds
+  readonly spread: Spread
   /** Throws when the timers were stopped. */
   readonly checkOpen: () => void
 }
@@ -51,12 +53,18 @@ export class Sets {
     rows: readonly SetOptions<Payload>[],
     keyOf: (index: number) => string | undefined,
   ): Promise<readonly SetTimer[]> {
-    const { engine, namespace, clock, random, history, store, kinds } = this.#parts
+    const { engine, namespace, clock, random, history, store, kinds, spread } = this.#parts
     kinds.use(kind)
     const { schema } = kind
     if (schema !== undefined) for (const { payload } of rows) await validated(kind.name, schema, payload)
     this.#parts.checkOpen()
-    const place = { namespace, now: clock.now(), random, history, maxPayloadBytes: store.maxPayloadBytes }
+    const now = clock.now()
+    const windows = windowsOf(rows, now)
+    if (windows.length > 0) {
+      await spread.prepare(windows)
+      this.#parts.checkOpen()
+    }
+    const place = { namespace, now, random, history, maxPayloadBytes: store.maxPayloadBytes, spread }
     const operations = rows.map((row, index) => setRequestOf(kind, keyOf(index), row, place))
     const submitted = engine.submit(operations)
     if (!kinds.isStored(kind.name)) await kinds.remember(kind.name)
