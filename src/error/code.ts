@@ -5,6 +5,7 @@
 export const errorCodes = Object.freeze({
   'clock-busy': 'Await the running `advance` of this virtual clock before you start another.',
   'clock-stuck': 'A wake keeps re-arming itself at one instant: let it wait at least a millisecond.',
+  'driver-missing': 'Install the package that the message names.',
   'engine-busy': 'Wait for answers before you send more, or raise `maxQueued`.',
   'expression-too-long': 'Shorten the expression; the message says how long it may be.',
   fenced: 'Somebody else owns the shard now: drop what is in memory, claim it again and reload.',
@@ -24,7 +25,8 @@ export const errorCodes = Object.freeze({
   'invalid-payload': 'Give a payload that JSON can write: no functions, no bigints, no cycles.',
   'invalid-rrule': 'Correct the part the message names; see RFC 5545, section 3.3.10.',
   'invalid-schedule': 'Give what `JSON.stringify` made of a schedule of this version or an older one.',
-  'invalid-store-url': "Give 'memory:' or 'file:./folder'; the message shows examples.",
+  'invalid-store-url':
+    "Give 'memory:', 'file:./folder' or 'postgres://host/database'; the message shows examples.",
   'invalid-tag': 'Give at most 16 texts of 1 to 128 bytes of UTF-8.',
   'invalid-tick': 'Give a whole number from 0 to 2^53 - 1.',
   'invalid-time': "Give a time of day such as '09:00' or '09:00:30'.",
@@ -41,6 +43,8 @@ export const errorCodes = Object.freeze({
   started: 'These timers fire by themselves: drain timers that were not started.',
   stopped: 'It was stopped: make a new one.',
   'store-damaged': 'Restore the folder from a backup; the message says what was found.',
+  'store-denied':
+    'The database refused the login or lacks a right: check user, password, database and grants.',
   'store-foreign': 'This folder holds something else: give an empty or a new one.',
   'store-full': 'Make room on the disk: nothing was lost, and writing goes on as soon as there is room.',
   'store-in-use': 'Stop the other process that has this store open, or use a store that several may share.',

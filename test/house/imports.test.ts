@@ -24,6 +24,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
 /** Packages a part of the house may import, Node's own included; the others need none. */
 const packages: readonly (readonly [part: string, specifier: RegExp])[] = [
   ['testing/', /^node:assert\/strict$/],
+  ['store/postgres/', /^(pg|node:buffer)$/],
   ['store/file/', /^node:(buffer|crypto|fs|fs\/promises|module|os|path|timers)$/],
 ]
 
