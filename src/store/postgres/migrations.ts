@@ -4,7 +4,7 @@ import { numberOf, textOf } from './answer-row.js'
 import { type Database, inSchema, types } from './database.js'
 import type { PostgresClient, Row } from './driver.js'
 import { claimFunctions } from './schema-claims.js'
-import { clockFunction, fenceFunction, tagsFunctions } from './schema-common.js'
+import { clockFunction, fenceFunction, tagsFunction } from './schema-common.js'
 import { inboxFunctions } from './schema-inbox.js'
 import { ownerFunctions } from './schema-owner.js'
 import { claimTables, tables } from './schema-tables.js'
@@ -21,7 +21,7 @@ export type Migration = (format: StoreFormat) => string
 
 const functions =
   clockFunction +
-  tagsFunctions +
+  tagsFunction +
   fenceFunction +
   writeFunctions +
   ownerFunctions +

@@ -11,7 +11,7 @@ import type {
 import { listOf, numberOf, sent } from './answer-row.js'
 import { byteaArray, ElementList, int8Array, int8s, textArray } from './binary-array.js'
 import type { Row } from './driver.js'
-import { jsonOf, tagsOf } from './row-columns.js'
+import { tagsOf } from './row-columns.js'
 import { operationNumbers, outcomeNumber, outcomes } from './schema-common.js'
 
 /** What is asked for of a write's answer. */
@@ -59,6 +59,7 @@ export class WriteBatch {
       textArray(all, (one) => (one.type === 'answer' || one.note === undefined ? null : of(one.note)))
     return [
       this.#waveCount,
+      this.#waveCount === 1 && all.every(isPlain) ? 1 : 0,
       waves === undefined ? null : int8Array(all, (_, index) => waves[index]!),
       shardCount === undefined
         ? null
@@ -74,7 +75,11 @@ export class WriteBatch {
       int8Array(all, (one) => (one.type === 'set' ? one.occurrence : null)),
       int8Array(all, (one) => (one.type === 'set' ? one.createdAt : null)),
       byteaArray(all, (one) => (one.type === 'set' ? one.payload : null)),
-      textArray(all, (one) => (one.type === 'set' ? jsonOf(one.tags) : null)),
+      some((one) => one.type === 'set' && one.tags.length > 0)
+        ? textArray(all, (one) =>
+            one.type === 'set' && one.tags.length > 0 ? JSON.stringify(one.tags) : null,
+          )
+        : null,
       textArray(all, (one) => (isPlaced(one) ? one.details : null)),
       some((one) => one.type === 'set' && one.ifAbsent === true)
         ? int8Array(all, (one) => (one.type === 'set' && one.ifAbsent === true ? 1 : null))
@@ -243,6 +248,17 @@ function wavesOf(operations: readonly Operation[]): number[] {
     for (const thing of things) next.set(thing, wave + 1)
     return wave
   })
+}
+
+/** A set with nothing about it but that its name may be taken. */
+function isPlain(operation: Operation): boolean {
+  return (
+    operation.type === 'set' &&
+    operation.ifRevision === undefined &&
+    operation.fromDead === undefined &&
+    operation.request === undefined &&
+    operation.note === undefined
+  )
 }
 
 function isPlaced(operation: Operation): operation is Extract<Operation, { readonly position: number }> {

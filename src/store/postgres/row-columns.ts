@@ -84,8 +84,3 @@ const none: readonly string[] = Object.freeze([])
 export function tagsOf(json: string): readonly string[] {
   return json === '' ? none : (JSON.parse(json) as string[])
 }
-
-/** The JSON of tags. */
-export function jsonOf(tags: readonly string[]): string {
-  return tags.length === 0 ? '' : JSON.stringify(tags)
-}

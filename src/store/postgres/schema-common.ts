@@ -80,10 +80,12 @@ begin
 end $$;`
 
 /** Tags travel as JSON, nothing for none: a list of lists of different lengths is no array in PostgreSQL. */
-export const tagsFunctions = `
+export const tagsFunction = `
 create or replace function S.tags_of(p_json text) returns text[] language sql immutable parallel safe as $$
-  select case when p_json = '' then '{}'::text[] else array(select json_array_elements_text(p_json::json)) end
-$$;
-create or replace function S.json_of(p_tags text[]) returns text language sql immutable parallel safe as $$
-  select case when p_tags = '{}' then '' else to_json(p_tags)::text end
+  select array(select json_array_elements_text(p_json::json))
 $$;`
+
+/** The tags of a row, as they travel. Spelt out: a function of its own would cost more than all the rest of it. */
+export function jsonOfTags(tags: string): string {
+  return `case when ${tags} = '{}' then '' else to_json(${tags})::text end`
+}

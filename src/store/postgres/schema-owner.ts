@@ -1,4 +1,4 @@
-import { lookups, refusals } from './schema-common.js'
+import { jsonOfTags, lookups, refusals } from './schema-common.js'
 import { historyParameters, writeHistory } from './schema-write.js'
 
 const fence =
@@ -17,7 +17,7 @@ export const rowColumns = [
   ['namespaces', 'text[]', 't.namespace::text'],
   ['kinds', 'text[]', 't.kind::text'],
   ['keys', 'text[]', 't.key::text'],
-  ['tags', 'text[]', 'S.json_of(t.tags)'],
+  ['tags', 'text[]', jsonOfTags('t.tags')],
   ['details', 'text[]', 't.details'],
   ['payloads', 'bytea[]', 't.payload'],
 ] as const

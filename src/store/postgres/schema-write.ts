@@ -1,4 +1,4 @@
-import { lookups, operationNumbers, outcomeNumber } from './schema-common.js'
+import { jsonOfTags, lookups, operationNumbers, outcomeNumber } from './schema-common.js'
 
 const { set, cancel, answer } = operationNumbers
 const stored = outcomeNumber('set')
@@ -34,6 +34,24 @@ const operationColumns = [
   ['o_note_details', 'text'],
 ] as const
 
+/** Those of a plain set. */
+const plainColumns = operationColumns.filter(([name]) =>
+  [
+    'o_namespace',
+    'o_kind',
+    'o_key',
+    'o_identity',
+    'o_position',
+    'o_due_at',
+    'o_attempt',
+    'o_occurrence',
+    'o_created_at',
+    'o_payload',
+    'o_tags',
+    'o_details',
+  ].includes(name),
+)
+
 const historyColumns = [
   ['h_namespace', 'text'],
   ['h_kind', 'text'],
@@ -59,10 +77,31 @@ export const writeHistory = `
     select * from unnest(${names(historyColumns)});
   end if;`
 
+/** A batch of nothing but plain sets, of names that are free. */
+const insertPlain = `
+  if p_is_plain = 1 then
+    with put as (
+      insert into S.timer as t (shard, position, revision, identity, created_at, due_at, attempt, occurrence,
+        namespace, kind, key, tags, details, payload)
+      select p_shard, o.o_position, s.last_revision + o.n, o.o_identity, o.o_created_at, o.o_due_at, o.o_attempt,
+        o.o_occurrence, o.o_namespace, o.o_kind, o.o_key,
+        case when o.o_tags is null then '{}' else S.tags_of(o.o_tags) end, o.o_details, o.o_payload
+      from unnest(${names(plainColumns)}) with ordinality as o(${names(plainColumns)}, n)
+      where o.o_position >= s.settled_position
+      on conflict (shard, key, kind, namespace) do nothing
+      returning t.revision - s.last_revision as n
+    ) select count(*) as created, max(n) as last, array_agg(n) as put into c from put;
+    v_put := c.put;
+    v_last := greatest(v_last, s.last_revision + c.last);
+    s.created := s.created + c.created;
+  end if;`
+
 /**
  * A batch of operations in one statement. Operations that could see one another (of one name, for one request, for
  * one dead letter) come in different waves; those of one wave are judged and carried out together. What is plainly
  * set is not answered for: its place is its position and `base` + its number in the batch.
+ *
+ * A batch of nothing but plain sets is simply inserted; what has a name that is taken goes the long way after that.
  *
  * With an owner, the shard's row is locked first and then everything is read anew. Without one, writers of one
  * name meet at a lock of their own, then rows are locked, then everything is read anew.
@@ -84,7 +123,7 @@ function writeFunction(isOwned: boolean): string {
   return `
 create or replace function S.${isOwned ? 'write_owned' : 'write_claimed'}(
   p_now bigint, p_shard integer, p_epoch bigint, p_nonce bigint, p_settled_position bigint, p_settled_revision bigint,
-  p_waves bigint, ${parameters(operationColumns)}, ${historyParameters},
+  p_waves bigint, p_is_plain bigint, ${parameters(operationColumns)}, ${historyParameters},
   out base bigint, out read_position bigint, out read_revision bigint,
   out settled_position bigint, out settled_revision bigint, out new_revisions bigint[],
   out answered bigint[], out outcomes bigint[],
@@ -99,6 +138,7 @@ declare
   v_now bigint;
   c record;
   v_last bigint;
+  v_put bigint[];
 begin
   ${isOwned ? 's := S.fenced_shard(p_shard, p_epoch, p_nonce, p_settled_position, p_settled_revision);' : `s.last_revision := 0; s.settled_position := 0; s.settled_revision := 0;${lockNames}`}
   v_now := S.now_ms(p_now);
@@ -112,11 +152,13 @@ begin
     perform 1 from (select distinct id from unnest(o_from_dead) id where id is not null order by 1) o
       cross join lateral (select 1 from S.dead_letter d where d.id = o.id for update offset 0) d;
   end if;
-  for wave in 0 .. p_waves - 1 loop
+  ${isOwned ? insertPlain : ''}
+  for wave in 0 .. (case when cardinality(v_put) = cardinality(o_type) then 0 else p_waves end) - 1 loop
     with o as (
       select * from unnest(${names(operationColumns)})
         with ordinality as u(${names(operationColumns)}, n)
-      where o_wave = wave or (o_wave is null and wave = 0)
+      where (o_wave = wave or (o_wave is null and wave = 0))
+        and (v_put is null or u.n not in (select unnest(v_put)))
     ), judged as materialized (
       select o.*, ${shard} as shard, t.tid, t.identity as old_identity, t.position as old_position,
         t.revision as old_revision, t.created_at as old_created_at, t.attempt as old_attempt,
@@ -161,7 +203,7 @@ begin
       insert into S.timer as t (shard, position, revision, identity, created_at, due_at, attempt, occurrence,
         namespace, kind, key, tags, details, payload)
       select j.shard, j.o_position, ${revision}, j.o_identity, j.o_created_at, j.o_due_at, j.o_attempt,
-        j.o_occurrence, j.o_namespace, j.o_kind, j.o_key, S.tags_of(j.o_tags), j.o_details, j.o_payload
+        j.o_occurrence, j.o_namespace, j.o_kind, j.o_key, case when j.o_tags is null then '{}' else S.tags_of(j.o_tags) end, j.o_details, j.o_payload
       from judged j where j.outcome = ${stored}
       on conflict (shard, key, kind, namespace) do update set
         position = excluded.position, revision = excluded.revision, identity = excluded.identity,
@@ -208,7 +250,7 @@ begin
       array_agg(old_created_at) filter (where outcome = ${moved}) as moved_created_ats,
       array_agg(coalesce(o_attempt, old_attempt)) filter (where outcome = ${moved}) as moved_attempts,
       array_agg(old_occurrence) filter (where outcome = ${moved}) as moved_occurrences,
-      array_agg(S.json_of(old_tags)) filter (where outcome = ${moved}) as moved_tags,
+      array_agg(${jsonOfTags('old_tags')}) filter (where outcome = ${moved}) as moved_tags,
       array_agg(coalesce(o_details, old_details)) filter (where outcome = ${moved}) as moved_details,
       array_agg(old_payload) filter (where outcome = ${moved}) as moved_payloads
     into c from judged;
