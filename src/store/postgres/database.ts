@@ -22,8 +22,9 @@ export class Database {
   constructor(pool: PostgresPool, schema: string) {
     this.#pool = pool
     this.schema = schema
-    // A connection that fails while nobody uses it is the pool's to replace.
+    // A connection that fails is the pool's to replace; whoever used it hears of it by the answer to the call.
     pool.on('error', () => undefined)
+    pool.on('connect', (client) => client.on('error', () => undefined))
   }
 
   read(call: string, sql: string, values: readonly unknown[] = []): Promise<readonly Row[]> {

@@ -19,6 +19,7 @@ export type Row = Readonly<Record<string, string | number | Buffer | null>>
 
 interface PoolClient extends PostgresClient {
   release(error?: Error | boolean): void
+  on(event: 'error', listener: (error: Error) => void): unknown
 }
 
 /** A pool of connections, as `new pg.Pool()` makes one. */
@@ -26,6 +27,7 @@ export interface PostgresPool {
   connect(): Promise<PoolClient>
   end(): Promise<void>
   on(event: 'error', listener: (error: Error) => void): unknown
+  on(event: 'connect', listener: (client: PoolClient) => void): unknown
 }
 
 /** A connection of its own. */

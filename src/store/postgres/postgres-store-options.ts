@@ -11,7 +11,7 @@ export interface PostgresStoreOptions {
   /** How many shards a new store gets. Default 64; one that is there keeps what it has. */
   readonly shardCount?: number
   readonly maxPayloadBytes?: number
-  /** The schema that holds the tables. Default `carillon`. */
+  /** The schema that holds the tables. Default what the URL says (`?schema=mine`), else `carillon`. */
   readonly schema?: string
   /** Most connections in the pool. Default 10; one more listens. */
   readonly maxConnections?: number
@@ -40,14 +40,17 @@ const known = [
 const MOST_PAYLOAD_BYTES = 64 << 20
 
 /** The options with their defaults; refuses what it does not know. */
-export function postgresStoreOptions(options: PostgresStoreOptions): WholePostgresStoreOptions {
+export function postgresStoreOptions(
+  options: PostgresStoreOptions,
+  schemaOfUrl?: string,
+): WholePostgresStoreOptions {
   checkOptions('PostgresStore', options, known)
   const whole = {
     clock: options.clock ?? systemClock,
     strategy: options.strategy,
     shardCount: options.shardCount ?? 64,
     maxPayloadBytes: options.maxPayloadBytes ?? nameLimits.payloadBytes,
-    schema: options.schema ?? 'carillon',
+    schema: options.schema ?? schemaOfUrl ?? 'carillon',
     maxConnections: options.maxConnections ?? 10,
     statementTimeoutMs: options.statementTimeoutMs ?? 30_000,
     connectTimeoutMs: options.connectTimeoutMs ?? 10_000,
@@ -70,6 +73,15 @@ export function postgresStoreOptions(options: PostgresStoreOptions): WholePostgr
     )
   }
   return whole
+}
+
+/** A URL as the driver takes it, and the schema it named, which the driver would not understand. */
+export function takenApart(url: string): { readonly url: string; readonly schema: string | undefined } {
+  const parsed = URL.canParse(url) ? new URL(url) : undefined
+  const schema = parsed?.searchParams.get('schema')
+  if (parsed === undefined || schema === null || schema === undefined) return { url, schema: undefined }
+  parsed.searchParams.delete('schema')
+  return { url: parsed.href, schema }
 }
 
 function checkWhole(name: string, value: number, least: number, most: number): void {

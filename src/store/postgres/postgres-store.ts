@@ -50,6 +50,7 @@ import { PostgresInbox } from './postgres-inbox.js'
 import {
   type PostgresStoreOptions,
   postgresStoreOptions,
+  takenApart,
   type WholePostgresStoreOptions,
 } from './postgres-store-options.js'
 import { RecordTables } from './record-tables.js'
@@ -109,10 +110,11 @@ export class PostgresStore implements Store {
 
   /** Opens the store in a database, and makes it there when there is none. */
   static async open(url: string, options: PostgresStoreOptions = {}): Promise<PostgresStore> {
-    const whole = postgresStoreOptions(options)
+    const { url: connectionString, schema } = takenApart(url)
+    const whole = postgresStoreOptions(options, schema)
     const driver = await loadDriver()
     const connection = {
-      connectionString: url,
+      connectionString,
       application_name: 'carillon',
       connectionTimeoutMillis: whole.connectTimeoutMs,
       statement_timeout: whole.statementTimeoutMs,
