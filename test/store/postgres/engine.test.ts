@@ -3,6 +3,7 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { afterEach, describe, expect, it } from 'vitest'
 import { openTimers, timer, type Timers } from '../../../src/index.js'
+import { eventually } from './eventually.js'
 import { newSchema, sql, thisServer, usePostgres } from './scratch.js'
 
 usePostgres()
@@ -133,18 +134,4 @@ function born(store: string, name: string, count: number, lines: string[]): Chil
   children.push(process_)
   createInterface({ input: process_.stdout }).on('line', (line) => lines.push(line))
   return process_
-}
-
-/** Until it holds, or it never does. */
-async function eventually(holds: () => Promise<void>, forMs = 10_000): Promise<void> {
-  const until = Date.now() + forMs
-  for (;;) {
-    try {
-      await holds()
-      return
-    } catch (error) {
-      if (Date.now() > until) throw error
-      await new Promise((resolve) => setTimeout(resolve, 25))
-    }
-  }
 }
