@@ -63,7 +63,7 @@ console.log(
   `  ${attempts.length} attempts, the last ${attempts.at(-1)!.outcome === 'next' ? 'went well' : 'failed'}`,
 )
 
-// Eve's message could not be sent in 2026. It was kept with its schedule, which goes on once it is redriven.
+// Eve's message could not be sent in 2026. It was kept, and the years after it came as they should.
 const { items } = await timers.dead({ kind: birthday })
 for (const { key, reason, attempts: made } of items)
   console.log(`${key} was given up after ${made}: ${reason}`)

@@ -4,6 +4,8 @@ export { Dead, RetryAfter, type TimerFiring } from './delivery/index.js'
 export type { EngineEvent, EngineSettings, EngineStats } from './engine/index.js'
 export {
   CarillonError,
+  PartialError,
+  type PartialRow,
   type ErrorCode,
   InvalidInputError,
   LimitError,

@@ -4,6 +4,7 @@ import {
   done,
   encodeDetails,
   type Firing,
+  type NextOccurrence,
   occurrenceDueAt,
   type Outcome,
   parseRetry,
@@ -99,7 +100,7 @@ export class Handlers {
   async #deliverOne(handler: Handler, handle: Handle<unknown>, firing: Firing): Promise<void> {
     const given = new TimerFiring(firing, this.#clock)
     if (this.#isUsedUp(handler, firing)) {
-      firing.report(usedUp(firing))
+      this.#giveUp(firing)
       return
     }
     const alarm = this.#setAlarm(handler, [given])
@@ -122,7 +123,7 @@ export class Handlers {
   ): Promise<void> {
     let given: TimerFiring[] = []
     for (const firing of firings) {
-      if (this.#isUsedUp(handler, firing)) firing.report(usedUp(firing))
+      if (this.#isUsedUp(handler, firing)) this.#giveUp(firing)
       else given.push(new TimerFiring(firing, this.#clock))
     }
     if (handler.check !== undefined) given = await this.#checked(handler, handler.check, given)
@@ -189,7 +190,8 @@ export class Handlers {
     const { row } = TimerFiring.firingOf(given)
     const againAt = TimerFiring.againAt(given)
     if (againAt !== undefined) return { type: 'next', dueAt: againAt, ...forgotten(row) }
-    return nextOf(row, this.#clock)
+    const next = nextOf(row, this.#clock)
+    return next === undefined ? done : { type: 'next', ...next }
   }
 
   #fail(handler: Handler, given: TimerFiring, error: unknown): void {
@@ -201,16 +203,29 @@ export class Handlers {
 
   #failure(handler: Handler, { row, attempt }: Firing, error: unknown): Outcome {
     const reason = error instanceof Error ? error.message : String(error)
-    if (error instanceof Dead) return { type: 'dead', reason }
+    if (error instanceof Dead) return this.#dead(row, reason)
     const retry = retryOf(handler, row)
-    if (attempt >= retry.attempts)
-      return { type: 'dead', reason: `attempt ${attempt} of ${retry.attempts} failed: ${reason}` }
+    if (attempt >= retry.attempts) {
+      return this.#dead(row, `attempt ${attempt} of ${retry.attempts} failed: ${reason}`)
+    }
     const delayMs = error instanceof RetryAfter ? error.delayMs : retryDelayMs(retry, attempt, this.#random)
     const dueAt = this.#clock.now() + delayMs
     if (dueAt - occurrenceDueAt(row) > retry.maxDurationMs) {
-      return { type: 'dead', reason: `attempt ${attempt} failed and the time for retries is over: ${reason}` }
+      return this.#dead(row, `attempt ${attempt} failed and the time for retries is over: ${reason}`)
     }
     return { type: 'retry', dueAt, reason, ...remembered(row) }
+  }
+
+  /** Only the occurrence is given up: a recurring timer goes on with its schedule. */
+  #dead(row: TimerRow, reason: string): Outcome {
+    const next = nextOf(row, this.#clock)
+    return { type: 'dead', reason, ...(next && { next }) }
+  }
+
+  #giveUp(firing: Firing): void {
+    const { row, attempt } = firing
+    const reason = `${attempt - 1} attempts were made, the last of them without a known outcome`
+    firing.report(this.#dead(row, reason))
   }
 }
 
@@ -219,13 +234,13 @@ function retryOf(handler: Handler, row: TimerRow): RetryPolicy {
   return retry === undefined ? handler.retry : parseRetry(retry)
 }
 
-/** What follows a done occurrence: the next one of its schedule, or nothing. */
-function nextOf(row: TimerRow, clock: Clock): Outcome {
-  if (row.details === '') return done
+/** What follows an occurrence that was dealt with: the next one of its schedule, or nothing. */
+function nextOf(row: TimerRow, clock: Clock): NextOccurrence | undefined {
+  if (row.details === '') return undefined
   const { on } = decodeDetails(row.details)
-  if (on === undefined) return done
+  if (on === undefined) return undefined
   const dueAt = nextDueAt(parseSchedule(on), row, clock.now())
-  return dueAt === undefined ? done : { type: 'next', dueAt, ...forgotten(row) }
+  return dueAt === undefined ? undefined : { dueAt, ...forgotten(row) }
 }
 
 /** The row will be due when it is tried again; when the occurrence was due is kept beside it. */
@@ -252,13 +267,6 @@ function nextDueAt(schedule: Schedule, row: TimerRow, now: number): number | und
 
 async function checkPayload(check: NonNullable<Handler['check']>, given: TimerFiring): Promise<void> {
   TimerFiring.setPayload(given, await check(given.payload))
-}
-
-function usedUp({ attempt }: Firing): Outcome {
-  return {
-    type: 'dead',
-    reason: `${attempt - 1} attempts were made, the last of them without a known outcome`,
-  }
 }
 
 function isThenable(value: unknown): value is PromiseLike<unknown> {

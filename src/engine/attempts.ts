@@ -14,6 +14,10 @@ import { entryState } from './window-page.js'
 
 const { READY, STARTED, REPORTED, DONE, GONE } = entryState
 
+// So many due timers are taken to their handlers before the next are looked at: what is made for them is small
+// enough to stay in the cache, and gone before the collector comes.
+const DUE_AT_ONCE = 1000
+
 /** What the next settlement has to write for a row. */
 export interface Report {
   readonly attempt: Attempt
@@ -52,6 +56,9 @@ export class Attempts implements AttemptListener {
   #wake: Wake | undefined
   #wakeAt = Infinity
   #isFlushing = false
+  #isLooking = false
+  // Timers that became due since lanes were last looked at.
+  #dueSince = 0
   #isSuspended = false
   #isFiring = false
   #isOver = false
@@ -134,8 +141,19 @@ export class Attempts implements AttemptListener {
 
   /** Starts what is due now and sets the alarm for what is next. */
   look(): void {
-    if (!this.#isFiring || this.#isSuspended) return
-    const now = this.#clock.now()
+    // A handler that is called in the midst of it need not look again: all lanes are looked at in the end.
+    if (!this.#isFiring || this.#isSuspended || this.#isLooking) return
+    this.#isLooking = true
+    try {
+      this.#lookAt(this.#clock.now())
+    } finally {
+      this.#isLooking = false
+    }
+    this.#flush()
+    this.#setAlarm()
+  }
+
+  #lookAt(now: number): void {
     if (this.#early.length > 0) {
       const early = this.#early
       this.#early = []
@@ -145,9 +163,10 @@ export class Attempts implements AttemptListener {
         if (page?.revisions[this.#window.index(token)] === revision) this.#due(token, now)
       }
     }
-    this.#window.advance(now, (token) => this.#due(token, now))
-    this.#flush()
-    this.#setAlarm()
+    this.#window.advance(now, (token) => {
+      this.#due(token, now)
+      if (++this.#dueSince >= DUE_AT_ONCE) this.#flush()
+    })
   }
 
   /** Nothing becomes due and nothing starts until it is resumed. */
@@ -302,6 +321,7 @@ export class Attempts implements AttemptListener {
     // A handler that reports at once calls back in here: one loop does it all.
     if (this.#isFlushing || this.#isSuspended || !this.#isFiring) return
     this.#isFlushing = true
+    this.#dueSince = 0
     try {
       for (const lane of this.#dirty) {
         this.#dirty.delete(lane)

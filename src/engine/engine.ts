@@ -1,4 +1,4 @@
-import { LimitError, StateError, StoreError } from '../error/index.js'
+import { CarillonError, LimitError, StateError, StoreError } from '../error/index.js'
 import type { Clock, Wake } from '../time/index.js'
 import { type RequestedOperation, type ShardClaim, type ShardRow, type Store } from '../store/index.js'
 import { type Deliver, shardOf, type TimerRow } from '../timer/index.js'
@@ -115,6 +115,7 @@ export class Engine {
     this.#isStarted = true
     this.#stayAlive()
     for (const shard of this.#shards.values()) shard.start()
+    await this.#membership.fire(true)
     await this.#acquire()
   }
 
@@ -128,6 +129,7 @@ export class Engine {
     this.#isStarted = false
     this.#alive?.cancel()
     await Promise.all(this.shards.map((shard) => shard.stop()))
+    if (!this.#isStopping) await this.#membership.fire(false)
     if (this.#holdsAll && !this.#isStopping) await this.#acquire()
   }
 
@@ -161,7 +163,7 @@ export class Engine {
     const answers = new Array<SubmitAnswer>(operations.length)
     await Promise.all(
       [...byShard].map(async ([shard, indexes]) => {
-        const given = await this.#submitTo(
+        const given = await this.#submitSome(
           shard,
           indexes.map((index) => operations[index]!),
         )
@@ -169,6 +171,19 @@ export class Engine {
       }),
     )
     return answers
+  }
+
+  /** What one shard refuses is no answer for the others. */
+  async #submitSome(
+    shard: number,
+    operations: readonly RequestedOperation[],
+  ): Promise<readonly SubmitAnswer[]> {
+    try {
+      return await this.#submitTo(shard, operations)
+    } catch (error) {
+      if (!(error instanceof CarillonError)) throw error
+      return operations.map(() => ({ outcome: 'failed', error }))
+    }
   }
 
   async #submitTo(
@@ -289,10 +304,10 @@ export class Engine {
 
   /** An owner that let its lease run out does not count, though its heartbeat may still be remembered. */
   #candidates({ owner, leaseUntil }: ShardRow): readonly string[] {
-    const { memberIds, id } = this.#membership
+    const { firingIds, id } = this.#membership
     if (owner !== '' && owner !== id && leaseUntil <= this.#membership.storeNow()) this.#leaveOut(owner)
     const now = this.#clock.monotonic()
-    return memberIds.filter((other) => other === id || (this.#leftOut.get(other) ?? -Infinity) <= now)
+    return firingIds.filter((other) => other === id || (this.#leftOut.get(other) ?? -Infinity) <= now)
   }
 
   /** Until its heartbeat would be forgotten; one that lives after all gets its share back then. */

@@ -11,7 +11,10 @@ export class Membership {
   readonly #clock: Clock
   readonly #settings: EngineSettings
   readonly #onEvent: OnEvent
-  #memberIds: readonly string[] = []
+  #firingIds: readonly string[] = []
+  #isFiring = false
+  #beating: Promise<void> = Promise.resolve()
+  #hasLeft = false
   #offsetMs = 0
   #beatAt = -Infinity
 
@@ -23,8 +26,17 @@ export class Membership {
     this.#onEvent = parts.onEvent
   }
 
-  get memberIds(): readonly string[] {
-    return this.#memberIds
+  /** Those among whom the shards are shared out: who was not started, or rests, takes none. */
+  get firingIds(): readonly string[] {
+    const others = this.#firingIds.filter((other) => other !== this.id)
+    return this.#isFiring ? [...others, this.id] : others
+  }
+
+  /** Takes a share of the shards from now on, or none any more. Others hear of it at once, if they can. */
+  async fire(isFiring: boolean): Promise<void> {
+    if (this.#isFiring === isFiring) return
+    this.#isFiring = isFiring
+    await this.beat()
   }
 
   /** About what the store's clock shows. */
@@ -43,11 +55,17 @@ export class Membership {
   }
 
   /** One heartbeat. */
-  async beat(): Promise<void> {
+  beat(): Promise<void> {
+    this.#beating = this.#beat()
+    return this.#beating
+  }
+
+  async #beat(): Promise<void> {
+    if (this.#hasLeft) return
     const sentAt = this.#clock.monotonic()
     try {
       const { now, members } = await this.#store.heartbeat(
-        { id: this.id, details: '' },
+        { id: this.id, details: JSON.stringify({ isFiring: this.#isFiring }) },
         this.#settings.leaseMs,
       )
       const answeredAt = this.#clock.monotonic()
@@ -56,7 +74,7 @@ export class Membership {
       const offsetMs = now - (this.#clock.now() - halfWayMs)
       // What the way may explain is no offset.
       this.#offsetMs = Math.abs(offsetMs) <= halfWayMs ? 0 : offsetMs - Math.sign(offsetMs) * halfWayMs
-      this.#memberIds = members.map(({ id }) => id)
+      this.#firingIds = members.filter(({ details }) => isFiringMember(details)).map(({ id }) => id)
       this.#beatAt = answeredAt
       if (!this.isClockRight) {
         this.#onEvent({ type: 'clock-off', offsetMs: this.#offsetMs })
@@ -67,11 +85,23 @@ export class Membership {
     }
   }
 
+  /** After it no heartbeat is sent. */
   async leave(): Promise<void> {
+    this.#hasLeft = true
+    await this.#beating
     try {
       await this.#store.leave(this.id)
     } catch (error) {
       if (!(error instanceof StoreError)) throw error
     }
+  }
+}
+
+function isFiringMember(details: string): boolean {
+  try {
+    return (JSON.parse(details) as { readonly isFiring?: boolean }).isFiring === true
+  } catch {
+    // Not one of ours.
+    return false
   }
 }

@@ -1,7 +1,14 @@
 import { StoreError } from '../error/index.js'
 import type { Clock } from '../time/index.js'
 import type { FollowUp, NewDeadLetter, SettleAnswer, Settlement, Store } from '../store/index.js'
-import { earlierOf, isBefore, levelAt, type Place, type TimerRow } from '../timer/index.js'
+import {
+  earlierOf,
+  isBefore,
+  levelAt,
+  type NextOccurrence,
+  type Place,
+  type TimerRow,
+} from '../timer/index.js'
 import type { Attempt } from './attempt.js'
 import type { Attempts, Report } from './attempts.js'
 import type { OnEvent } from './event.js'
@@ -200,7 +207,14 @@ export class Settler {
     const dead: NewDeadLetter[] = []
     for (const report of reports) {
       if (report.outcome.type === 'dead') {
-        dead.push({ row: report.attempt.row, diedAt: this.#clock.now(), reason: report.outcome.reason })
+        const { reason, next } = report.outcome
+        const { row } = report.attempt
+        dead.push({
+          row,
+          diedAt: this.#clock.now(),
+          reason,
+          ...(next && { next: nextOf(row, next, level.position, this.#loader.soonest) }),
+        })
       } else {
         followUps.push(followUpOf(report, level.position, this.#loader.soonest))
       }
@@ -284,14 +298,12 @@ export class Settler {
       if (token >= 0 && this.#window.state(token) === DONE) this.#window.leave(token)
     }
     let index = 0
+    let deadIndex = 0
     for (const { attempt, outcome } of reports) {
       if (!attempt.isSuperseded) this.#window.leave(attempt.token)
-      if (outcome.type === 'dead') {
-        counts.dead++
-        continue
-      }
+      if (outcome.type === 'dead') counts.dead++
       if (outcome.type === 'retry') counts.retried++
-      const row = answer.followUps[index++]
+      const row = outcome.type === 'dead' ? answer.dead[deadIndex++]?.next : answer.followUps[index++]
       if (row !== undefined) this.#takeIn(row, answer.readLevel)
     }
     for (const { attempt, wasStarted } of carried) {
@@ -343,16 +355,17 @@ export class Settler {
 
   /** The answer to a settlement that was committed and not heard of. */
   async #lookUp({ settlement }: Sent): Promise<SettleAnswer> {
-    const names = settlement.followUps.map(({ row }) => row)
+    const before = [...settlement.followUps, ...settlement.dead].map(({ row }) => row)
+    const first = settlement.followUps.length
     for (;;) {
       try {
-        const rows = await this.#ownership.call('find', () => this.#store.find(names))
-        const followUps = rows.map((row, index) => {
-          const before = settlement.followUps[index]!.row
-          return row?.identity === before.identity && row.revision > before.revision ? row : undefined
+        const found = await this.#ownership.call('find', () => this.#store.find(before))
+        const rows = found.map((row, index) => {
+          const { identity, revision } = before[index]!
+          return row?.identity === identity && row.revision > revision ? row : undefined
         })
-        const dead = settlement.dead.map(() => true)
-        return { followUps, dead, readLevel: this.#ownership.row.readLevel }
+        const dead = settlement.dead.map((_, index) => ({ kept: true, next: rows[first + index] }))
+        return { followUps: rows.slice(0, first), dead, readLevel: this.#ownership.row.readLevel }
       } catch (error) {
         if (!(error instanceof Outdated || error instanceof Untaken || error instanceof Unresolved))
           throw error
@@ -386,14 +399,7 @@ function followUpOf({ attempt, outcome }: Report, floor: number, soonest: number
   const { row } = attempt
   switch (outcome.type) {
     case 'next':
-      return {
-        row,
-        dueAt: outcome.dueAt,
-        attempt: 0,
-        occurrence: row.occurrence + 1,
-        position: Math.max(outcome.dueAt, floor, soonest),
-        ...(outcome.details !== undefined && { details: outcome.details }),
-      }
+      return { row, ...nextOf(row, outcome, floor, soonest) }
     case 'retry':
       return {
         row,
@@ -413,6 +419,21 @@ function followUpOf({ attempt, outcome }: Report, floor: number, soonest: number
       }
     case 'dead':
       throw new Error('a dead letter has no follow-up')
+  }
+}
+
+function nextOf(
+  row: TimerRow,
+  { dueAt, details }: NextOccurrence,
+  floor: number,
+  soonest: number,
+): Omit<FollowUp, 'row'> {
+  return {
+    dueAt,
+    attempt: 0,
+    occurrence: row.occurrence + 1,
+    position: Math.max(dueAt, floor, soonest),
+    ...(details !== undefined && { details }),
   }
 }
 

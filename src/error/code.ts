@@ -36,6 +36,7 @@ export const errorCodes = Object.freeze({
   'invalid-zone': "Give an IANA name such as 'Europe/Paris', 'UTC', or an offset such as '+05:30'.",
   'never-matches': 'Name a date that exists: nothing would ever occur.',
   'owner-unreachable': 'The owner of the shard did not answer: try again.',
+  'partly-done': 'Look at `rows` of the error: what has an answer is done; try the rest again.',
   'payload-refused': 'Give a payload that the schema of its kind accepts.',
   'payload-too-large':
     'Store the data elsewhere and put a reference to it in the payload, or raise `maxPayloadBytes`.',
@@ -55,6 +56,8 @@ export const errorCodes = Object.freeze({
   'store-unavailable': 'The store did not take the call and nothing happened: try again.',
   'tick-went-back': 'Advance a wheel only forward; read the tick from a clock that does not go back.',
   'too-many-occurrences': 'Ask for fewer, or for a shorter time; the message says how many there may be.',
+  'unknown-kind':
+    'Give a kind that `timer` made, or the name of one that was set or handled in this namespace.',
   'unknown-option': 'Remove the option or mend its spelling; the message lists what is accepted.',
   'unknown-outcome': 'The store did not answer in time: it may have happened. Ask before you try again.',
   'wheel-busy': 'Call `advance` and `drain` from outside `fire`.',

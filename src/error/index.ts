@@ -1,6 +1,7 @@
 /** What every room may throw. This room imports nothing; every other room may import it. */
 export { CarillonError, InvalidInputError, LimitError, StateError, StoreError } from './carillon-error.js'
 export { errorCodes, type ErrorCode } from './code.js'
+export { PartialError, type PartialRow } from './partial-error.js'
 export { checkInstant } from './instant.js'
 export { checkFunction, checkOptions } from './option.js'
 export { shown } from './shown.js'

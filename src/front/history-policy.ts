@@ -1,6 +1,6 @@
 import type { Ending } from '../engine/index.js'
 import type { HistoryEntry, HistoryNote } from '../store/index.js'
-import { type Firing, occurrenceDueAt } from '../timer/index.js'
+import { type Firing, occurrenceDueAt, type Outcome } from '../timer/index.js'
 
 /** What the history keeps: nothing, what went wrong and how it ended, or everything. */
 export type HistoryPolicy = 'none' | 'failures' | 'all'
@@ -65,13 +65,20 @@ export function notesOfAttempt(
       durationMs: at - firedAt,
       latenessMs: firedAt - row.dueAt,
       ...('reason' in outcome && { reason: outcome.reason }),
-      ...('dueAt' in outcome && { nextDueAt: outcome.dueAt }),
+      ...nextDueAtOf(outcome),
       ...(!isFollowed && { isSuperseded: true }),
     }),
   ]
   if (isFollowed && outcome.type === 'done') notes.push(noteOf(at, 'settled', { occurrence: row.occurrence }))
-  if (isFollowed && outcome.type === 'dead') notes.push(noteOf(at, 'dead', { reason: outcome.reason }))
+  if (isFollowed && outcome.type === 'dead') {
+    notes.push(noteOf(at, 'dead', { reason: outcome.reason, ...nextDueAtOf(outcome) }))
+  }
   return notes
+}
+
+function nextDueAtOf(outcome: Outcome): Pick<Facts, 'nextDueAt'> {
+  if ('dueAt' in outcome) return { nextDueAt: outcome.dueAt }
+  return outcome.type === 'dead' && outcome.next !== undefined ? { nextDueAt: outcome.next.dueAt } : {}
 }
 
 /** A timer's life as sentences, in order. */
@@ -99,7 +106,7 @@ function sentenceOf(event: TimerEvent): string {
     case 'settled':
       return 'settled'
     case 'dead':
-      return `given up: ${event.reason ?? ''}`
+      return `given up: ${event.reason ?? ''}${followOf(event)}`
   }
 }
 

@@ -4,20 +4,14 @@ export type { HistoryPolicy, TimerEvent } from './history-policy.js'
 export { type AnyKind, type KindOptions, timer, type TimerKind } from './kind.js'
 export { openTimers, type TimersOptions } from './open-timers.js'
 export type { ForecastOptions, ForecastSlice, PageOptions, TimerQuery, Why } from './records.js'
+export type { RedriveAnswer, Redriven, RedrivenBeside } from './redrives.js'
 export type { StandardSchema } from './schema.js'
 export type { Many, WhichDead } from './selection.js'
 export type { SetManyRow, SetOptions } from './set-request.js'
 export type { PauseOutcome, ResumeOutcome } from './timer-pauses.js'
 export type { DeadView, TimerView } from './timer-view.js'
 export type { Logger, TimersEvent } from './timers-event.js'
-export {
-  type CancelOutcome,
-  type ManyOptions,
-  type ManyOutcome,
-  type MoveOutcome,
-  type SetTimer,
-  Timers,
-  type TimersParts,
-  type TimersStats,
-} from './timers.js'
+export type { ManyOptions, ManyOutcome } from './many-changes.js'
+export type { SetTimer } from './sets.js'
+export { type CancelOutcome, type MoveOutcome, Timers, type TimersParts, type TimersStats } from './timers.js'
 export type { Instant, When } from './when.js'

@@ -17,6 +17,9 @@ export interface KindOptions<Payload> {
 
 declare const payloadType: unique symbol
 
+/** What a kind is known by, also one of another copy of this package. */
+const kindMark: unique symbol = Symbol.for('carillon.kind')
+
 /** A kind of timer: which handler gets it, and what it carries. */
 export interface TimerKind<Payload> {
   readonly name: string
@@ -25,6 +28,7 @@ export interface TimerKind<Payload> {
   readonly rate: number | undefined
   readonly timeoutMs: number
   readonly schema: StandardSchema<Payload> | undefined
+  readonly [kindMark]: true
   /** Only for the compiler: the type of the payload. */
   readonly [payloadType]?: Payload
 }
@@ -67,5 +71,11 @@ export function timer<Payload = undefined>(
     rate,
     timeoutMs: timeout === undefined ? Infinity : parseDuration(timeout),
     schema: payload,
+    [kindMark]: true as const,
   })
+}
+
+/** Whether `timer()` made it. */
+export function isKind(kind: unknown): kind is TimerKind<unknown> {
+  return typeof kind === 'object' && kind !== null && kindMark in kind
 }

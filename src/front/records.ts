@@ -2,9 +2,10 @@ import type { RowProgress } from '../engine/index.js'
 import { checkOptions, InvalidInputError, shown } from '../error/index.js'
 import type { Listed, Store } from '../store/index.js'
 import { type Clock, type Duration, parseDuration } from '../time/index.js'
-import type { TimerName, TimerRow } from '../timer/index.js'
+import { checkKey, type TimerName, type TimerRow } from '../timer/index.js'
 import { type TimerEvent, timerEventOf, told } from './history-policy.js'
 import type { AnyKind } from './kind.js'
+import type { Kinds } from './kinds.js'
 import { type DeadView, deadViewOf, type TimerView, timerViewOf } from './timer-view.js'
 import { epochMsOf, type Instant } from './when.js'
 
@@ -59,17 +60,20 @@ export class Records {
   readonly #store: Store
   readonly #clock: Clock
   readonly #namespace: string
+  readonly #kinds: Kinds
   readonly #progressOf: (row: TimerRow) => RowProgress
 
   constructor(parts: {
     store: Store
     clock: Clock
     namespace: string
+    kinds: Kinds
     progressOf: (row: TimerRow) => RowProgress
   }) {
     this.#store = parts.store
     this.#clock = parts.clock
     this.#namespace = parts.namespace
+    this.#kinds = parts.kinds
     this.#progressOf = parts.progressOf
   }
 
@@ -93,7 +97,7 @@ export class Records {
     const { kind, keyPrefix, tag, dueFrom, dueUntil } = query
     return await this.#store.list({
       namespace: this.#namespace,
-      ...(kind !== undefined && { kind: nameOfKind(kind) }),
+      ...(await this.#ofKind(kind)),
       ...(keyPrefix !== undefined && { keyPrefix }),
       ...(tag !== undefined && { tag }),
       ...(dueFrom !== undefined && { dueFromInclusive: epochMsOf(dueFrom) }),
@@ -114,7 +118,7 @@ export class Records {
     }
     const counts = await this.#store.histogram({
       namespace: this.#namespace,
-      ...(kind !== undefined && { kind: nameOfKind(kind) }),
+      ...(await this.#ofKind(kind)),
       fromInclusive,
       untilExclusive,
       sliceMs,
@@ -129,7 +133,7 @@ export class Records {
     checkOptions('dead', query, ['kind', 'key', 'limit', 'cursor'])
     const { items, cursor } = await this.#store.deadLetters({
       namespace: this.#namespace,
-      ...(query.kind !== undefined && { kind: nameOfKind(query.kind) }),
+      ...(await this.#ofKind(query.kind)),
       ...(query.key !== undefined && { key: query.key }),
       limit: limitOf(query),
       cursor: query.cursor,
@@ -143,7 +147,7 @@ export class Records {
     checkOptions('history', query, ['kind', 'key', 'from', 'until', 'limit', 'cursor'])
     const { items, cursor } = await this.#store.history({
       namespace: this.#namespace,
-      ...(query.kind !== undefined && { kind: nameOfKind(query.kind) }),
+      ...(await this.#ofKind(query.kind)),
       ...(query.key !== undefined && { key: query.key }),
       ...(query.from !== undefined && { fromInclusive: epochMsOf(query.from) }),
       ...(query.until !== undefined && { untilExclusive: epochMsOf(query.until) }),
@@ -154,7 +158,9 @@ export class Records {
   }
 
   /** A timer's life, in order, as far as the history was told. */
-  async why(kind: string, key: string): Promise<Why> {
+  async why(of: AnyKind, key: string): Promise<Why> {
+    const kind = await this.#kinds.nameOf(of)
+    checkKey(key)
     const events: TimerEvent[] = []
     let cursor: string | undefined
     do {
@@ -169,15 +175,15 @@ export class Records {
     return { timer, events, dead, told: [...told(events), ...standing] }
   }
 
+  async #ofKind(kind: AnyKind | undefined): Promise<{ readonly kind?: string }> {
+    return kind === undefined ? {} : { kind: await this.#kinds.nameOf(kind) }
+  }
+
   /** Undefined for one that is done, though the store will only hear of it within a second. */
   #viewOf(row: TimerRow): TimerView | undefined {
     const progress = this.#progressOf(row)
     return progress === 'over' ? undefined : timerViewOf(row, progress === 'firing')
   }
-}
-
-export function nameOfKind(kind: AnyKind): string {
-  return typeof kind === 'string' ? kind : kind.name
 }
 
 function limitOf({ limit = 100 }: PageOptions): number {

@@ -2,7 +2,8 @@ import { checkOptions } from '../error/index.js'
 import type { DeadLetter, Store } from '../store/index.js'
 import { checkKey, type TimerName } from '../timer/index.js'
 import type { AnyKind } from './kind.js'
-import { nameOfKind, type Records, type TimerQuery } from './records.js'
+import type { Kinds } from './kinds.js'
+import type { Records, TimerQuery } from './records.js'
 
 /** Timers by their keys, or all that a query finds. */
 export type Many = { readonly kind: AnyKind; readonly keys: readonly string[] } | TimerQuery
@@ -15,28 +16,27 @@ export type Named = TimerName & { readonly identity?: number }
 
 const BATCH = 1000
 
-/** Finds what a call on many means, in batches. */
+/** Finds what a call on many means. */
 export class Selection {
   readonly #store: Store
   readonly #records: Records
+  readonly #kinds: Kinds
   readonly #namespace: string
 
-  constructor(parts: { store: Store; records: Records; namespace: string }) {
+  constructor(parts: { store: Store; records: Records; kinds: Kinds; namespace: string }) {
     this.#store = parts.store
     this.#records = parts.records
+    this.#kinds = parts.kinds
     this.#namespace = parts.namespace
   }
 
   /** The timers that are meant. Those that a query finds are named by identity: no later one is hit. */
-  async *timers(many: Many): AsyncGenerator<readonly Named[]> {
+  async timers(many: Many): Promise<readonly Named[]> {
     if ('keys' in many) {
       checkOptions('a call on many', many, ['kind', 'keys'])
-      const kind = nameOfKind(many.kind)
+      const kind = await this.#kinds.nameOf(many.kind)
       for (const key of many.keys) checkKey(key)
-      for (let at = 0; at < many.keys.length; at += BATCH) {
-        yield many.keys.slice(at, at + BATCH).map((key) => ({ namespace: this.#namespace, kind, key }))
-      }
-      return
+      return many.keys.map((key) => ({ namespace: this.#namespace, kind, key }))
     }
     checkOptions('a call on many', many, ['kind', 'keyPrefix', 'tag', 'dueFrom', 'dueUntil'])
     // All of them first: a moved timer would otherwise be found again farther on.
@@ -48,19 +48,20 @@ export class Selection {
         found.push({ namespace, kind, key, identity })
       cursor = page.cursor
     } while (cursor !== undefined)
-    for (let at = 0; at < found.length; at += BATCH) yield found.slice(at, at + BATCH)
+    return found
   }
 
-  /** The dead letters that are meant. */
+  /** The dead letters that are meant, in batches. */
   async *dead(which: WhichDead): AsyncGenerator<readonly DeadLetter[]> {
     const ids = isList(which) ? new Set(which) : undefined
     const query = isList(which) ? {} : which
     checkOptions('redrive', query, ['kind', 'key'])
+    const kind = query.kind === undefined ? undefined : await this.#kinds.nameOf(query.kind)
     let cursor: string | undefined
     do {
       const page = await this.#store.deadLetters({
         namespace: this.#namespace,
-        ...(query.kind !== undefined && { kind: nameOfKind(query.kind) }),
+        ...(kind !== undefined && { kind }),
         ...(query.key !== undefined && { key: query.key }),
         limit: BATCH,
         cursor,

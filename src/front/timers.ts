@@ -1,53 +1,36 @@
-import { type Handle, type HandleMany, type Handler, Handlers } from '../delivery/index.js'
-import { Engine, type EngineSettings, type EngineStats, type SubmitAnswer } from '../engine/index.js'
-import { checkFunction, InvalidInputError, shown, StateError } from '../error/index.js'
-import type { Counts, DeadLetter, HistoryNote, Listed, RequestedOperation, Store } from '../store/index.js'
-import type { Clock, Wake } from '../time/index.js'
-import {
-  checkKey,
-  decodeDetails,
-  encodeDetails,
-  handleOf,
-  newIdentity,
-  parseHandle,
-  type TimerHandle,
-} from '../timer/index.js'
-import { boundsOf, type DrainBounds, type Drained, type DrainOptions } from './drain.js'
-import { type HistoryPolicy, noteOf, notesOfAttempt, type TimerEvent } from './history-policy.js'
+import { type Handle, type HandleMany, Handlers } from '../delivery/index.js'
+import { Engine, type EngineSettings, type EngineStats } from '../engine/index.js'
+import { checkFunction, StateError } from '../error/index.js'
+import type { Counts, Listed, Store } from '../store/index.js'
+import type { Clock } from '../time/index.js'
+import type { TimerHandle } from '../timer/index.js'
+import { Chores } from './chores.js'
+import { type Drained, type DrainOptions, Drains } from './drain.js'
+import { handlerOf } from './handler-of.js'
+import { type HistoryPolicy, notesOfAttempt, type TimerEvent } from './history-policy.js'
 import { type AnyKind, type KindOptions, timer, type TimerKind } from './kind.js'
+import { Kinds } from './kinds.js'
+import { Listeners } from './listeners.js'
+import { ManyChanges, type ManyOptions, type ManyOutcome } from './many-changes.js'
 import { outcomeOf } from './outcome.js'
 import { Pauses } from './pauses.js'
 import {
   type ForecastOptions,
   type ForecastSlice,
-  nameOfKind,
   type PageOptions,
   Records,
   type TimerQuery,
   type Why,
 } from './records.js'
-import { validated } from './schema.js'
-import { type Many, type Named, Selection, type WhichDead } from './selection.js'
-import { type SetManyRow, type SetOptions, type SetRequest, setRequestOf } from './set-request.js'
+import { type Redriven, Redrives } from './redrives.js'
+import { Requests } from './requests.js'
+import { type Many, Selection, type WhichDead } from './selection.js'
+import type { SetManyRow, SetOptions } from './set-request.js'
+import { Sets, type SetTimer } from './sets.js'
 import { type PauseOutcome, type ResumeOutcome, TimerPauses } from './timer-pauses.js'
-import { type DeadView, dueAtOfRow, type TimerView } from './timer-view.js'
+import type { DeadView, TimerView } from './timer-view.js'
 import type { TimersEvent } from './timers-event.js'
-import { dueAtOf, type Instant, type When } from './when.js'
-
-/** What `set` answers. */
-export interface SetTimer {
-  /**
-   * 'conflict': `ifAbsent` or `ifRevision` did not hold, and nothing was changed; what follows then tells of the
-   * timer that stands there, if one still does.
-   */
-  readonly outcome: 'set' | 'conflict'
-  readonly key: string
-  /** Finds this timer and no later one of the same key. */
-  readonly handle: TimerHandle
-  readonly dueAt: number
-  /** Undefined when another instance stores it. */
-  readonly revision: number | undefined
-}
+import type { Instant, When } from './when.js'
 
 /** An instance, and the store beneath it. */
 export interface TimersStats extends EngineStats {
@@ -57,18 +40,8 @@ export interface TimersStats extends EngineStats {
   readonly store: Counts
 }
 
-export type MoveOutcome = 'moved' | 'firing' | 'settled' | 'unknown'
-export type CancelOutcome = 'cancelled' | 'firing' | 'settled' | 'unknown'
-
-export interface ManyOptions {
-  /** Only count what would be changed. */
-  readonly dryRun?: boolean
-}
-
-/** How many had each outcome; with `dryRun` only `found`. */
-export type ManyOutcome<Outcome extends string> = { readonly found: number } & {
-  readonly [Name in Outcome]?: number
-}
+export type MoveOutcome = (typeof moveOutcomes)[number]
+export type CancelOutcome = (typeof cancelOutcomes)[number]
 
 export interface TimersParts {
   readonly store: Store
@@ -85,6 +58,9 @@ export interface TimersParts {
   readonly onEvent: (event: TimersEvent) => void
 }
 
+const moveOutcomes = ['moved', 'firing', 'settled', 'unknown'] as const
+const cancelOutcomes = ['cancelled', 'firing', 'settled', 'unknown'] as const
+
 const SHORTEST_PRUNE_MS = 600_000
 const LONGEST_PRUNE_MS = 86_400_000
 
@@ -93,27 +69,35 @@ export class Timers implements AsyncDisposable {
   readonly #parts: TimersParts
   readonly #handlers: Handlers
   readonly #engine: Engine
+  readonly #kinds: Kinds
+  readonly #requests: Requests
   readonly #records: Records
   readonly #selection: Selection
+  readonly #sets: Sets
+  readonly #manyChanges: ManyChanges
+  readonly #redrives: Redrives
   readonly #pauses: Pauses
   readonly #timerPauses: TimerPauses
-  readonly #allowance = { left: Infinity }
-  readonly #wakes = new Set<Wake>()
-  readonly #listeners = new Set<(event: TimersEvent) => void>()
+  readonly #drains: Drains
+  readonly #chores: Chores
+  readonly #listeners: Listeners
   #isStarted = false
   #stopping: Promise<void> | undefined
-  #draining: Promise<unknown> | undefined
 
   constructor(parts: TimersParts) {
     const { store, clock, random, namespace, history } = parts
+    const listeners = new Listeners(parts.onEvent)
+    const onTrouble = listeners.trouble.bind(listeners)
     this.#parts = parts
+    this.#listeners = listeners
     this.#handlers = new Handlers({
       clock,
       random,
-      onFailure: (firing, error, outcome) => this.#tell({ type: 'failed', firing, error, outcome }),
+      onFailure: (firing, error, outcome) => listeners.tell({ type: 'failed', firing, error, outcome }),
     })
     this.#pauses = new Pauses(store, namespace)
-    this.#engine = new Engine({
+    const allowance = { left: Infinity }
+    const engine = new Engine({
       store,
       clock,
       random,
@@ -121,25 +105,35 @@ export class Timers implements AsyncDisposable {
       flow: {
         concurrencyOf: (of, kind) => (of === namespace ? this.#concurrencyOf(kind) : 0),
         rateOf: (_, kind) => this.#handlers.rateOf(kind),
-        allowance: this.#allowance,
+        allowance,
         notesOf: (firing, ending) => notesOfAttempt(history, firing, ending),
       },
       settings: parts.settings,
       holdsAll: parts.holdsAll,
-      onEvent: (event) => this.#tell(event),
+      onEvent: (event) => listeners.tell(event),
     })
-    this.#records = new Records({
+    const kinds = new Kinds({ store, namespace, onTrouble })
+    const requests = new Requests({ namespace, clock, history, kinds })
+    const noted = requests.noted.bind(requests)
+    const records = new Records({
       store,
       clock,
       namespace,
-      progressOf: (row) => this.#engine.progressOf(row),
+      kinds,
+      progressOf: (row) => engine.progressOf(row),
     })
-    this.#timerPauses = new TimerPauses({
-      engine: this.#engine,
-      records: this.#records,
-      noted: (event, facts) => this.#noted(event, facts),
-    })
-    this.#selection = new Selection({ store, records: this.#records, namespace })
+    const checkOpen = (): void => this.#checkOpen()
+    this.#engine = engine
+    this.#kinds = kinds
+    this.#requests = requests
+    this.#records = records
+    this.#selection = new Selection({ store, records, kinds, namespace })
+    this.#sets = new Sets({ engine, store, clock, random, namespace, history, kinds, checkOpen })
+    this.#manyChanges = new ManyChanges(engine, this.#selection)
+    this.#redrives = new Redrives({ engine, store, clock, random, noted })
+    this.#timerPauses = new TimerPauses({ engine, records, noted })
+    this.#drains = new Drains({ engine, clock, allowance })
+    this.#chores = new Chores(clock, onTrouble)
   }
 
   /** The engine underneath, for those who watch it. */
@@ -149,11 +143,7 @@ export class Timers implements AsyncDisposable {
 
   /** Listens until the answer is called. */
   onEvent(listener: (event: TimersEvent) => void): () => void {
-    checkFunction('onEvent', listener)
-    this.#listeners.add(listener)
-    return () => {
-      this.#listeners.delete(listener)
-    }
+    return this.#listeners.add(listener)
   }
 
   // ---- life cycle
@@ -161,23 +151,25 @@ export class Timers implements AsyncDisposable {
   async open(): Promise<void> {
     await this.#engine.open()
     await this.#pauses.look()
+    await this.#kinds.look()
   }
 
   /** Loads and fires from now on. Idempotent. */
   async start(): Promise<void> {
     this.#checkOpen()
-    await this.#draining
+    await this.#drains.idle
     if (this.#isStarted) return
     this.#isStarted = true
     await this.#engine.start()
+    await this.#kinds.rememberAll()
     // Where nobody shares the store, only this instance pauses anything.
     if (!this.#parts.holdsAll) {
-      this.#every(this.#engine.settings.acquireMs, async () => {
+      this.#chores.every(this.#engine.settings.acquireMs, 'settings', async () => {
         if (await this.#pauses.look()) this.#engine.refresh()
       })
     }
     const { historyMs } = this.#parts
-    if (historyMs !== Infinity) this.#every(pruneMsOf(historyMs), () => this.#prune())
+    if (historyMs !== Infinity) this.#chores.every(pruneMsOf(historyMs), 'pruneHistory', () => this.#prune())
   }
 
   /** Finishes attempts under way (bounded), lets go of everything. Idempotent. */
@@ -195,42 +187,26 @@ export class Timers implements AsyncDisposable {
    * then instead of running all the time. Answers how many attempts were started.
    */
   async drain(options: DrainOptions = {}): Promise<Drained> {
-    const bounds = boundsOf(options)
     this.#checkOpen()
     if (this.#isStarted)
       throw new StateError('started', 'these timers fire by themselves: drain those that were not started')
-    // One pass at a time: a second one waits for the first.
-    const before = this.#draining
-    const draining = (async () => {
-      await before
-      return await this.#drain(bounds)
-    })()
-    this.#draining = draining.catch(() => undefined)
-    return await draining
-  }
-
-  async #drain({ maxTimeMs, maxTimers }: DrainBounds): Promise<Drained> {
-    const { clock, historyMs } = this.#parts
-    const until = clock.monotonic() + maxTimeMs
-    const before = this.#engine.stats().counts.fired
-    this.#allowance.left = maxTimers
-    await this.#pauses.look()
-    await this.#engine.start()
-    let isCaughtUp = false
-    while (!isCaughtUp && this.#allowance.left > 0 && clock.monotonic() < until) {
-      await this.#wait(Math.min(5, maxTimeMs))
-      isCaughtUp = this.#engine.shards.length > 0 && this.#engine.isCaughtUp
-    }
-    await this.#engine.rest()
-    this.#allowance.left = Infinity
-    if (historyMs !== Infinity) await this.#prune()
-    return { fired: this.#engine.stats().counts.fired - before, isCaughtUp }
+    return await this.#drains.drain(
+      options,
+      async () => {
+        await this.#pauses.look()
+        await this.#kinds.rememberAll()
+      },
+      async () => {
+        if (this.#parts.historyMs !== Infinity) await this.#prune()
+      },
+    )
   }
 
   // ---- handlers
 
   /** The function that gets the firings of a kind, one by one. */
   handle<Payload>(kind: TimerKind<Payload>, handle: Handle<Payload>): void {
+    this.#kinds.use(kind)
     checkFunction('handle', handle)
     this.#handlers.add({ ...handlerOf(kind, 1000), one: handle as Handle<unknown>, many: undefined })
     this.#engine.refresh()
@@ -238,6 +214,7 @@ export class Timers implements AsyncDisposable {
 
   /** The function that gets the firings of a kind in batches: the fast way. */
   handleMany<Payload>(kind: TimerKind<Payload>, handle: HandleMany<Payload>): void {
+    this.#kinds.use(kind)
     checkFunction('handleMany', handle)
     this.#handlers.add({ ...handlerOf(kind, 50_000), one: undefined, many: handle as HandleMany<unknown> })
     this.#engine.refresh()
@@ -258,7 +235,7 @@ export class Timers implements AsyncDisposable {
     key: string | undefined,
     options: SetOptions<Payload>,
   ): Promise<SetTimer> {
-    const [answer] = await this.#setAll(kind, [options], () => key)
+    const [answer] = await this.#sets.set(kind, [options], () => key)
     return answer!
   }
 
@@ -267,7 +244,7 @@ export class Timers implements AsyncDisposable {
     kind: TimerKind<Payload>,
     rows: readonly SetManyRow<Payload>[],
   ): Promise<readonly SetTimer[]> {
-    return await this.#setAll(kind, rows, (index) => rows[index]!.key)
+    return await this.#sets.set(kind, rows, (index) => rows[index]!.key)
   }
 
   /** Gives a timer another due time; its payload stays. By kind and key, or by handle. */
@@ -275,43 +252,47 @@ export class Timers implements AsyncDisposable {
   move(handle: TimerHandle, when: When): Promise<MoveOutcome>
   async move(of: AnyKind, keyOrWhen: string | When, when?: When): Promise<MoveOutcome> {
     const isByKey = typeof keyOrWhen === 'string'
-    return await this.#move(
-      this.#named(of, isByKey ? keyOrWhen : undefined),
-      this.#dueAt(isByKey ? when : keyOrWhen),
-    )
+    const dueAt = this.#requests.dueAt(isByKey ? when : keyOrWhen)
+    return await this.#move(of, isByKey ? keyOrWhen : undefined, dueAt)
   }
 
   /** Fires a timer now, whenever it was due. By kind and key, or by handle. */
   fireNow<Payload>(kind: TimerKind<Payload>, key: string): Promise<MoveOutcome>
   fireNow(handle: TimerHandle): Promise<MoveOutcome>
   async fireNow(of: AnyKind, key?: string): Promise<MoveOutcome> {
-    return await this.#move(this.#named(of, key), this.#parts.clock.now())
+    return await this.#move(of, key, this.#parts.clock.now())
   }
 
   /** Takes a timer away. By kind and key, or by handle. Never silent: the answer says what became of it. */
   cancel<Payload>(kind: TimerKind<Payload>, key: string): Promise<CancelOutcome>
   cancel(handle: TimerHandle): Promise<CancelOutcome>
   async cancel(of: AnyKind, key?: string): Promise<CancelOutcome> {
-    const [answer] = await this.#engine.submit([this.#cancelOf(this.#named(of, key))])
-    return outcomeOf(answer!, ['cancelled', 'firing', 'settled', 'unknown'])
+    const named = this.#requests.named(of, key)
+    const name = named instanceof Promise ? await named : named
+    const [answer] = await this.#engine.submit([this.#requests.cancel(name)])
+    return outcomeOf(answer!, cancelOutcomes)
   }
 
   /** Moves timers by their keys, or all that a query finds. */
   async moveMany(many: Many, when: When, options: ManyOptions = {}): Promise<ManyOutcome<MoveOutcome>> {
-    const dueAt = this.#dueAt(when)
-    return await this.#changeMany(many, options, (name) => this.#moveOf(name, dueAt))
+    const dueAt = this.#requests.dueAt(when)
+    return await this.#manyChanges.change(many, options, moveOutcomes, (name) =>
+      this.#requests.move(name, dueAt),
+    )
   }
 
   /** Cancels timers by their keys, or all that a query finds. */
   async cancelMany(many: Many, options: ManyOptions = {}): Promise<ManyOutcome<CancelOutcome>> {
-    return await this.#changeMany(many, options, (name) => this.#cancelOf(name))
+    return await this.#manyChanges.change(many, options, cancelOutcomes, (name) =>
+      this.#requests.cancel(name),
+    )
   }
 
   /** A timer as it stands; undefined when there is none. By kind and key, or by handle. */
   get<Payload>(kind: TimerKind<Payload>, key: string): Promise<TimerView<Payload> | undefined>
   get(handle: TimerHandle): Promise<TimerView | undefined>
   async get(of: AnyKind, key?: string): Promise<TimerView | undefined> {
-    return await this.#records.get(this.#named(of, key))
+    return await this.#records.get(await this.#requests.named(of, key))
   }
 
   // ---- what there is, was and will be
@@ -339,7 +320,7 @@ export class Timers implements AsyncDisposable {
 
   /** Everything known about a key: the timer, its history, its dead letters, told in order. */
   why(kind: AnyKind, key: string): Promise<Why> {
-    return this.#records.why(nameOfKind(kind), key)
+    return this.#records.why(kind, key)
   }
 
   /** Timers that were given up. */
@@ -347,17 +328,12 @@ export class Timers implements AsyncDisposable {
     return this.#records.dead(query)
   }
 
-  /** Sets dead letters again, due now: those of these ids, or all that a query finds. Answers how many. */
-  async redrive(which: WhichDead): Promise<number> {
-    let redriven = 0
-    for await (const letters of this.#selection.dead(which)) {
-      const answers = await this.#engine.submit(letters.map((letter) => this.#redriveOf(letter)))
-      for (const answer of answers) {
-        // 'unknown': somebody else has redriven it meanwhile.
-        if (outcomeOf(answer, ['set', 'appended', 'unknown']) !== 'unknown') redriven++
-      }
-    }
-    return redriven
+  /**
+   * Sets dead letters again, due now: those of these ids, or all that a query finds. A timer that stands under
+   * the key of one is not replaced: the dead one is set beside it, and the answer says where.
+   */
+  async redrive(which: WhichDead): Promise<Redriven> {
+    return await this.#redrives.redrive(this.#selection.dead(which))
   }
 
   /** How it goes, here and in the store. */
@@ -377,7 +353,9 @@ export class Timers implements AsyncDisposable {
   pause(kind?: AnyKind): Promise<'paused'>
   pause(kind: AnyKind, key: string): Promise<PauseOutcome>
   async pause(kind?: AnyKind, key?: string): Promise<PauseOutcome> {
-    if (kind !== undefined && key !== undefined) return await this.#timerPauses.pause(this.#named(kind, key))
+    if (kind !== undefined && key !== undefined) {
+      return await this.#timerPauses.pause(await this.#requests.named(kind, key))
+    }
     await this.#putPause(kind, true)
     return 'paused'
   }
@@ -386,14 +364,16 @@ export class Timers implements AsyncDisposable {
   resume(kind?: AnyKind): Promise<'resumed'>
   resume(kind: AnyKind, key: string): Promise<ResumeOutcome>
   async resume(kind?: AnyKind, key?: string): Promise<ResumeOutcome> {
-    if (kind !== undefined && key !== undefined) return await this.#timerPauses.resume(this.#named(kind, key))
+    if (kind !== undefined && key !== undefined) {
+      return await this.#timerPauses.resume(await this.#requests.named(kind, key))
+    }
     await this.#putPause(kind, false)
     return 'resumed'
   }
 
   async #putPause(kind: AnyKind | undefined, isPaused: boolean): Promise<void> {
     this.#checkOpen()
-    await this.#pauses.put(kind && nameOfKind(kind), isPaused)
+    await this.#pauses.put(kind === undefined ? undefined : await this.#kinds.nameOf(kind), isPaused)
     this.#engine.refresh()
   }
 
@@ -409,163 +389,19 @@ export class Timers implements AsyncDisposable {
     await store.pruneHistory(clock.now() - historyMs)
   }
 
-  #tell(event: TimersEvent): void {
-    for (const listener of [this.#parts.onEvent, ...this.#listeners]) {
-      try {
-        listener(event)
-      } catch {
-        // Whatever befalls a listener, timers fire.
-      }
-    }
-  }
-
-  async #setAll<Payload>(
-    kind: TimerKind<Payload>,
-    rows: readonly SetOptions<Payload>[],
-    keyOf: (index: number) => string | undefined,
-  ): Promise<readonly SetTimer[]> {
-    const { namespace, clock, random, history, store } = this.#parts
-    const { schema } = kind
-    if (schema !== undefined) for (const { payload } of rows) await validated(kind.name, schema, payload)
-    this.#checkOpen()
-    const place = { namespace, now: clock.now(), random, history, maxPayloadBytes: store.maxPayloadBytes }
-    const operations = rows.map((row, index) => setRequestOf(kind, keyOf(index), row, place))
-    const answers = await this.#engine.submit(operations)
-    const set = answers.map((answer, index) => setTimerOf(operations[index]!, answer))
-    return set.some(({ outcome }) => outcome === 'conflict') ? await this.#withStanding(set, operations) : set
-  }
-
-  /** Whoever met a condition that did not hold is told of the timer that stands there. */
-  async #withStanding(
-    set: readonly SetTimer[],
-    operations: readonly SetRequest[],
-  ): Promise<readonly SetTimer[]> {
-    const indexes = [...set.keys()].filter((index) => set[index]!.outcome === 'conflict')
-    const rows = await this.#parts.store.find(indexes.map((index) => operations[index]!))
-    const given = [...set]
-    for (const [at, index] of indexes.entries()) {
-      const row = rows[at]
-      if (row === undefined) continue
-      const { key, revision } = row
-      given[index] = { outcome: 'conflict', key, handle: handleOf(row), dueAt: dueAtOfRow(row), revision }
-    }
-    return given
-  }
-
   #concurrencyOf(kind: string): number {
     return this.#pauses.isPaused(kind) ? 0 : this.#handlers.concurrencyOf(kind)
   }
 
-  async #move(name: Named, dueAt: number): Promise<MoveOutcome> {
-    const [answer] = await this.#engine.submit([this.#moveOf(name, dueAt)])
-    return outcomeOf(answer!, ['moved', 'firing', 'settled', 'unknown'])
-  }
-
-  #moveOf(name: Named, dueAt: number): RequestedOperation {
-    return { type: 'move', ...name, dueAt, ...this.#noted('moved', { dueAt }) }
-  }
-
-  #redriveOf({ id, row }: DeadLetter): RequestedOperation {
-    const now = this.#parts.clock.now()
-    const { firstDueAt: _, ...details } = decodeDetails(row.details)
-    return {
-      type: 'set',
-      namespace: row.namespace,
-      kind: row.kind,
-      key: row.key,
-      identity: newIdentity(this.#parts.random),
-      createdAt: now,
-      dueAt: now,
-      attempt: 0,
-      occurrence: row.occurrence,
-      payload: row.payload,
-      tags: row.tags,
-      details: encodeDetails(details),
-      fromDead: id,
-      ...this.#noted('created', { dueAt: now }),
-    }
-  }
-
-  #cancelOf(name: Named): RequestedOperation {
-    return { type: 'cancel', ...name, ...this.#noted('cancelled', {}) }
-  }
-
-  #noted(event: TimerEvent['event'], facts: { readonly dueAt?: number }): { readonly note?: HistoryNote } {
-    return this.#parts.history === 'all' ? { note: noteOf(this.#parts.clock.now(), event, facts) } : {}
-  }
-
-  #dueAt(when: When | undefined): number {
-    if (when === undefined) throw new InvalidInputError('invalid-when', 'say when: { in } or { at }')
-    if (when.on !== undefined) {
-      throw new InvalidInputError(
-        'invalid-when',
-        'a move takes in or at; set the timer anew to give it a schedule',
-      )
-    }
-    return dueAtOf(when, this.#parts.clock.now(), '')
-  }
-
-  async #changeMany<Outcome extends string>(
-    many: Many,
-    { dryRun = false }: ManyOptions,
-    change: (name: Named) => RequestedOperation,
-  ): Promise<ManyOutcome<Outcome>> {
-    const counts: Record<string, number> & { found: number } = { found: 0 }
-    for await (const names of this.#selection.timers(many)) {
-      counts.found += names.length
-      if (dryRun) continue
-      for (const answer of await this.#engine.submit(names.map(change))) {
-        if (answer.outcome === 'failed') throw answer.error
-        counts[answer.outcome] = (counts[answer.outcome] ?? 0) + 1
-      }
-    }
-    return counts
-  }
-
-  #named(of: AnyKind | TimerHandle, key: string | undefined): Named {
-    if (key === undefined) {
-      if (typeof of === 'string') return this.#ownHandle(of)
-      throw new InvalidInputError(
-        'invalid-key',
-        `name the key of the ${of.name}, or give a handle, got ${shown(key)}`,
-      )
-    }
-    checkKey(key)
-    return { namespace: this.#parts.namespace, kind: nameOfKind(of), key }
-  }
-
-  #ownHandle(handle: TimerHandle): Named {
-    const name = parseHandle(handle)
-    if (name.namespace === this.#parts.namespace) return name
-    throw new InvalidInputError(
-      'invalid-handle',
-      `this is a handle of the namespace ${shown(name.namespace)}, these are the timers of ${shown(this.#parts.namespace)}`,
-    )
-  }
-
-  /** Does something now and then, until the stop. */
-  #every(ms: number, work: () => Promise<void>): void {
-    const go = async (): Promise<void> => {
-      this.#wakes.delete(wake)
-      try {
-        await work()
-      } catch {
-        // A store in trouble is reported by the engine; the next time may be better.
-      }
-      if (this.#stopping === undefined) this.#every(ms, work)
-    }
-    const wake = this.#parts.clock.wakeAfter(ms, () => void go(), { keepAlive: false })
-    this.#wakes.add(wake)
-  }
-
-  #wait(ms: number): Promise<void> {
-    return new Promise((resolve) => {
-      this.#parts.clock.wakeAfter(ms, resolve)
-    })
+  async #move(of: AnyKind, key: string | undefined, dueAt: number): Promise<MoveOutcome> {
+    const named = this.#requests.named(of, key)
+    const name = named instanceof Promise ? await named : named
+    const [answer] = await this.#engine.submit([this.#requests.move(name, dueAt)])
+    return outcomeOf(answer!, moveOutcomes)
   }
 
   async #stop(): Promise<void> {
-    for (const wake of this.#wakes) wake.cancel()
+    this.#chores.end()
     // Handlers have half of the time to end by themselves, and half of it to end because they are told to.
     const patience = this.#parts.clock.wakeAfter(this.#engine.settings.stopMs / 2, () => {
       this.#handlers.abortAll(new StateError('stopped', 'these timers are being stopped'))
@@ -579,27 +415,4 @@ export class Timers implements AsyncDisposable {
 /** How often old history is dropped: a hundredth of its retention is soon enough. */
 function pruneMsOf(historyMs: number): number {
   return Math.min(Math.max(historyMs / 100, SHORTEST_PRUNE_MS), LONGEST_PRUNE_MS)
-}
-
-function handlerOf<Payload>(kind: TimerKind<Payload>, concurrency: number): Omit<Handler, 'one' | 'many'> {
-  const { schema } = kind
-  return {
-    kind: kind.name,
-    concurrency: kind.concurrency ?? concurrency,
-    rate: kind.rate,
-    timeoutMs: kind.timeoutMs,
-    retry: kind.retry,
-    check: schema && ((payload) => validated(kind.name, schema, payload)),
-  }
-}
-
-function setTimerOf(operation: SetRequest, answer: SubmitAnswer): SetTimer {
-  const outcome = outcomeOf(answer, ['set', 'appended', 'conflict'])
-  return {
-    outcome: outcome === 'conflict' ? 'conflict' : 'set',
-    key: operation.key,
-    handle: handleOf(operation),
-    dueAt: operation.dueAt,
-    revision: answer.outcome === 'set' ? answer.revision : undefined,
-  }
 }

@@ -118,7 +118,8 @@ export function checkSettlement(
     isBefore(readLevel, level) ||
     level.position > now ||
     level.revision > lastRevision + 1 ||
-    settlement.followUps.some((followUp) => followUp.position < level.position)
+    settlement.followUps.some((followUp) => followUp.position < level.position) ||
+    settlement.dead.some(({ next }) => next !== undefined && next.position < level.position)
   if (!isRefused) return
   throw new StoreError(
     'invalid-level',

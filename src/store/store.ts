@@ -169,7 +169,7 @@ export interface SetOperation extends TimerContent, TimerProgress {
   readonly ifAbsent?: boolean
   /** Only if the timer of this name stands at this revision. */
   readonly ifRevision?: number
-  /** Only if this dead letter is there, which is taken away: 'unknown' otherwise. */
+  /** Only if this dead letter, of the same shard, is there, which is taken away: 'unknown' otherwise. */
   readonly fromDead?: string
   readonly note?: HistoryNote
   readonly request?: string
@@ -249,7 +249,7 @@ export interface Settlement {
   readonly done: readonly TimerRow[]
   /** Retries, next occurrences, carried rows: each rewrites its row if that still stands, else does nothing. */
   readonly followUps: readonly FollowUp[]
-  /** Each takes its row away and keeps it as a dead letter, if the row still stands. */
+  /** Each keeps its row as a dead letter and takes it away or rewrites it, if the row still stands. */
   readonly dead: readonly NewDeadLetter[]
   readonly history: readonly HistoryEntry[]
 }
@@ -265,9 +265,16 @@ export interface FollowUp extends TimerProgress {
 export interface SettleAnswer {
   /** One for each follow-up: the row as it stands now, or undefined when the timer was set, moved or cancelled. */
   readonly followUps: readonly (TimerRow | undefined)[]
-  /** One for each dead letter: whether it was kept. */
-  readonly dead: readonly boolean[]
+  /** One for each dead letter. */
+  readonly dead: readonly DeadAnswer[]
   readonly readLevel: Place
+}
+
+export interface DeadAnswer {
+  /** False when the row no longer stood: then nothing happened. */
+  readonly kept: boolean
+  /** Where the timer goes on, the row as it stands now; undefined when it does not. */
+  readonly next: TimerRow | undefined
 }
 
 // ---------------------------------------------------------------------------------------------- the inbox
@@ -335,8 +342,21 @@ export type ClaimSettlement =
   | { readonly receipt: Receipt; readonly outcome: 'done' }
   /** Unstarted: it is as if it had never been leased. */
   | { readonly receipt: Receipt; readonly outcome: 'released' }
-  | { readonly receipt: Receipt; readonly outcome: 'follow-up'; readonly progress: TimerProgress }
-  | { readonly receipt: Receipt; readonly outcome: 'dead'; readonly reason: string; readonly diedAt: number }
+  | { readonly receipt: Receipt; readonly outcome: 'follow-up'; readonly progress: ClaimProgress }
+  | {
+      readonly receipt: Receipt
+      readonly outcome: 'dead'
+      readonly reason: string
+      readonly diedAt: number
+      /** The timer goes on, and has not died: as in `NewDeadLetter`. */
+      readonly next?: ClaimProgress
+    }
+
+/** How the row of a lease goes on; its position is its due time. */
+export interface ClaimProgress extends TimerProgress {
+  /** As before unless given. */
+  readonly details?: string
+}
 
 // ---------------------------------------------------------------------------------------------- reading
 
@@ -404,9 +424,15 @@ export interface NewDeadLetter {
   readonly row: TimerRow
   readonly diedAt: number
   readonly reason: string
+  /**
+   * The timer goes on: its row is rewritten as a follow-up's would be, in the same write. Without it the row is
+   * taken away. A timer that goes on has not ended, and is not counted as dead.
+   */
+  readonly next?: Omit<FollowUp, 'row'>
 }
 
-export interface DeadLetter extends NewDeadLetter {
+/** A row as it stood when it, or one occurrence of it, was given up. */
+export interface DeadLetter extends Omit<NewDeadLetter, 'next'> {
   readonly id: string
 }
 

@@ -13,16 +13,22 @@ export interface Firing {
   report(outcome: Outcome): void
 }
 
+/** Where a timer goes on after an occurrence. */
+export interface NextOccurrence {
+  readonly dueAt: number
+  readonly details?: string
+}
+
 /** How an attempt ended, and what follows from it; `details` replace those of the row. */
 export type Outcome =
   /** The timer's life is over. */
   | { readonly type: 'done' }
   /** This occurrence is done, the next is due then. */
-  | { readonly type: 'next'; readonly dueAt: number; readonly details?: string }
+  | ({ readonly type: 'next' } & NextOccurrence)
   /** Try this occurrence again then. */
   | { readonly type: 'retry'; readonly dueAt: number; readonly reason: string; readonly details?: string }
-  /** Keep it as a dead letter. */
-  | { readonly type: 'dead'; readonly reason: string }
+  /** Keep this occurrence as a dead letter. With `next` the timer goes on: its next occurrence is due then. */
+  | { readonly type: 'dead'; readonly reason: string; readonly next?: NextOccurrence }
 
 /** Takes due timers to whoever handles them. Must not throw; each firing is reported on, now or later. */
 export type Deliver = (firings: readonly Firing[]) => void

@@ -23,4 +23,4 @@ export {
   type RetryOptions,
   type RetryPolicy,
 } from './retry-policy.js'
-export { type Deliver, done, type Firing, firingIdOf, type Outcome } from './firing.js'
+export { type Deliver, done, type Firing, firingIdOf, type NextOccurrence, type Outcome } from './firing.js'

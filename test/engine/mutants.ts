@@ -259,6 +259,59 @@ export const mutants: readonly Mutant[] = [
     ],
   },
   {
+    name: 'a dead occurrence goes on without its letter',
+    patches: [
+      {
+        file: 'engine/settler.ts',
+        find: "if (report.outcome.type === 'dead') {\n        const",
+        replace: `if (report.outcome.type === 'dead' && report.outcome.next !== undefined) {
+        const { row } = report.attempt
+        followUps.push({ row, ...nextOf(row, report.outcome.next, level.position, this.#loader.soonest) })
+      } else if (report.outcome.type === 'dead') {
+        const`,
+      },
+      {
+        file: 'engine/settler.ts',
+        find: "const row = outcome.type === 'dead' ?",
+        replace: "const row = outcome.type === 'dead' && outcome.next === undefined ?",
+      },
+    ],
+  },
+  {
+    name: 'a dead letter and what follows it in two writes',
+    patches: [
+      {
+        file: shard,
+        find: 'next: letter.next && this.#follow(row, letter.next)',
+        replace: `next: letter.next && ((next) => {
+        const put = (): MemoryRow => this.#follow(row, next)
+        setTimeout(put)
+        return { ...row, ...next, revision: this.#lastRevision + 1 }
+      })(letter.next)`,
+      },
+    ],
+  },
+  {
+    name: 'what follows a dead occurrence is forgotten in memory',
+    patches: [
+      {
+        file: 'engine/settler.ts',
+        find: 'answer.dead[deadIndex++]?.next :',
+        replace: '(deadIndex++, undefined) :',
+      },
+    ],
+  },
+  {
+    name: 'what follows a dead occurrence is not looked up',
+    patches: [
+      {
+        file: 'engine/settler.ts',
+        find: '({ kept: true, next: rows[first + index] })',
+        replace: '({ kept: index < 0 || first >= 0, next: undefined })',
+      },
+    ],
+  },
+  {
     name: 'level passes rows that are not finished',
     patches: [
       {

@@ -384,12 +384,50 @@ describe('two instances on one store', () => {
     const redriving = Promise.all([one.redrive({}), two.redrive({ kind }), one.redrive({ key: '7' })])
     await clock.advance('20s')
     const counts = await redriving
-    expect(counts[0] + counts[1] + counts[2]).toBe(20)
+    expect(counts[0].count + counts[1].count + counts[2].count).toBe(20)
+    expect(counts.flatMap(({ beside }) => beside)).toEqual([])
     expect(fired).toHaveLength(40)
     expect((await one.dead()).items).toEqual([])
     const stopping = Promise.all([one.stop(), two.stop()])
     await clock.advance('20s')
     await stopping
+  })
+
+  it('leave every shard to those that were started, and to one that drains while it does', async () => {
+    const clock = new VirtualClock({ start: START })
+    const store = new MemoryStore({ clock, shardCount: 16 })
+    const kind = timer('kind')
+    const fired: string[] = []
+    const open = async (name: string) => {
+      const timers = await openTimers({ store: store.connect(), clock: clock.fork() })
+      timers.handle(kind, () => {
+        fired.push(name)
+      })
+      return timers
+    }
+    const during = async <T>(work: Promise<T>): Promise<T> => {
+      const state = { isOver: false }
+      const watched = work.finally(() => {
+        state.isOver = true
+      })
+      await clock.advance(0)
+      while (!state.isOver) await clock.advance(100)
+      return await watched
+    }
+    // One that only sets timers, such as a web server, has no part in firing them.
+    const setter = await open('setter')
+    const worker = await open('worker')
+    await during(worker.start())
+    await clock.advance('1m')
+    expect([worker.engine.shards.length, setter.engine.shards.length]).toEqual([16, 0])
+    const rows = Array.from({ length: 100 }, (_, n) => ({ key: String(n), in: '1s' }))
+    await during(setter.setMany(kind, rows))
+    await clock.advance('5s')
+    expect(fired).toEqual(rows.map(() => 'worker'))
+    await during(setter.drain({ maxTime: '20s' }))
+    await clock.advance('10s')
+    expect([worker.engine.shards.length, setter.engine.shards.length]).toEqual([16, 0])
+    await during(Promise.all([setter.stop(), worker.stop()]))
   })
 
   it('hear of a pause that the other asked for', async () => {
@@ -426,21 +464,106 @@ describe('two instances on one store', () => {
 })
 
 describe('a recurring timer', () => {
-  it('that goes to the dead letters is redriven with its schedule', async () => {
+  const HOUR = 3_600_000
+
+  it('goes on when one of its occurrences is given up, and the dead one is redriven beside it', async () => {
+    const kind = timer<string>('kind', { retry: { attempts: 2, backoff: '1s' } })
+    await using timers = await testTimers({ history: 'all' })
+    const seen: string[] = []
+    let isWell = false
+    timers.handle(kind, ({ key, firedAt, dueAt, occurrence, attempt, payload }) => {
+      seen.push(`${key[0]} ${Math.round((dueAt - START) / HOUR)} ${occurrence} ${attempt} ${payload}`)
+      expect(firedAt).toBeGreaterThanOrEqual(dueAt)
+      if (occurrence === 1 && !isWell) throw new Error('this once')
+    })
+    await timers.set(kind, 'x', { on: every('1h'), payload: 'kept', tags: ['vip'] })
+    await timers.advance('210m')
+    // The third came in its time though the second was given up.
+    expect(seen).toEqual(['x 1 0 1 kept', 'x 2 1 1 kept', 'x 2 1 2 kept', 'x 3 2 1 kept'])
+    const { items } = await timers.dead()
+    expect(items).toMatchObject([
+      { key: 'x', reason: 'attempt 2 of 2 failed: this once', attempts: 2, dueAt: START + 2 * HOUR },
+    ])
+    expect(await timers.get(kind, 'x')).toMatchObject({ dueAt: START + 4 * HOUR, occurrence: 3 })
+    expect((await timers.stats()).store).toMatchObject({ created: 1, dead: 0, settled: 0 })
+    const { told } = await timers.why(kind, 'x')
+    expect(told.filter((line) => line.includes('given up'))).toEqual([
+      expect.stringMatching(/given up: attempt 2 of 2 failed: this once; next 2026-01-01T03:00:00.000Z$/),
+    ])
+
+    isWell = true
+    const redriven = await timers.redrive([items[0]!.id])
+    const [beside] = redriven.beside
+    expect(redriven).toMatchObject({ count: 1, beside: [{ id: items[0]!.id, kind: 'kind', of: 'x' }] })
+    expect(beside!.key).toMatch(/^x~/)
+    expect(await timers.redrive([items[0]!.id])).toEqual({ count: 0, beside: [] })
+    expect(await timers.get(beside!.handle)).toMatchObject({ key: beside!.key, on: undefined, tags: ['vip'] })
+    seen.length = 0
+    await timers.advance('1h')
+    // Once, beside the timer, which is where it would have been.
+    expect(seen).toEqual([expect.stringMatching(/^x \d 1 1 kept$/), 'x 4 3 1 kept'])
+    expect(await timers.get(beside!.handle)).toBe(undefined)
+    expect(await timers.get(kind, 'x')).toMatchObject({ dueAt: START + 5 * HOUR, occurrence: 4 })
+    expect((await timers.dead()).items).toEqual([])
+  })
+
+  it('whose last occurrence is given up is over, and is redriven under its own key', async () => {
     const kind = timer('kind', { retry: { attempts: 1 } })
     await using timers = await testTimers()
-    const at: number[] = []
-    timers.handle(kind, ({ firedAt, occurrence }) => {
-      at.push(firedAt - START)
-      if (occurrence === 1 && at.length < 3) throw new Error('once')
+    let isWell = false
+    const seen: number[] = []
+    timers.handle(kind, ({ occurrence }) => {
+      seen.push(occurrence)
+      if (!isWell) throw new Error('no')
     })
-    await timers.set(kind, 'x', { on: every('1h') })
-    await timers.advance('150m')
-    expect(at).toEqual([3_600_000, 7_200_000])
-    const [dead] = (await timers.dead()).items
-    expect(await timers.redrive([dead!.id])).toBe(1)
-    expect(await timers.redrive([dead!.id])).toBe(0)
-    await timers.advance('1h')
-    expect(at).toEqual([3_600_000, 7_200_000, 9_000_000, 10_800_000])
+    await timers.set(kind, 'x', { on: every('1h', { until: START + 2 * HOUR + 1 }) })
+    await timers.advance('1d')
+    expect(seen).toEqual([0, 1])
+    expect((await timers.dead()).items).toHaveLength(2)
+    expect(await timers.get(kind, 'x')).toBe(undefined)
+    expect((await timers.stats()).store).toMatchObject({ created: 1, dead: 1 })
+    isWell = true
+    const { count, beside } = await timers.redrive({ kind })
+    // The first of the two has the key, the other is set beside it.
+    expect({ count, of: beside.map(({ of }) => of) }).toEqual({ count: 2, of: ['x'] })
+    await timers.advance('1d')
+    expect(seen.toSorted((a, b) => a - b)).toEqual([0, 0, 1, 1])
+    expect((await timers.list()).items).toEqual([])
+  })
+
+  it('that died without a known outcome goes on as well', async () => {
+    const kind = timer('kind', { retry: { attempts: 1 } })
+    const clock = new VirtualClock({ start: START })
+    const store = new MemoryStore({ clock })
+    const seen: string[] = []
+    const open = async (name: string) => {
+      const timers = await openTimers({ store: store.connect(), clock: clock.fork() })
+      timers.handle(kind, ({ occurrence }) => {
+        seen.push(`${name} ${occurrence}`)
+        // The first instance never ends its attempt.
+        return name === 'one' ? new Promise(() => undefined) : undefined
+      })
+      await timers.start()
+      return timers
+    }
+    const one = await open('one')
+    const setting = one.set(kind, 'x', { on: every('1h') })
+    await clock.advance('1s')
+    await setting
+    await clock.advance('1h')
+    expect(seen).toEqual(['one 0'])
+    // It stops without the attempt having ended: nobody knows what became of it.
+    const stopping = one.stop()
+    await clock.advance('30s')
+    await stopping
+    const two = await open('two')
+    await clock.advance('2h')
+    expect(seen).toEqual(['one 0', 'two 1', 'two 2'])
+    expect((await two.dead()).items).toMatchObject([
+      { key: 'x', reason: expect.stringContaining('the last of them without a known outcome') },
+    ])
+    const stoppingTwo = two.stop()
+    await clock.advance('30s')
+    await stoppingTwo
   })
 })

@@ -208,10 +208,12 @@ describe.each(['memory', 'file'])('on %s', (store) => {
       expect((await timers.dead({ limit: 100, cursor: page.cursor })).items).toHaveLength(6)
       isWell = true
       const [first, second, third] = items
-      expect(await settled(clock, timers.redrive([first!.id]))).toBe(1)
-      expect(await settled(clock, timers.redrive([second!.id, third!.id, 'nonsense']))).toBe(2)
+      expect(await settled(clock, timers.redrive([first!.id]))).toEqual({ count: 1, beside: [] })
+      expect(await settled(clock, timers.redrive([second!.id, third!.id, 'nonsense']))).toMatchObject({
+        count: 2,
+      })
       const twice = await settled(clock, Promise.all([timers.redrive({ kind }), timers.redrive({})]))
-      expect(twice[0] + twice[1]).toBe(7)
+      expect(twice[0].count + twice[1].count).toBe(7)
       await pass(clock, 5000)
       expect(fired.toSorted()).toEqual(rows.map(({ key }) => key))
       expect((await timers.dead()).items).toEqual([])

@@ -98,6 +98,84 @@ const faults: Readonly<Record<string, readonly [noticedBy: RegExp, fault: Fault]
       settle: async (fence, settlement) => await store.settle(fence, { ...settlement, history: [] }),
     }),
   ],
+  'a dead timer never goes on': [
+    /a dead timer that goes on is kept as a letter and rewritten/,
+    (store) => ({
+      settle: async (fence, settlement) =>
+        await store.settle(fence, {
+          ...settlement,
+          dead: settlement.dead.map(({ row, diedAt, reason }) => ({ row, diedAt, reason })),
+        }),
+    }),
+  ],
+  'a dead timer goes on without its letter': [
+    /a dead timer that goes on is kept as a letter and rewritten/,
+    (store) => ({
+      settle: async (fence, settlement) => {
+        const { followUps } = settlement
+        const going = settlement.dead.flatMap(({ row, next }) =>
+          next === undefined ? [] : [Object.assign({ row }, next)],
+        )
+        const answer = await store.settle(fence, {
+          ...settlement,
+          dead: settlement.dead.filter(({ next }) => next === undefined),
+          followUps: [...followUps, ...going],
+        })
+        let ended = 0
+        let went = followUps.length
+        const dead = settlement.dead.map(({ next }) => {
+          if (next === undefined) return answer.dead[ended++]!
+          const row = answer.followUps[went++]
+          return { kept: row !== undefined, next: row }
+        })
+        return { ...answer, dead, followUps: answer.followUps.slice(0, followUps.length) }
+      },
+    }),
+  ],
+  'a timer that goes on is counted as dead': [
+    /a dead timer that goes on is kept as a letter and rewritten/,
+    (store) => {
+      let more = 0
+      return {
+        settle: async (fence, settlement) => {
+          const answer = await store.settle(fence, settlement)
+          more += answer.dead.filter(({ next }) => next !== undefined).length
+          return answer
+        },
+        counts: async () => {
+          const counts = await store.counts()
+          return { ...counts, dead: counts.dead + more }
+        },
+      }
+    },
+  ],
+  'a follow-up loses its details': [
+    /a follow-up keeps the details of its row unless it brings others/,
+    (store) => ({
+      settle: async (fence, settlement) =>
+        await store.settle(fence, {
+          ...settlement,
+          followUps: settlement.followUps.map((followUp) => {
+            const { details: _, ...rest } = followUp
+            return rest
+          }),
+        }),
+    }),
+  ],
+  'a lease that is given up for dead ends its timer': [
+    /a dead lease whose timer goes on keeps a letter and the timer/,
+    (store) => ({
+      settleClaimed: async (settlements, history) =>
+        await store.settleClaimed(
+          settlements.map((settlement) => {
+            if (settlement.outcome !== 'dead') return settlement
+            const { next: _, ...rest } = settlement
+            return rest
+          }),
+          history,
+        ),
+    }),
+  ],
   'the read level rises to the end of the millisecond': [
     /come once each, in pages of 7/,
     (store) => ({

@@ -31,7 +31,7 @@ export const chunkLayout = Object.freeze({
   EXTRA: 4,
   /** Its key has characters of more than 7 bits, in UTF-8. */
   WIDE: 8,
-  /** A chunk is closed when its tails reach this. With the rest it fills four pages of 4 KiB, less a header. */
+  /** A chunk is closed when its tails reach this. With the rest it fills two pages of 8 KiB, less a header. */
   fullTailBytes: 14_600,
   maxRows: 512,
 })

@@ -15,6 +15,8 @@ export class ChunkTable {
   bytes = new Uint32Array(FIRST_CAPACITY)
   /** Whether its rows are in the key index. */
   indexed = new Uint8Array(FIRST_CAPACITY)
+  /** Whether there is one. */
+  isPresent = new Uint8Array(FIRST_CAPACITY)
   readonly #buckets: (Bucket | undefined)[] = []
   readonly #deadBits: (Uint32Array | undefined)[] = []
   readonly #free: number[] = []
@@ -35,6 +37,7 @@ export class ChunkTable {
     this.dead[ref] = 0
     this.bytes[ref] = 0
     this.indexed[ref] = 1
+    this.isPresent[ref] = 1
     bucket.refs.push(ref)
     return ref
   }
@@ -56,7 +59,7 @@ export class ChunkTable {
 
   /** Whether a chunk of this ref is there. */
   has(ref: number): boolean {
-    return this.#buckets[ref] !== undefined
+    return this.isPresent[ref] === 1
   }
 
   isDead(ref: number, ordinal: number): boolean {
@@ -102,12 +105,14 @@ export class ChunkTable {
   discard(ref: number): void {
     this.detach(ref)
     this.#buckets[ref] = undefined
+    this.isPresent[ref] = 0
     this.#free.push(ref)
   }
 
   retire(ref: number): void {
     this.retiredRows += this.rows[ref]!
     this.#buckets[ref] = undefined
+    this.isPresent[ref] = 0
     this.#deadBits[ref] = undefined
     this.#retired.push(ref)
   }
@@ -139,6 +144,7 @@ export class ChunkTable {
     this.dead = grown(this.dead, new Uint32Array(capacity))
     this.bytes = grown(this.bytes, new Uint32Array(capacity))
     this.indexed = grown(this.indexed, new Uint8Array(capacity))
+    this.isPresent = grown(this.isPresent, new Uint8Array(capacity))
   }
 }
 

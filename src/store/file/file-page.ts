@@ -1,10 +1,7 @@
 import type { TimerRow } from '../../timer/index.js'
 import type { Page } from '../store.js'
-import { type Chunk, dueAtOf, rowOf, tailBytes } from './chunk.js'
-import type { RowTable } from './row-table.js'
+import { type Chunk, rowOf } from './chunk.js'
 import type { Segment } from './segment.js'
-
-const ROW_OVERHEAD = 48
 
 /** Rows of a page: three columns, and for the rest the chunks they lie in, from which a row is made when asked. */
 export class FilePage implements Page {
@@ -15,7 +12,6 @@ export class FilePage implements Page {
   dueAts: Float64Array
   readonly #chunks: Chunk[]
   readonly #ordinals: Uint32Array
-  #lastRef = -1
 
   constructor(most: number) {
     this.positions = new Float64Array(most)
@@ -29,19 +25,16 @@ export class FilePage implements Page {
     return rowOf(this.#chunks[index]!, this.#ordinals[index]!, false)
   }
 
-  /** Takes over a row of a segment. */
-  add(table: RowTable, segment: Segment, at: number): void {
-    const ref = segment.refs[at]!
-    const ordinal = segment.ordinals[at]!
-    const chunk = ref === this.#lastRef ? this.#chunks[this.size - 1]! : chunkOf(table, segment, ref)
-    this.#lastRef = ref
+  /** Takes over the row of a segment that has this number. */
+  add(segment: Segment, number: number): void {
+    const { rows } = segment
     const index = this.size++
-    this.positions[index] = segment.positions[at]!
-    this.revisions[index] = segment.revisions[at]!
-    this.dueAts[index] = dueAtOf(chunk, ordinal)
-    this.#chunks[index] = chunk
-    this.#ordinals[index] = ordinal
-    this.bytes += ROW_OVERHEAD + tailBytes(chunk, chunk.tail(ordinal))
+    this.positions[index] = rows.position(number)
+    this.revisions[index] = rows.revision(number)
+    this.dueAts[index] = rows.dueAt(number)
+    this.bytes += rows.bytes(number)
+    this.#chunks[index] = segment.chunk(rows.slot(number))
+    this.#ordinals[index] = rows.ordinal(number)
   }
 
   /** No more rows come. */
@@ -51,13 +44,4 @@ export class FilePage implements Page {
     this.dueAts = this.dueAts.subarray(0, this.size)
     return this
   }
-}
-
-function chunkOf(table: RowTable, segment: Segment, ref: number): Chunk {
-  let chunk = segment.kept.get(ref)
-  if (chunk === undefined) {
-    chunk = table.take(ref)
-    segment.kept.set(ref, chunk)
-  }
-  return chunk
 }

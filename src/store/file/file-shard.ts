@@ -13,7 +13,9 @@ import {
 import type {
   CancelOperation,
   Counts,
+  DeadAnswer,
   Fence,
+  FollowUp,
   Loaded,
   LoadRequest,
   MoveOperation,
@@ -164,21 +166,18 @@ export class FileShard {
       this.#remove(level)
       counts.settled++
     }
-    const dead = settlement.dead.map((letter) => {
-      if (!this.#isStanding(letter.row)) return false
+    const dead = settlement.dead.map((letter): DeadAnswer => {
+      if (!this.#isStanding(letter.row)) return { kept: false, next: undefined }
       bury({ row: this.#table.row(), diedAt: letter.diedAt, reason: letter.reason })
+      // A timer that goes on has not ended.
+      if (letter.next !== undefined) return { kept: true, next: this.#follow(letter.next, level, now) }
       this.#remove(level)
       counts.dead++
-      return true
+      return { kept: true, next: undefined }
     })
-    const followUps = settlement.followUps.map((followUp) => {
-      if (!this.#isStanding(followUp.row)) return undefined
-      const row = this.#table.row()
-      // Below the new level it needs no record of its end.
-      if (!isBefore(this.#table, level)) this.#table.kill()
-      const { position, dueAt, attempt, occurrence, details = row.details } = followUp
-      return this.#rewrite({ ...row, details }, position, dueAt, attempt, occurrence, now)
-    })
+    const followUps = settlement.followUps.map((followUp) =>
+      this.#isStanding(followUp.row) ? this.#follow(followUp, level, now) : undefined,
+    )
     counts.settled += settlement.settledCount
     this.#row = {
       ...this.#row,
@@ -287,6 +286,15 @@ export class FileShard {
       row: moved,
       from: { position: standing.position, revision: standing.revision },
     }
+  }
+
+  /** Puts the row gone to where it goes on. */
+  #follow(progress: Omit<FollowUp, 'row'>, level: Place, now: number): TimerRow {
+    const row = this.#table.row()
+    // Below the new level it needs no record of its end.
+    if (!isBefore(this.#table, level)) this.#table.kill()
+    const { position, dueAt, attempt, occurrence, details = row.details } = progress
+    return this.#rewrite({ ...row, details }, position, dueAt, attempt, occurrence, now)
   }
 
   /** Puts the row just found, which is dead or about to be below the level, at another place. */

@@ -104,15 +104,15 @@ export class KeyIndex {
     erase(this.#found, this.#at)
   }
 
-  /** Removes, from some more segments, the entries whose chunk is gone. Answers whether a round is complete. */
-  scrub(segments: number, isGone: (ref: number) => boolean): boolean {
+  /** Removes, from some more segments, entries whose chunk is not present. Answers whether a round is complete. */
+  scrub(segments: number, isPresent: Uint8Array): boolean {
     const end = Math.min(this.#scrubbed + segments, this.#segments.length)
     for (; this.#scrubbed < end; this.#scrubbed++) {
       const segment = this.#segments[this.#scrubbed]!
       const { words } = segment
       for (let at = words.length - 4; at >= 0; at -= 4) {
         // What closes the gap may itself be of a chunk that is gone.
-        while (words[at + 2] !== 0 && isGone(words[at + 2]! - 1)) {
+        while (words[at + 2] !== 0 && isPresent[words[at + 2]! - 1] === 0) {
           this.size--
           erase(segment, at)
         }

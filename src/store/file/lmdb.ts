@@ -44,6 +44,7 @@ interface RootOptions extends TableOptions {
   readonly maxDbs: number
   readonly mapSize?: number
   readonly overlappingSync: boolean
+  readonly pageSize: number
   readonly eventTurnBatching: boolean
 }
 

@@ -1,56 +1,88 @@
-const DIGIT_BITS = 11
-const DIGITS = 1 << DIGIT_BITS
+const MOST_DIGIT_BITS = 11
+
+/** Places by number, as `placeOrder` asks for them. */
+export interface Places {
+  readonly size: number
+  position(number: number): number
+  revision(number: number): number
+}
 
 /**
- * The order of `count` places by position, then by revision: a radix sort of positions, which lie within 2^32 of
- * each other, and then a look at those that share one.
+ * The numbers of places in their order, by position, then by revision: a radix sort of positions, which lie within
+ * 2^32 of each other, and then a look at those that share one.
  */
-export function placeOrder(positions: Float64Array, revisions: Float64Array, count: number): Uint32Array {
+export function placeOrder(places: Places): Uint32Array {
+  const { size } = places
   let least = Infinity
   let most = -Infinity
-  let isSorted = true
-  for (let i = 0; i < count; i++) {
-    const position = positions[i]!
-    if (position < most || (position === most && revisions[i]! < revisions[i - 1]!)) isSorted = false
+  for (let number = 0; number < size; number++) {
+    const position = places.position(number)
     if (position < least) least = position
     if (position > most) most = position
   }
-  let order = new Uint32Array(count)
-  for (let i = 0; i < count; i++) order[i] = i
-  if (isSorted) return order
-  const keys = new Uint32Array(count)
-  for (let i = 0; i < count; i++) keys[i] = positions[i]! - least
-  let other = new Uint32Array(count)
-  const starts = new Uint32Array(DIGITS)
-  for (let shift = 0; shift < 32 && 2 ** shift <= most - least; shift += DIGIT_BITS) {
+  let keys = new Uint32Array(size)
+  let order = new Uint32Array(size)
+  let isSorted = true
+  for (let number = 0; number < size; number++) {
+    const key = places.position(number) - least
+    if (number > 0 && key < keys[number - 1]!) isSorted = false
+    keys[number] = key
+    order[number] = number
+  }
+  if (!isSorted) [keys, order] = radixSorted(keys, order, most - least)
+  sortTies(order, keys, places)
+  return order
+}
+
+/** Keys and what goes with them. Keys travel along, so that each pass reads in a row. */
+function radixSorted(
+  keys: Uint32Array<ArrayBuffer>,
+  order: Uint32Array<ArrayBuffer>,
+  most: number,
+): [keys: Uint32Array<ArrayBuffer>, order: Uint32Array<ArrayBuffer>] {
+  const { length } = keys
+  const bits = 32 - Math.clz32(most)
+  const passes = Math.ceil(bits / MOST_DIGIT_BITS)
+  const digitBits = Math.ceil(bits / passes)
+  const mask = (1 << digitBits) - 1
+  const starts = new Uint32Array(1 << digitBits)
+  let otherKeys = new Uint32Array(length)
+  let otherOrder = new Uint32Array(length)
+  for (let pass = 0, shift = 0; pass < passes; pass++, shift += digitBits) {
     starts.fill(0)
-    for (let i = 0; i < count; i++) starts[(keys[i]! >>> shift) & (DIGITS - 1)]!++
-    for (let digit = 0, sum = 0; digit < DIGITS; digit++) {
+    for (let i = 0; i < length; i++) starts[(keys[i]! >>> shift) & mask]!++
+    for (let digit = 0, sum = 0; digit <= mask; digit++) {
       const inDigit = starts[digit]!
       starts[digit] = sum
       sum += inDigit
     }
-    for (let i = 0; i < count; i++) {
-      const index = order[i]!
-      other[starts[(keys[index]! >>> shift) & (DIGITS - 1)]!++] = index
+    for (let i = 0; i < length; i++) {
+      const key = keys[i]!
+      const at = starts[(key >>> shift) & mask]!++
+      otherKeys[at] = key
+      otherOrder[at] = order[i]!
     }
-    const sorted = other
-    other = order
-    order = sorted
+    ;[keys, otherKeys] = [otherKeys, keys]
+    ;[order, otherOrder] = [otherOrder, order]
   }
-  sortTies(order, keys, revisions)
-  return order
+  return [keys, order]
 }
 
-function sortTies(order: Uint32Array, keys: Uint32Array, revisions: Float64Array): void {
+function sortTies(order: Uint32Array, keys: Uint32Array, places: Places): void {
   for (let from = 0; from < order.length;) {
-    const key = keys[order[from]!]
-    let isSorted = true
+    const key = keys[from]
     let end = from + 1
-    for (; end < order.length && keys[order[end]!] === key; end++) {
-      if (revisions[order[end]!]! < revisions[order[end - 1]!]!) isSorted = false
-    }
-    if (!isSorted) order.subarray(from, end).sort((a, b) => revisions[a]! - revisions[b]!)
+    while (end < order.length && keys[end] === key) end++
+    if (end - from > 1) sortByRevision(order.subarray(from, end), places)
     from = end
+  }
+}
+
+function sortByRevision(order: Uint32Array, places: Places): void {
+  for (let i = 1; i < order.length; i++) {
+    if (places.revision(order[i]!) < places.revision(order[i - 1]!)) {
+      order.sort((a, b) => places.revision(a) - places.revision(b))
+      return
+    }
   }
 }

@@ -29,11 +29,12 @@ export class RowLister {
     const level = laterOf(from.place, this.#settledLevel(shard))
     const segment = Segment.from(table, table.buckets[shard]!, level, false, this.#ready)
     if (segment === undefined) return { shard: shard + 1, place: firstPlace }
-    for (let at = 0; at < segment.size; at++) {
-      const place = { position: segment.positions[at]!, revision: segment.revisions[at]! }
+    const { rows, refs } = segment
+    for (const number of segment.order) {
+      const place = { position: rows.position(number), revision: rows.revision(number) }
       if (items.length === query.limit || budget.isOver()) return { shard, place, isOver: true }
-      const chunk = table.peek(segment.refs[at]!)
-      const ordinal = segment.ordinals[at]!
+      const chunk = table.peek(refs[rows.slot(number)]!)
+      const ordinal = rows.ordinal(number)
       if (scopeOf(chunk, ordinal).namespace !== query.namespace) continue
       const row = rowOf(chunk, ordinal, true)
       if (matches(row, query)) items.push(row)

@@ -50,15 +50,16 @@ export class RowReader implements ChunkListener {
     for (;;) {
       const segment = this.#segmentAt(readLevel, untilExclusive)
       if (segment === undefined) break
-      for (; this.#at < segment.size; this.#at++) {
-        const at = this.#at
-        if (segment.positions[at]! >= untilExclusive) break
-        if (this.#table.chunks.isDead(segment.refs[at]!, segment.ordinals[at]!)) continue
+      const { order, rows } = segment
+      for (; this.#at < order.length; this.#at++) {
+        const number = order[this.#at]!
+        if (rows.position(number) >= untilExclusive) break
+        if (segment.isDead(number)) continue
         if (page.size >= limit || (page.size > 0 && page.bytes >= limitBytes)) {
           isFull = true
           break
         }
-        page.add(this.#table, segment, at)
+        page.add(segment, number)
       }
       if (isFull) {
         const last = page.size - 1
@@ -107,13 +108,13 @@ export class RowReader implements ChunkListener {
     return this.#segment
   }
 
-  #skipTo({ positions, revisions, size }: Segment, level: Place): void {
-    while (
-      this.#at < size &&
-      (positions[this.#at]! < level.position ||
-        (positions[this.#at] === level.position && revisions[this.#at]! < level.revision))
-    )
-      this.#at++
+  #skipTo({ order, rows }: Segment, level: Place): void {
+    for (; this.#at < order.length; this.#at++) {
+      const number = order[this.#at]!
+      const position = rows.position(number)
+      if (position > level.position) return
+      if (position === level.position && rows.revision(number) >= level.revision) return
+    }
   }
 
   #nextPosition(level: Place): number | undefined {
@@ -121,8 +122,8 @@ export class RowReader implements ChunkListener {
     for (let from = level; ;) {
       if (segment !== undefined) {
         for (; this.#at < segment.size; this.#at++) {
-          if (!this.#table.chunks.isDead(segment.refs[this.#at]!, segment.ordinals[this.#at]!))
-            return segment.positions[this.#at]
+          const number = segment.order[this.#at]!
+          if (!segment.isDead(number)) return segment.rows.position(number)
         }
         from = segment.end
       }

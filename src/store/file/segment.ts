@@ -4,9 +4,11 @@ import type { BucketTable } from './bucket-table.js'
 import type { Chunk } from './chunk.js'
 import { placeOrder } from './place-order.js'
 import type { RowTable } from './row-table.js'
+import { SegmentRows } from './segment-rows.js'
 
 // The heaviest stretch whose chunks it keeps whole.
 const MOST_KEPT_BYTES = 64 << 20
+const LEAST_CAPACITY = 256
 
 /**
  * The rows that stand in a stretch of time, in order: where they are, not what they hold. It knows the first
@@ -18,25 +20,21 @@ export class Segment {
   start: Place
   /** It knows every row from `start` up to here. */
   end: Place
-  size = 0
-  positions: Float64Array
-  revisions: Float64Array
-  refs: Uint32Array
-  ordinals: Uint32Array
-  /** Chunks kept whole, so that pages need not read them again. */
-  readonly kept = new Map<number, Chunk>()
+  rows: SegmentRows
+  /** The numbers of its rows, in the order of their places. */
+  order: Uint32Array = new Uint32Array(0)
+  /** The chunks its rows lie in, by slot: their refs, and those that are kept whole. */
+  readonly refs: number[] = []
+  readonly chunks: (Chunk | undefined)[] = []
   readonly #table: RowTable
   #keeps: boolean
 
-  constructor(table: RowTable, start: Place, end: Place, keeps: boolean) {
+  constructor(table: RowTable, start: Place, end: Place, keeps: boolean, capacity: number) {
     this.#table = table
     this.start = start
     this.end = end
     this.#keeps = keeps
-    this.positions = new Float64Array(256)
-    this.revisions = new Float64Array(256)
-    this.refs = new Uint32Array(256)
-    this.ordinals = new Uint32Array(256)
+    this.rows = new SegmentRows(capacity)
   }
 
   /**
@@ -53,123 +51,96 @@ export class Segment {
   ): Segment | undefined {
     const bucket = firstBucket(buckets, level.position)
     if (bucket === undefined) return undefined
+    const { segmentRows } = table.tuning
     const first = Math.max(bucket.start, level.position)
-    const untilExclusive = endOfStretch(buckets, first, table.tuning.segmentRows)
-    const segment = new Segment(table, level, levelAt(untilExclusive), keeps)
+    const untilExclusive = endOfStretch(buckets, first, segmentRows)
     const within = [...buckets.overlapping(first, untilExclusive)]
-    if (within.reduce((sum, part) => sum + part.bytes, 0) > MOST_KEPT_BYTES) segment.#keeps = false
+    let rows = 0
+    let bytes = 0
     for (const part of within) {
       ready(part)
-      for (const ref of part.refs) segment.#scan(ref, before)
+      rows += part.standing
+      bytes += part.bytes
     }
-    segment.#sort(table.tuning.segmentRows)
-    segment.#letGo()
+    const capacity = Math.max(LEAST_CAPACITY, Math.min(rows, 2 * segmentRows))
+    const isLight = bytes <= MOST_KEPT_BYTES
+    const segment = new Segment(table, level, levelAt(untilExclusive), keeps && isLight, capacity)
+    const kept = new Map(before?.refs.map((ref, slot) => [ref, before.chunks[slot]]))
+    for (const part of within) for (const ref of part.refs) segment.#scan(ref, kept.get(ref))
+    segment.#sort(segmentRows)
     return segment
+  }
+
+  get size(): number {
+    return this.order.length
+  }
+
+  /** The chunk of a slot, read at most once. */
+  chunk(slot: number): Chunk {
+    return (this.chunks[slot] ??= this.#table.take(this.refs[slot]!))
+  }
+
+  /** Whether the row of this number is dead by now. */
+  isDead(number: number): boolean {
+    const { rows, refs } = this
+    return this.#table.chunks.isDead(refs[rows.slot(number)]!, rows.ordinal(number))
   }
 
   /** Takes in the rows of chunks that came since, from `level` on. The first `passed` rows lie before it. */
   merge(refs: readonly number[], passed: number, level: Place): void {
     // Only from there on: where it ends must not come to lie before the level.
     this.start = level
-    this.#drop(passed)
+    this.#only(this.order.subarray(passed))
     for (const ref of refs) if (this.#table.chunks.has(ref)) this.#scan(ref)
     this.#sort(2 * this.#table.tuning.segmentRows)
   }
 
   /** What an earlier segment kept need not be read again. */
-  #scan(ref: number, before?: Segment): void {
+  #scan(ref: number, kept?: Chunk): void {
     const { chunks } = this.#table
     if (chunks.rows[ref] === chunks.dead[ref]) return
-    const chunk = before?.kept.get(ref) ?? (this.#keeps ? this.#table.take(ref) : this.#table.peek(ref))
-    const { start, end } = this
+    const chunk = kept ?? (this.#keeps ? this.#table.take(ref) : this.#table.peek(ref))
+    const { start } = this
+    const slot = this.refs.length
+    let { end } = this
     let isUsed = false
     for (let ordinal = 0; ordinal < chunk.rows; ordinal++) {
       const position = chunk.position(ordinal)
-      if (position < start.position || position > this.end.position) continue
+      if (position < start.position || position > end.position) continue
       const revision = chunk.revision(ordinal)
       if (position === start.position && revision < start.revision) continue
-      if (position === this.end.position && revision >= this.end.revision) continue
+      if (position === end.position && revision >= end.revision) continue
       if (chunks.isDead(ref, ordinal)) continue
-      isUsed = true
-      this.#push(position, revision, ref, ordinal)
-    }
-    if (isUsed && this.#keeps) {
-      this.kept.set(ref, chunk)
-    }
-    if (end !== this.end) this.#keeps = false
-  }
-
-  #push(position: number, revision: number, ref: number, ordinal: number): void {
-    if (this.size === this.positions.length) {
-      const { segmentRows } = this.#table.tuning
-      if (this.size < 4 * segmentRows) this.#grow()
-      else {
-        this.#sort(segmentRows)
-        if (!isBefore({ position, revision }, this.end)) return
+      if (this.rows.size === 4 * this.#table.tuning.segmentRows) {
+        this.#sort(this.#table.tuning.segmentRows)
+        this.#only(this.order)
+        // What it has no room for it need not keep either.
+        this.#keeps = false
+        end = this.end
+        if (!isBefore({ position, revision }, end)) continue
       }
+      isUsed = true
+      this.rows.push(chunk, position, revision, slot, ordinal)
     }
-    const at = this.size++
-    this.positions[at] = position
-    this.revisions[at] = revision
-    this.refs[at] = ref
-    this.ordinals[at] = ordinal
+    if (!isUsed) return
+    this.refs.push(ref)
+    this.chunks.push(this.#keeps ? chunk : undefined)
   }
 
-  /** Puts the rows in order, and keeps the first of them. */
+  /** Puts the rows in order, and knows only the first of them. */
   #sort(most: number): void {
-    const order = placeOrder(this.positions, this.revisions, this.size)
-    const size = Math.min(most, this.size)
-    if (size < this.size) {
-      const next = order[size]!
-      this.end = { position: this.positions[next]!, revision: this.revisions[next]! }
+    const { rows } = this
+    const order = placeOrder(rows)
+    if (most < order.length) {
+      const next = order[most]!
+      this.end = { position: rows.position(next), revision: rows.revision(next) }
     }
-    const capacity = Math.max(256, this.positions.length)
-    const positions = new Float64Array(capacity)
-    const revisions = new Float64Array(capacity)
-    const refs = new Uint32Array(capacity)
-    const ordinals = new Uint32Array(capacity)
-    for (let i = 0; i < size; i++) {
-      const from = order[i]!
-      positions[i] = this.positions[from]!
-      revisions[i] = this.revisions[from]!
-      refs[i] = this.refs[from]!
-      ordinals[i] = this.ordinals[from]!
-    }
-    this.positions = positions
-    this.revisions = revisions
-    this.refs = refs
-    this.ordinals = ordinals
-    this.size = size
+    this.order = order.subarray(0, most)
   }
 
-  #drop(count: number): void {
-    if (count === 0) return
-    this.positions.copyWithin(0, count, this.size)
-    this.revisions.copyWithin(0, count, this.size)
-    this.refs.copyWithin(0, count, this.size)
-    this.ordinals.copyWithin(0, count, this.size)
-    this.size -= count
+  #only(numbers: Uint32Array): void {
+    this.rows = this.rows.only(numbers)
   }
-
-  /** Lets go of chunks of which no row is left. */
-  #letGo(): void {
-    if (this.kept.size === 0) return
-    const used = new Set(this.refs.subarray(0, this.size))
-    for (const ref of this.kept.keys()) if (!used.has(ref)) this.kept.delete(ref)
-  }
-
-  #grow(): void {
-    const capacity = 2 * this.positions.length
-    this.positions = longer(this.positions, new Float64Array(capacity))
-    this.revisions = longer(this.revisions, new Float64Array(capacity))
-    this.refs = longer(this.refs, new Uint32Array(capacity))
-    this.ordinals = longer(this.ordinals, new Uint32Array(capacity))
-  }
-}
-
-function longer<Words extends Float64Array | Uint32Array>(before: Words, after: Words): Words {
-  after.set(before)
-  return after
 }
 
 /** The bucket that begins first of those with rows that stand and an end after `position`. */

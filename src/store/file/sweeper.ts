@@ -11,6 +11,11 @@ const SCRUBBED_SEGMENTS = 256
 const SMALL_CHUNK_BYTES = 2048
 // A bucket is split when it begins within this many of its own widths.
 const NEAR_WIDTHS = 1 / 4
+// Buckets narrower than this are not packed anew because the level has passed half of them: it takes minutes.
+const LEAST_PASSED_LEVEL = 2
+// The key index is freed of names that are gone when they are one in so many, and at least as many as this.
+const SCRUBBED_SHARE = 3
+const LEAST_SCRUBBED = 50_000
 
 /**
  * Removes what the settled level has passed: whole buckets at once, and what is left over inside a bucket once it
@@ -93,9 +98,11 @@ export class Sweeper {
     // Rows, and the records of rows that are no more.
     if (isWorthIt && bucket.dead + bucket.removals > bucket.standing) return true
     if (bucket.standing === 0 && bucket.dead + bucket.removals >= manyChunks) return true
-    // The level has passed half of what was left of it.
+    // The level has passed half of what was left of it. A narrow one is soon dropped whole.
     const from = Math.max(bucket.start, bucket.cleanedAt)
-    if (isWorthIt && level.position - from > (bucket.endExclusive - from) / 2) return true
+    const isPassed =
+      bucket.level >= LEAST_PASSED_LEVEL && level.position - from > (bucket.endExclusive - from) / 2
+    if (isWorthIt && isPassed) return true
     return bucket.refs.length > manyChunks && bucket.bytes < SMALL_CHUNK_BYTES * bucket.refs.length
   }
 
@@ -103,10 +110,10 @@ export class Sweeper {
   #scrub(): boolean {
     const { chunks, index } = this.#table
     if (this.#retired === undefined) {
-      if (chunks.retiredRows < 50_000 || chunks.retiredRows < index.size / 8) return false
+      if (chunks.retiredRows < Math.max(LEAST_SCRUBBED, index.size / SCRUBBED_SHARE)) return false
       this.#retired = chunks.takeRetired()
     }
-    if (!index.scrub(SCRUBBED_SEGMENTS, (ref) => !chunks.has(ref))) return false
+    if (!index.scrub(SCRUBBED_SEGMENTS, chunks.isPresent)) return false
     chunks.reuse(this.#retired.refs, this.#retired.rows)
     this.#retired = undefined
     return true

@@ -14,7 +14,7 @@ export interface Tuning {
 }
 
 export const tuningDefaults: Tuning = Object.freeze({
-  segmentRows: 32_768,
+  segmentRows: 131_072,
   heavyRows: 262_144,
   litterBytes: 65_536,
   manyChunks: 64,

@@ -53,8 +53,8 @@ export class MemoryData {
     return this.shards[shardOf(name, this.shardCount)]!
   }
 
-  addDead(letter: NewDeadLetter): DeadLetter {
-    const dead = { ...letter, id: String(++this.#lastDead) }
+  addDead({ row, diedAt, reason }: NewDeadLetter): DeadLetter {
+    const dead = { row, diedAt, reason, id: String(++this.#lastDead) }
     this.#dead.push(dead)
     return dead
   }
@@ -109,12 +109,15 @@ export class MemoryData {
         this.counts.settled++
         return true
       case 'dead':
-        shard.remove(row)
-        this.counts.dead++
         this.addDead({ row, diedAt: settlement.diedAt, reason: settlement.reason })
+        if (settlement.next !== undefined) shard.goOn(row, settlement.next)
+        else {
+          shard.remove(row)
+          this.counts.dead++
+        }
         return true
       case 'follow-up':
-        shard.rewrite(row, { ...settlement.progress, position: settlement.progress.dueAt })
+        shard.goOn(row, settlement.progress)
         return true
     }
   }

@@ -11,9 +11,12 @@ import {
   renewed,
 } from '../shard-row.js'
 import type {
+  ClaimProgress,
   Counts,
+  DeadAnswer,
   DeadLetter,
   Fence,
+  FollowUp,
   Loaded,
   LoadRequest,
   NewDeadLetter,
@@ -119,17 +122,17 @@ export class MemoryShard {
     for (const done of settlement.done) {
       if (this.#take(done)) counts.settled++
     }
-    const dead = settlement.dead.map((letter) => {
-      if (!this.#take(letter.row)) return false
+    const dead = settlement.dead.map((letter): DeadAnswer => {
+      const row = this.#take(letter.row)
+      if (row === undefined) return { kept: false, next: undefined }
       this.#ledger.addDead(letter)
-      counts.dead++
-      return true
+      // A timer that goes on has not ended.
+      if (letter.next === undefined) counts.dead++
+      return { kept: true, next: letter.next && this.#follow(row, letter.next) }
     })
     const followUps = settlement.followUps.map((followUp) => {
       const row = this.#take(followUp.row)
-      if (row === undefined) return undefined
-      const content = { ...row, details: followUp.details ?? row.details }
-      return this.#put(rowOf(content, followUp, followUp.position, ++this.#lastRevision))
+      return row && this.#follow(row, followUp)
     })
     counts.settled += settlement.settledCount
     this.#row = { ...this.#row, settledLevel: settlement.level, lastSettlement: settlement.id }
@@ -162,6 +165,11 @@ export class MemoryShard {
     return this.#put(
       rowOf({ ...row, details: progress.details }, progress, progress.position, ++this.#lastRevision),
     )
+  }
+
+  /** Rewrites a row whose lease ends where it goes on. */
+  goOn(row: MemoryRow, { dueAt, attempt, occurrence, details = row.details }: ClaimProgress): void {
+    this.rewrite(row, { dueAt, attempt, occurrence, details, position: dueAt })
   }
 
   remove(row: MemoryRow): void {
@@ -240,6 +248,12 @@ export class MemoryShard {
     this.rows.add(row)
     this.#byName.set(nameText(row), row)
     return row
+  }
+
+  /** Puts a row that was taken out where it goes on. */
+  #follow(row: MemoryRow, progress: Omit<FollowUp, 'row'>): MemoryRow {
+    const content = { ...row, details: progress.details ?? row.details }
+    return this.#put(rowOf(content, progress, progress.position, ++this.#lastRevision))
   }
 
   /** Takes a row out if it still stands as it was read. */

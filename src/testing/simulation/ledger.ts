@@ -1,5 +1,5 @@
 import type { FollowUp, Operation, OperationAnswer, Request, SetOperation } from '../../store/index.js'
-import { isBefore, shardOf, type TimerName, type TimerRow } from '../../timer/index.js'
+import { isBefore, type Outcome, shardOf, type TimerName, type TimerRow } from '../../timer/index.js'
 import type { Commit } from './commit.js'
 import type { Journal } from './journal.js'
 import { endedAttempts, hasEnded, type Life, lifeText, type LifeState, type Version } from './life.js'
@@ -30,6 +30,8 @@ export class Ledger {
   #unheard: Life[] = []
   readonly #journal: Journal
   readonly #peephole: Peephole
+  /** Dead letters that were kept. */
+  #letters = 0
   readonly #tally: Record<LifeState | 'created', number> = {
     created: 0,
     standing: 0,
@@ -167,7 +169,7 @@ export class Ledger {
       const life = standing.get(nameText(row))
       return life?.version.revision === row.revision && life.identity === row.identity ? life : undefined
     }
-    const rewritten: [Life, TimerRow, FollowUp][] = []
+    const rewritten: [Life, TimerRow, Progress][] = []
     for (const [index, followUp] of settlement.followUps.entries()) {
       const life = named(followUp.row)
       const row = commit.answer.followUps[index]
@@ -182,20 +184,27 @@ export class Ledger {
         standing.delete(life.name)
       }
     }
-    for (const [index, { row }] of settlement.dead.entries()) {
+    for (const [index, { row, next }] of settlement.dead.entries()) {
       const life = named(row)
-      if ((life !== undefined) !== commit.answer.dead[index]) {
+      const { kept, next: goesOn } = commit.answer.dead[index]!
+      if ((life !== undefined) !== kept || (goesOn !== undefined) !== (kept && next !== undefined)) {
         this.#journal.broken(1, `a dead letter and its row do not agree: timer ${row.identity}`)
       }
       if (life === undefined) continue
       if (!hasEnded(life, process, 'dead')) {
         this.#journal.broken(1, `${lifeText(life)} became a dead letter without having been told so`)
       }
-      this.#end(life, 'dead')
+      this.#letters++
+      if (next === undefined || goesOn === undefined) this.#end(life, 'dead')
+      else {
+        this.#journal.count('died and went on')
+        rewritten.push([life, goesOn, { ...next, isOfDead: true }])
+        standing.delete(life.name)
+      }
     }
-    const letters = settlement.dead.length === 0 ? this.#tally.dead : this.#peephole.deadLetters().length
-    if (letters !== this.#tally.dead) {
-      this.#journal.broken(1, `there are ${letters} dead letters, ${this.#tally.dead} timers died`)
+    const letters = settlement.dead.length === 0 ? this.#letters : this.#peephole.deadLetters().length
+    if (letters !== this.#letters) {
+      this.#journal.broken(1, `there are ${letters} dead letters, ${this.#letters} occurrences died`)
     }
     for (const row of settlement.done) {
       const life = named(row)
@@ -222,13 +231,13 @@ export class Ledger {
     this.#end(life, 'settled')
   }
 
-  #checkFollowUp(life: Life, followUp: FollowUp, process: number): void {
+  #checkFollowUp(life: Life, followUp: Progress, process: number): void {
     const { version } = life
     const ended = endedAttempts(life, process)
     const isNext = followUp.occurrence !== version.occurrence
     const isExplained = isNext
       ? followUp.occurrence === version.occurrence + 1 &&
-        ended.some(({ outcome }) => outcome?.type === 'next' && outcome.dueAt === followUp.dueAt)
+        ended.some(({ outcome }) => nextDueAt(outcome, followUp.isOfDead === true) === followUp.dueAt)
       : followUp.dueAt === version.dueAt ||
         ended.some(({ outcome }) => outcome?.type === 'retry' && outcome.dueAt === followUp.dueAt)
     if (!isExplained) {
@@ -298,6 +307,15 @@ export class Ledger {
   #shardOf(name: TimerName): number {
     return shardOf(name, this.#standing.length)
   }
+}
+
+/** How a row goes on; `isOfDead` when the occurrence that stood there became a dead letter. */
+type Progress = Omit<FollowUp, 'row'> & { readonly isOfDead?: boolean }
+
+/** When the occurrence after this one is due, as far as its receiver said so. */
+function nextDueAt(outcome: Outcome | undefined, isOfDead: boolean): number | undefined {
+  if (isOfDead) return outcome?.type === 'dead' ? outcome.next?.dueAt : undefined
+  return outcome?.type === 'next' ? outcome.dueAt : undefined
 }
 
 /** A cancel or move that was committed. */

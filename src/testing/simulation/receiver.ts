@@ -93,6 +93,12 @@ export class Receiver {
     if (row.occurrence < MOST_OCCURRENCES && drawn > 1 - next) {
       return { type: 'next', dueAt: clock.now() + random.whole(0, 4000) }
     }
-    return drawn > 0.5 && drawn < 0.5 + dead ? { type: 'dead', reason: 'simulated' } : { type: 'done' }
+    if (drawn <= 0.5 || drawn >= 0.5 + dead) return { type: 'done' }
+    const goesOn = row.occurrence < MOST_OCCURRENCES && random.chance(0.5)
+    return {
+      type: 'dead',
+      reason: 'simulated',
+      ...(goesOn && { next: { dueAt: clock.now() + random.whole(0, 4000) } }),
+    }
   }
 }

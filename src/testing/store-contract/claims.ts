@@ -14,6 +14,7 @@ import {
   rowsOf,
   sameRows,
   setOf,
+  shownLetter,
 } from './sample.js'
 import { entryOf } from './settle.js'
 import type { Suite } from './suite.js'
@@ -217,6 +218,60 @@ export function describeClaims(suite: Suite): void {
   )
 
   suite.case(
+    'a dead lease whose timer goes on keeps a letter and the timer',
+    async (world) => {
+      const [row] = await dueRows(world, [world.now() - 10])
+      const [first] = await claimed(world, 'me')
+      const dueAt = world.now() + 500
+      const progress = { dueAt, attempt: 0, occurrence: 4 }
+      const death = { outcome: 'dead', reason: 'no answer', diedAt: 42, next: progress } as const
+      assert.deepEqual([...(await settled(world, { receipt: first!.receipt, ...death }))], [true])
+      assert.deepEqual([...(await settled(world, { receipt: first!.receipt, ...death }))], [false])
+      const { items } = await world.store.deadLetters({ namespace: NAMESPACE, limit: 10 })
+      assert.deepEqual(items.map(shownLetter), [shownLetter({ row: row!, ...death })])
+      assert.equal((await world.store.counts()).dead, 0, 'a timer that goes on has not ended')
+      await addsUp(world.store)
+      assert.deepEqual(await claimed(world, 'me'), [])
+      await world.clock.advance(500)
+      const [second] = await claimed(world, 'me')
+      const { position, revision } = second!.row
+      assert.deepEqual(plain(second!.row), plain({ ...row!, ...progress, position, revision }))
+    },
+    OWNED,
+  )
+
+  suite.case(
+    'what follows a lease may bring other details',
+    async (world) => {
+      await dueRows(world, [world.now() - 3, world.now() - 2])
+      const [first, second] = await claimed(world, 'me')
+      const dueAt = world.now() + 500
+      const progress = { dueAt, attempt: 0, occurrence: 1 }
+      const answers = await settled(
+        world,
+        { receipt: first!.receipt, outcome: 'follow-up', progress: { ...progress, details: 'new' } },
+        {
+          receipt: second!.receipt,
+          outcome: 'dead',
+          reason: '',
+          diedAt: 1,
+          next: { ...progress, details: '' },
+        },
+      )
+      assert.deepEqual([...answers], [true, true])
+      const found = await world.store.find([first!.row, second!.row])
+      assert.deepEqual(
+        found.map((row) => [row?.details, row?.dueAt]),
+        [
+          ['new', dueAt],
+          ['', dueAt],
+        ],
+      )
+    },
+    OWNED,
+  )
+
+  suite.case(
     'a lease on a timer that was set anew, moved or cancelled is lost',
     async (world) => {
       const [a, b, c] = await dueRows(world, [world.now() - 3, world.now() - 2, world.now() - 1])
@@ -297,8 +352,9 @@ async function lost(world: World, { receipt }: ClaimedRow): Promise<void> {
     { receipt, outcome: 'released' },
     { receipt, outcome: 'follow-up', progress },
     { receipt, outcome: 'dead', reason: 'lost', diedAt: 1 },
+    { receipt, outcome: 'dead', reason: 'lost', diedAt: 1, next: progress },
   )
-  assert.deepEqual([...answers], [false, false, false, false])
+  assert.deepEqual([...answers], [false, false, false, false, false])
   assert.deepEqual([...(await world.store.extend([receipt], 1000))], [false])
   assert.deepEqual((await rowsOf(world.store)).map(plain), before)
 }

@@ -170,3 +170,16 @@ export function moveOf(name: TimerName, position: number): Extract<Operation, { 
   const { namespace, kind, key } = name
   return { type: 'move', namespace, kind, key, position, dueAt: position }
 }
+
+/** A dead letter as text, but for its id. */
+export function shownLetter({
+  row,
+  diedAt,
+  reason,
+}: {
+  row: TimerRow
+  diedAt: number
+  reason: string
+}): string {
+  return JSON.stringify([plain(row), diedAt, reason])
+}

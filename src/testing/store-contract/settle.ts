@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { FollowUp } from '../../store/index.js'
+import type { DeadAnswer, FollowUp } from '../../store/index.js'
 import { levelAfter, levelAt, type TimerRow } from '../../timer/index.js'
 import { settlementOf } from './owner.js'
 import {
@@ -16,6 +16,7 @@ import {
   samePlace,
   sameRows,
   setOf,
+  shownLetter,
 } from './sample.js'
 import type { Suite } from './suite.js'
 import type { World } from './world.js'
@@ -130,6 +131,37 @@ export function describeSettle(suite: Suite): void {
     await addsUp(world.store)
   })
 
+  suite.case('a follow-up keeps the details of its row unless it brings others', async (world) => {
+    const owner = await world.own()
+    const at = world.now() + 1
+    const names = [world.newName(0), world.newName(0), world.newName(0)]
+    const rows = await owner.set(...names.map((name) => setOf(name, at, { details: 'old' })))
+    await world.clock.advance(10)
+    await owner.load(world.now())
+    const progress = { position: world.now() + 100, dueAt: world.now() + 100, attempt: 1, occurrence: 0 }
+    const followUps: FollowUp[] = [
+      { row: rows[0]!, ...progress },
+      { row: rows[1]!, ...progress, details: 'new' },
+      { row: rows[2]!, ...progress, details: '' },
+    ]
+    const answer = await owner.settle(levelAt(world.now()), { followUps })
+    const wanted = ['old', 'new', '']
+    assert.deepEqual(
+      answer.followUps.map((row) => row?.details),
+      wanted,
+    )
+    const found = await world.store.find(names)
+    assert.deepEqual(
+      found.map((row) => row?.details),
+      wanted,
+    )
+    const loaded = await owner.load(world.now() + 200)
+    assert.deepEqual(
+      loaded.map((row) => row.details),
+      wanted,
+    )
+  })
+
   suite.case(
     'a follow-up of a timer that was set, moved or cancelled meanwhile does nothing',
     async (world) => {
@@ -186,7 +218,11 @@ export function describeSettle(suite: Suite): void {
     await owner.write(cancelOf(rows[1]!))
     const dead = rows.map((row, i) => ({ row, diedAt: world.now() + i, reason: `reason ${i}` }))
     const answer = await owner.settle(levelAt(world.now()), { dead })
-    assert.deepEqual([...answer.dead], [true, false, true])
+    assert.deepEqual(answer.dead.map(deadOf), [
+      [true, undefined],
+      [false, undefined],
+      [true, undefined],
+    ])
     const { items } = await world.store.deadLetters({ namespace: NAMESPACE, limit: 10 })
     assert.deepEqual(
       items
@@ -199,17 +235,95 @@ export function describeSettle(suite: Suite): void {
     await addsUp(world.store)
   })
 
+  suite.case('a dead timer that goes on is kept as a letter and rewritten, in one step', async (world) => {
+    const { owner, rows } = await loadedRows(world, 4)
+    await owner.write(cancelOf(rows[1]!), moveOf(rows[2]!, world.now() + 5000))
+    const before = await rowsOf(world.store)
+    const at = world.now() + 1000
+    const dead = rows.map((row, i) => {
+      const progress = { position: at + i, dueAt: at, attempt: i, occurrence: 7 }
+      return {
+        row,
+        diedAt: i,
+        reason: `reason ${i}`,
+        next: i === 3 ? { ...progress, details: 'new' } : progress,
+      }
+    })
+    const answer = await owner.settle(levelAt(world.now()), { dead })
+    assert.deepEqual(
+      answer.dead.map(({ kept, next }) => [kept, next?.key]),
+      [
+        [true, rows[0]!.key],
+        [false, undefined],
+        [false, undefined],
+        [true, rows[3]!.key],
+      ],
+    )
+    const nextOf = (i: number): TimerRow => {
+      const { revision } = answer.dead[i]!.next!
+      assert.ok(revision > rows[3]!.revision, 'a row that is rewritten gets a new revision')
+      return { ...rows[i]!, ...dead[i]!.next, revision }
+    }
+    const expected = [nextOf(0), nextOf(3)]
+    assert.equal(expected[1]!.details, 'new')
+    sameRows(
+      answer.dead.flatMap(({ next }) => next ?? []),
+      expected,
+    )
+    const moved = before.filter((row) => row.key === rows[2]!.key)
+    sameRows(await rowsOf(world.store), [...expected, ...moved])
+    const { items } = await world.store.deadLetters({ namespace: NAMESPACE, limit: 10 })
+    assert.deepEqual(
+      items.map(shownLetter).toSorted(),
+      [dead[0]!, dead[3]!].map(shownLetter).toSorted(),
+      'the letter is of the row as it was',
+    )
+    assert.equal((await world.store.counts()).dead, 0, 'a timer that goes on has not ended')
+    await addsUp(world.store)
+    const next = await world.takeOver()
+    sameRows(await next.load(at + 10), expected)
+  })
+
+  suite.case('a dead timer that would go on below the level is refused whole', async (world) => {
+    const { owner, rows } = await loadedRows(world, 2)
+    const progress = { position: world.now() - 1, dueAt: world.now() - 1, attempt: 0, occurrence: 1 }
+    const dead = [{ row: rows[1]!, diedAt: 1, reason: 'why', next: progress }]
+    const settlement = settlementOf(levelAt(world.now()), { settledCount: 1, dead })
+    await changesNothing(world.store, () =>
+      refused('settle', () => world.store.settle(owner.fence, settlement), 'invalid-level', 'invalid-timer'),
+    )
+  })
+
+  suite.case('the next row of a dead timer may stand above the level it died above', async (world) => {
+    const { owner, rows } = await loadedRows(world, 3)
+    const at = world.now() + 50
+    const next = { position: at, dueAt: at, attempt: 0, occurrence: 1 }
+    await owner.settle(levelAfter(rows[0]!), {
+      settledCount: 1,
+      dead: [{ row: rows[2]!, diedAt: 1, reason: 'why', next }],
+    })
+    assert.deepEqual(keysOf(await rowsOf(world.store)), keysOf([rows[1]!, rows[2]!]))
+    await addsUp(world.store)
+    await owner.settle(levelAt(world.now()), { settledCount: 1 })
+    assert.deepEqual(keysOf(await rowsOf(world.store)), [rows[2]!.key])
+    await addsUp(world.store)
+  })
+
   suite.case('a mix of all of it adds up', async (world) => {
     const { owner, rows } = await loadedRows(world, 100)
     const at = world.now() + 1000
     await owner.write(...rows.slice(0, 10).map(cancelOf), ...rows.slice(10, 20).map((row) => setOf(row, at)))
+    const next = { position: at, dueAt: at, attempt: 0, occurrence: 1 }
     await owner.settle(levelAfter(rows[59]!), {
       settledCount: 20,
       done: rows.slice(70, 80),
       followUps: rows
         .slice(20, 30)
         .map((row) => ({ row, position: at, dueAt: at, attempt: 1, occurrence: 0 })),
-      dead: rows.slice(30, 40).map((row) => ({ row, diedAt: 1, reason: 'why' })),
+      dead: [
+        ...rows.slice(30, 34).map((row) => ({ row, diedAt: 1, reason: 'why', next })),
+        ...rows.slice(34, 40).map((row) => ({ row, diedAt: 1, reason: 'why' })),
+      ],
       history: rows.map(entryOf),
     })
     assert.deepEqual(await world.store.counts(), {
@@ -217,10 +331,14 @@ export function describeSettle(suite: Suite): void {
       settled: 30,
       cancelled: 10,
       replaced: 10,
-      dead: 10,
+      dead: 6,
     })
     await addsUp(world.store)
   })
+}
+
+function deadOf({ kept, next }: DeadAnswer) {
+  return [kept, next]
 }
 
 /** Rows one millisecond apart that their owner has loaded and whose time has come. */

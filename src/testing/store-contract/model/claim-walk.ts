@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
-import type { ClaimedRow, ClaimSettlement, NewDeadLetter } from '../../../store/index.js'
+import type { ClaimedRow, ClaimProgress, ClaimSettlement } from '../../../store/index.js'
 import { firstPlace, type TimerName, type TimerRow } from '../../../timer/index.js'
-import { addsUp, keysOf, plain, rowsOf, sameRows } from '../sample.js'
+import { addsUp, keysOf, NAMESPACE, pagesOf, plain, rowsOf, sameRows, shownLetter } from '../sample.js'
 import type { World } from '../world.js'
 import { Random } from '../../random.js'
 import { RandomOperation } from './random-operation.js'
@@ -125,8 +125,13 @@ export class ClaimWalk {
     const now = this.#world.now()
     const settlements = leases.map(({ claimed: { receipt, row } }): ClaimSettlement => {
       const dueAt = now + this.#random.below(4000)
-      const progress = { dueAt, attempt: row.attempt + 1, occurrence: row.occurrence }
-      switch (this.#random.weighted({ done: 40, released: 20, again: 30, dead: 10 })) {
+      const progress = {
+        dueAt,
+        attempt: row.attempt + 1,
+        occurrence: row.occurrence,
+        ...(this.#random.chance(0.2) && { details: `details ${this.#random.below(100)}` }),
+      }
+      switch (this.#random.weighted({ done: 40, released: 20, again: 30, dead: 5, 'dies and goes on': 5 })) {
         case 'done':
           return { receipt, outcome: 'done' }
         case 'released':
@@ -135,6 +140,8 @@ export class ClaimWalk {
           return { receipt, outcome: 'follow-up', progress }
         case 'dead':
           return { receipt, outcome: 'dead', reason: 'by chance', diedAt: now }
+        case 'dies and goes on':
+          return { receipt, outcome: 'dead', reason: 'this once', diedAt: now, next: progress }
       }
     })
     const isHeld = leases.map((lease) => this.#heldBy(lease.claimed.row)?.claimed === lease.claimed)
@@ -153,21 +160,30 @@ export class ClaimWalk {
     const { counts } = this.#ledger
     if (settlement.outcome === 'released') return
     if (settlement.outcome === 'follow-up') {
-      const [found] = await this.#world.store.find([row])
-      const { dueAt, attempt, occurrence } = settlement.progress
-      const { revision } = found!
-      const expected = { ...this.#model.find(row)!, dueAt, attempt, occurrence, position: dueAt, revision }
-      assert.deepEqual(plain(found!), plain(expected))
-      this.#model.rewritten(found!)
+      await this.#goOn(row, settlement.progress)
       return
     }
-    this.#model.forget(row)
-    if (settlement.outcome === 'done') counts.settled++
-    else {
+    if (settlement.outcome === 'dead') {
+      const { diedAt, reason, next } = settlement
+      this.#ledger.dead.push({ row, diedAt, reason })
+      if (next !== undefined) {
+        await this.#goOn(row, next)
+        return
+      }
       counts.dead++
-      const letter: NewDeadLetter = { row, diedAt: settlement.diedAt, reason: settlement.reason }
-      this.#ledger.dead.push(letter)
-    }
+    } else counts.settled++
+    this.#model.forget(row)
+  }
+
+  /** The row of a lease must have been rewritten just so. */
+  async #goOn(row: TimerRow, progress: ClaimProgress): Promise<void> {
+    const [found] = await this.#world.store.find([row])
+    const standing = this.#model.find(row)!
+    const { dueAt, attempt, occurrence, details = standing.details } = progress
+    const { revision } = found!
+    const expected = { ...standing, dueAt, attempt, occurrence, details, position: dueAt, revision }
+    assert.deepEqual(plain(found!), plain(expected))
+    this.#model.rewritten(found!)
   }
 
   async #extend(): Promise<void> {
@@ -206,6 +222,8 @@ export class ClaimWalk {
     const byKey = (a: TimerRow, b: TimerRow): number => (a.key < b.key ? -1 : 1)
     sameRows(listed.toSorted(byKey), expected.toSorted(byKey))
     assert.deepEqual(await store.counts(), this.#ledger.counts)
+    const dead = await pagesOf((cursor) => store.deadLetters({ namespace: NAMESPACE, limit: 500, cursor }))
+    assert.deepEqual(dead.map(shownLetter).toSorted(), this.#ledger.dead.map(shownLetter).toSorted())
     await addsUp(store)
   }
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import type {
   Counts,
+  FollowUp,
   NewDeadLetter,
   Operation,
   OperationAnswer,
@@ -81,24 +82,36 @@ export class ShardModel {
     const { counts, dead } = this.#ledger
     for (const row of settlement.done) if (this.#take(row)) counts.settled++
     for (const [index, letter] of settlement.dead.entries()) {
-      const stands = this.#take(letter.row) !== undefined
-      assert.equal(answer.dead[index], stands, `the dead letter of ${letter.row.key}`)
-      if (!stands) continue
-      counts.dead++
-      dead.push(letter)
-    }
-    for (const [index, { row, position, dueAt, attempt, occurrence }] of settlement.followUps.entries()) {
+      const { row, diedAt, reason, next } = letter
       const standing = this.#take(row)
+      const { kept, next: rewritten } = answer.dead[index]!
+      assert.equal(kept, standing !== undefined, `the dead letter of ${row.key}`)
+      if (next === undefined) assert.equal(rewritten, undefined, `${row.key} goes on unasked`)
+      if (standing === undefined) {
+        assert.equal(rewritten, undefined, `${row.key} goes on though it no longer stood`)
+        continue
+      }
+      dead.push({ row, diedAt, reason })
+      if (next === undefined) counts.dead++
+      else this.#follow(standing, next, rewritten)
+    }
+    for (const [index, followUp] of settlement.followUps.entries()) {
+      const standing = this.#take(followUp.row)
       const rewritten = answer.followUps[index]
-      assert.equal(rewritten !== undefined, standing !== undefined, `the follow-up of ${row.key}`)
-      if (standing === undefined || rewritten === undefined) continue
-      const place = { position, revision: rewritten.revision }
-      this.#put({ ...standing, dueAt, attempt, occurrence, ...place })
-      assert.deepEqual(plain(rewritten), plain(this.find(row)!))
+      if (standing === undefined) assert.equal(rewritten, undefined, `the follow-up of ${followUp.row.key}`)
+      else this.#follow(standing, followUp, rewritten)
     }
     counts.settled += settlement.settledCount
     this.settledLevel = settlement.level
     for (const [name, row] of this.rows) if (isBefore(row, settlement.level)) this.rows.delete(name)
+  }
+
+  /** A row that was taken out goes on, and the store must have written it just so. */
+  #follow(row: TimerRow, progress: Omit<FollowUp, 'row'>, rewritten: TimerRow | undefined): void {
+    assert.ok(rewritten !== undefined, `${row.key} does not go on`)
+    const { dueAt, attempt, occurrence, position, details = row.details } = progress
+    this.#put({ ...row, dueAt, attempt, occurrence, details, position, revision: rewritten.revision })
+    assert.deepEqual(plain(rewritten), plain(this.find(row)!))
   }
 
   /** Takes over a row as the store wrote it anew. */

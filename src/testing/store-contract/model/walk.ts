@@ -10,7 +10,18 @@ import {
 } from '../../../timer/index.js'
 import { applied } from '../inbox.js'
 import { type Owner, settlementOf } from '../owner.js'
-import { NAMESPACE, addsUp, pagesOf, plain, refused, rowsOf, samePlace, sameRows, setOf } from '../sample.js'
+import {
+  NAMESPACE,
+  addsUp,
+  pagesOf,
+  plain,
+  refused,
+  rowsOf,
+  samePlace,
+  sameRows,
+  setOf,
+  shownLetter,
+} from '../sample.js'
 import { entryOf } from '../settle.js'
 import type { World } from '../world.js'
 import { Random } from '../../random.js'
@@ -216,13 +227,31 @@ export class Walk {
     for (const row of read) {
       const isPassed = isBefore(row, level)
       const position = Math.max(level.position, now + random.below(5000))
-      const progress = { position, dueAt: position, attempt: row.attempt + 1, occurrence: row.occurrence }
-      const fate = random.weighted({ end: 60, again: 20, dead: 8, stale: 2, later: 10 })
+      const progress = {
+        position,
+        dueAt: position,
+        attempt: row.attempt + 1,
+        occurrence: row.occurrence,
+        ...(random.chance(0.2) && { details: `details ${random.below(100)}` }),
+      }
+      const fate = random.weighted({
+        end: 60,
+        again: 20,
+        dead: 5,
+        'dies and goes on': 5,
+        stale: 2,
+        later: 10,
+      })
       // A row that was rewritten since is no longer the one its outcome is about.
       const known = fate === 'stale' ? { ...row, revision: row.revision - 1 } : row
       if (fate === 'again' || fate === 'stale') parts.followUps.push({ row: known, ...progress })
-      else if (fate === 'dead') parts.dead.push({ row, diedAt: now, reason: `random ${random.below(100)}` })
-      else if (isPassed) settledCount++
+      else if (fate === 'dead' || fate === 'dies and goes on') {
+        const reason = `random ${random.below(100)}`
+        // Also of a row that was rewritten since: then nothing is kept.
+        const isStale = !isPassed && random.chance(0.1)
+        const of = isStale ? { ...row, revision: row.revision - 1 } : row
+        parts.dead.push({ row: of, diedAt: now, reason, ...(fate !== 'dead' && { next: progress }) })
+      } else if (isPassed) settledCount++
       else if (fate === 'end' && random.chance(0.3)) parts.done.push(row)
       if (fate === 'stale' && isPassed) settledCount++
       if (random.chance(0.1)) parts.history.push(entryOf(row))
@@ -385,8 +414,4 @@ function shownOperation(operation: Operation): string {
 
 function shownEntry({ namespace, kind, key, identity, at, event, details }: HistoryEntry): string {
   return JSON.stringify([namespace, kind, key, identity, at, event, details])
-}
-
-function shownLetter({ row, diedAt, reason }: { row: TimerRow; diedAt: number; reason: string }): string {
-  return JSON.stringify([plain(row), diedAt, reason])
 }
