@@ -1,5 +1,5 @@
 import { nameText, shardOf } from '../../timer/index.js'
-import type { ClaimedRow, ClaimSettlement, DueClaim, HistoryEntry, Receipt } from '../store.js'
+import type { ClaimedRow, ClaimProgress, ClaimSettlement, DueClaim, HistoryEntry, Receipt } from '../store.js'
 import { listOf, sent } from './answer-row.js'
 import { int8Array, int8s, textArray } from './binary-array.js'
 import type { Database } from './database.js'
@@ -65,7 +65,6 @@ export class PostgresClaims {
       first.push(settlement)
       indexes.push(index)
     }
-    const progress = (one: ClaimSettlement) => (one.outcome === 'follow-up' ? one.progress : undefined)
     const [row] = await this.#database.write(
       'settleClaimed',
       `select ${sent(['held'])} from S.settle_claimed(${dollars(22)})`,
@@ -73,10 +72,10 @@ export class PostgresClaims {
         this.#now(),
         ...this.#receipts(first.map(({ receipt }) => receipt)),
         int8Array(first, ({ outcome }) => outcomeNumbers[outcome]),
-        int8Array(first, (one) => progress(one)?.dueAt),
-        int8Array(first, (one) => progress(one)?.attempt),
-        int8Array(first, (one) => progress(one)?.occurrence),
-        null,
+        int8Array(first, (one) => progressOf(one)?.dueAt),
+        int8Array(first, (one) => progressOf(one)?.attempt),
+        int8Array(first, (one) => progressOf(one)?.occurrence),
+        textArray(first, (one) => progressOf(one)?.details),
         int8Array(first, (one) => (one.outcome === 'dead' ? one.diedAt : null)),
         textArray(first, (one) => (one.outcome === 'dead' ? one.reason : null)),
         ...historyParameters(history),
@@ -98,6 +97,12 @@ export class PostgresClaims {
       int8Array(receipts, (receipt) => receipt.nonce),
     ]
   }
+}
+
+/** How the row goes on, if it does. */
+function progressOf(settlement: ClaimSettlement): ClaimProgress | undefined {
+  if (settlement.outcome === 'follow-up') return settlement.progress
+  return settlement.outcome === 'dead' ? settlement.next : undefined
 }
 
 /** `$1, $2, …` */

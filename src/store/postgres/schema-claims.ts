@@ -96,9 +96,9 @@ begin
           outcome, due_at, attempt, occurrence, details, died_at, reason, n)
       ${heldRow}
   ), letters as (
-    insert into S.dead_letter (died_at, reason, position, revision, identity, created_at, due_at, attempt,
+    insert into S.dead_letter (shard, died_at, reason, position, revision, identity, created_at, due_at, attempt,
       occurrence, namespace, kind, key, tags, details, payload)
-    select h.died_at, h.reason, t.position, t.revision, t.identity, t.created_at, t.due_at, t.attempt,
+    select h.shard, h.died_at, h.reason, t.position, t.revision, t.identity, t.created_at, t.due_at, t.attempt,
       t.occurrence, t.namespace, t.kind, t.key, t.tags, t.details, t.payload
     from held h cross join lateral (select * from S.timer t where t.ctid = h.tid offset 0) t
     where h.outcome = 3 order by h.n

@@ -131,9 +131,9 @@ begin
   if cardinality(l_at) > 0 then
     with found as materialized (${found('unnest(l_namespace, l_kind, l_key, l_at, l_revision, l_died_at, l_reason, l_position, l_due_at, l_attempt, l_occurrence, l_details) with ordinality as o(namespace, kind, key, at, revision, died_at, reason, next_position, next_due_at, next_attempt, next_occurrence, next_details, n)')}
     ), letters as (
-      insert into S.dead_letter (died_at, reason, position, revision, identity, created_at, due_at, attempt,
+      insert into S.dead_letter (shard, died_at, reason, position, revision, identity, created_at, due_at, attempt,
         occurrence, namespace, kind, key, tags, details, payload)
-      select f.died_at, f.reason, t.position, t.revision, t.identity, t.created_at, t.due_at, t.attempt,
+      select p_shard, f.died_at, f.reason, t.position, t.revision, t.identity, t.created_at, t.due_at, t.attempt,
         t.occurrence, t.namespace, t.kind, t.key, t.tags, t.details, t.payload
       from found f cross join lateral (select * from S.timer t where t.ctid = f.tid offset 0) t order by f.n
     ), gone as (

@@ -89,6 +89,7 @@ create index answer_deadline on S.answer (deadline);
 create sequence S.dead_letter_id;
 create table S.dead_letter (
   id bigint primary key default nextval('S.dead_letter_id'),
+  shard integer not null,
   died_at bigint not null,
   reason text not null,
   position bigint not null,

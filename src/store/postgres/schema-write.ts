@@ -197,7 +197,7 @@ begin
         where i.id = o.o_request and i.shard + 0 = ${shard} offset 0
       ) r on true
       left join lateral (
-        select d.ctid as tid from S.dead_letter d where d.id = o.o_from_dead offset 0
+        select d.ctid as tid from S.dead_letter d where d.id = o.o_from_dead and d.shard = ${shard} offset 0
       ) d on true
     ), put as (
       insert into S.timer as t (shard, position, revision, identity, created_at, due_at, attempt, occurrence,

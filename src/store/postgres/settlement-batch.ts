@@ -1,5 +1,5 @@
 import { nameText, type Place, type TimerName, type TimerProgress, type TimerRow } from '../../timer/index.js'
-import type { SettleAnswer, Settlement } from '../store.js'
+import type { DeadAnswer, NewDeadLetter, SettleAnswer, Settlement } from '../store.js'
 import { listOf, numberOf } from './answer-row.js'
 import { int8Array, int8s, textArray } from './binary-array.js'
 import type { Row } from './driver.js'
@@ -14,7 +14,7 @@ interface Numbered<Item> {
 export class SettlementBatch {
   readonly #settlement: Settlement
   readonly #done: readonly Numbered<TimerRow>[]
-  readonly #dead: readonly Numbered<Settlement['dead'][number]>[]
+  readonly #dead: readonly Numbered<NewDeadLetter>[]
   readonly #followUps: readonly Numbered<Settlement['followUps'][number]>[]
 
   constructor(settlement: Settlement) {
@@ -44,11 +44,7 @@ export class SettlementBatch {
       ...placesOf(dead.map(({ row }) => row)),
       int8Array(dead, (letter) => letter.diedAt),
       textArray(dead, (letter) => letter.reason),
-      null,
-      null,
-      null,
-      null,
-      null,
+      ...nextOf(dead),
       ...placesOf(followUps.map(({ row }) => row)),
       int8Array(followUps, (followUp) => followUp.position),
       int8Array(followUps, (followUp) => followUp.dueAt),
@@ -61,8 +57,12 @@ export class SettlementBatch {
 
   answer(row: Row): SettleAnswer {
     const base = numberOf(row, 'base')
-    const dead = new Array<boolean>(this.#settlement.dead.length).fill(false)
-    for (const number of int8s(listOf(row, 'dead_letters'))) dead[this.#dead[number - 1]!.index] = true
+    const dead = new Array<DeadAnswer>(this.#settlement.dead.length).fill({ kept: false, next: undefined })
+    for (const number of int8s(listOf(row, 'dead_letters'))) {
+      const { item, index } = this.#dead[number - 1]!
+      const next = item.next && rewritten(item.row, item.next, base + number)
+      dead[index] = { kept: true, next }
+    }
     const followUps = new Array<TimerRow | undefined>(this.#settlement.followUps.length).fill(undefined)
     const followUpBase = base + this.#dead.length
     for (const number of int8s(listOf(row, 'followed'))) {
@@ -93,6 +93,18 @@ function placesOf(rows: readonly (TimerName & Place)[]): (Buffer | null)[] {
     textArray(rows, (row) => row.key),
     int8Array(rows, (row) => row.position),
     int8Array(rows, (row) => row.revision),
+  ]
+}
+
+/** How those that died go on, where they do. */
+function nextOf(dead: readonly NewDeadLetter[]): (Buffer | null)[] {
+  if (dead.every(({ next }) => next === undefined)) return [null, null, null, null, null]
+  return [
+    int8Array(dead, ({ next }) => next?.position),
+    int8Array(dead, ({ next }) => next?.dueAt),
+    int8Array(dead, ({ next }) => next?.attempt),
+    int8Array(dead, ({ next }) => next?.occurrence),
+    textArray(dead, ({ next }) => next?.details),
   ]
 }
 
