@@ -57,7 +57,7 @@ export class SettlementBatch {
 
   answer(row: Row): SettleAnswer {
     const base = numberOf(row, 'base')
-    const dead = new Array<DeadAnswer>(this.#settlement.dead.length).fill({ kept: false, next: undefined })
+    const dead = this.#settlement.dead.map((): DeadAnswer => ({ kept: false, next: undefined }))
     for (const number of int8s(listOf(row, 'dead_letters'))) {
       const { item, index } = this.#dead[number - 1]!
       const next = item.next && rewritten(item.row, item.next, base + number)

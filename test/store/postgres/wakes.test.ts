@@ -64,7 +64,7 @@ describe('wake-ups', () => {
     heard.length = 0
     await sql('select pg_terminate_backend($1)', [backend])
     // Nobody knows what was said meanwhile.
-    await eventually(() => expect(heard.toSorted()).toEqual([0, 1, 2]))
+    await eventually(() => expect(heard.toSorted((a, b) => a - b)).toEqual([0, 1, 2]))
     const [next] = await listening(schema, 1)
     expect(next).not.toBe(backend)
     heard.length = 0
