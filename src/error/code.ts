@@ -35,6 +35,8 @@ export const errorCodes = Object.freeze({
   'invalid-when': 'Give exactly one of `in`, `at` and `on`.',
   'invalid-zone': "Give an IANA name such as 'Europe/Paris', 'UTC', or an offset such as '+05:30'.",
   'never-matches': 'Name a date that exists: nothing would ever occur.',
+  'no-transactions':
+    'This store has no transactions that a caller could take part in: use PostgreSQL, or `set` without `using`.',
   'owner-unreachable': 'The owner of the shard did not answer: try again.',
   'partly-done': 'Look at `rows` of the error: what has an answer is done; try the rest again.',
   'payload-refused': 'Give a payload that the schema of its kind accepts.',

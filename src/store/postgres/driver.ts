@@ -1,4 +1,4 @@
-import { StoreError } from '../../error/index.js'
+import { InvalidInputError, shown, StoreError } from '../../error/index.js'
 
 /** As much of the package `pg` as is used here, so that nothing of it is needed to compile or to load this. */
 export interface PostgresClient {
@@ -45,6 +45,21 @@ export interface ConnectionOptions {
   readonly statement_timeout: number
   readonly query_timeout: number
   readonly keepAlive: boolean
+}
+
+/** A connection of the caller's, in the middle of a transaction; not a pool, whose statements go where they like. */
+export function clientOf(transaction: unknown): PostgresClient {
+  const isClient =
+    typeof transaction === 'object' &&
+    transaction !== null &&
+    'query' in transaction &&
+    typeof transaction.query === 'function' &&
+    !('totalCount' in transaction)
+  if (isClient) return transaction as PostgresClient
+  throw new InvalidInputError(
+    'invalid-option',
+    `a transaction is given by its connection, as pool.connect() or new pg.Client() makes one, got ${shown(transaction)}`,
+  )
 }
 
 export interface Driver {

@@ -36,13 +36,7 @@ import type {
 import { numberOf, sent } from './answer-row.js'
 import { ClusterTables } from './cluster-tables.js'
 import { Database } from './database.js'
-import {
-  type ConnectionOptions,
-  type Driver,
-  loadDriver,
-  type PostgresClient,
-  type PostgresPool,
-} from './driver.js'
+import { type ConnectionOptions, type Driver, loadDriver, clientOf, type PostgresPool } from './driver.js'
 import { migrate, type StoreFormat } from './migrations.js'
 import { placeOf, writeAnswerColumns, WriteBatch } from './owner-write.js'
 import { dollars, PostgresClaims } from './postgres-claims.js'
@@ -239,10 +233,11 @@ export class PostgresStore implements Store {
    * that is committed, and its owners are woken then; rolled back, nothing was asked.
    */
   async appendWith(
-    client: PostgresClient,
+    transaction: unknown,
     requests: readonly Request[],
   ): Promise<readonly ('appended' | 'answered-before' | 'expired')[]> {
     this.#checkRequests(requests)
+    const client = clientOf(transaction)
     const answers = await this.#inbox.appendWith(client, requests)
     await this.#wakes.wakeWith(client, [...new Set(requests.map((request) => request.shard))])
     return answers
