@@ -54,6 +54,7 @@ export async function runnable() {
     'test/store/chaos',
     'test/engine/chaos',
     'test/store/postgres/chaos',
+    'test/servers',
   ]
   await compiled('benches and examples', '.carillon/run', 'tsconfig.run.json', sources)
 }

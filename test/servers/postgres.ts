@@ -17,7 +17,10 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import pg from 'pg'
 
-const guard = fileURLToPath(new URL('guard.mjs', import.meta.url))
+// Beside this, also when this was compiled into .carillon/run.
+const guard = ['guard.mjs', '../../../../test/servers/guard.mjs']
+  .map((place) => fileURLToPath(new URL(place, import.meta.url)))
+  .find((place) => existsSync(place))!
 
 /** A PostgreSQL server that runs for these tests. */
 export interface PostgresServer {

@@ -49,8 +49,11 @@ export class WriteBatch {
     this.#waves = this.#waveCount > 1 ? waves : undefined
   }
 
-  /** The parameters from `p_waves` on. Lists with nothing in them stay away. */
-  parameters(shardCount: number | undefined): unknown[] {
+  /**
+   * The parameters from `p_waves` on. Lists with nothing in them stay away. Where the names are likely free, they
+   * need not be looked up first.
+   */
+  parameters(shardCount: number | undefined, areNamesFree: boolean): unknown[] {
     const all = this.#operations
     const waves = this.#waves
     const some = (has: (operation: Operation) => boolean): boolean => all.some(has)
@@ -59,7 +62,7 @@ export class WriteBatch {
       textArray(all, (one) => (one.type === 'answer' || one.note === undefined ? null : of(one.note)))
     return [
       this.#waveCount,
-      this.#waveCount === 1 && all.every(isPlain) ? 1 : 0,
+      areNamesFree && this.#waveCount === 1 && all.every(isPlain) ? 1 : 0,
       waves === undefined ? null : int8Array(all, (_, index) => waves[index]!),
       shardCount === undefined
         ? null

@@ -52,6 +52,7 @@ import { rowColumnNames, RowColumns } from './row-columns.js'
 import { RowReading } from './row-reading.js'
 import { SettlementBatch } from './settlement-batch.js'
 import { ShardTable } from './shard-table.js'
+import { TakenNames } from './taken-names.js'
 import { WakeChannel } from './wake-channel.js'
 
 /** How many rows one `sweep` removes. */
@@ -77,6 +78,7 @@ export class PostgresStore implements Store {
   readonly #records: RecordTables
   readonly #cluster: ClusterTables
   readonly #wakes: WakeChannel
+  readonly #taken = new TakenNames()
   #stopping: Promise<void> | undefined
 
   private constructor(
@@ -194,13 +196,16 @@ export class PostgresStore implements Store {
     checkOperations(write.operations, this.maxPayloadBytes)
     const batch = new WriteBatch(write)
     if (fence === undefined) {
-      const values = [this.#now(), ...noFence, ...batch.parameters(this.shardCount)]
+      const values = [this.#now(), ...noFence, ...batch.parameters(this.shardCount, false)]
       const [row] = await this.#database.write('write', WRITE_CLAIMED, values)
       return { answers: batch.answer(row!).answers, readLevel: levelAt(0) }
     }
-    const values = [this.#now(), ...fenceParameters(fence), ...batch.parameters(undefined)]
+    const parameters = batch.parameters(undefined, this.#taken.areNamesFree)
+    const values = [this.#now(), ...fenceParameters(fence), ...parameters]
     const [row] = await this.#database.write('write', WRITE_OWNED, values)
-    return batch.answer(row!)
+    const answer = batch.answer(row!)
+    this.#taken.learn(answer.answers)
+    return answer
   }
 
   async settle(fence: Fence, settlement: Settlement): Promise<SettleAnswer> {

@@ -77,23 +77,28 @@ export const writeHistory = `
     select * from unnest(${names(historyColumns)});
   end if;`
 
-/** A batch of nothing but plain sets, of names that are free. */
+/**
+ * A batch of nothing but plain sets, of names that are free: all of it, or nothing when one is taken after all. It
+ * costs about half of what judging each does. Lists are taken apart in the select list, which streams; as a table
+ * they would be stored first.
+ */
 const insertPlain = `
-  if p_is_plain = 1 then
-    with put as (
-      insert into S.timer as t (shard, position, revision, identity, created_at, due_at, attempt, occurrence,
+  if p_is_plain = 1 and (select min(p) from unnest(o_position) p) >= s.settled_position then
+    begin
+      insert into S.timer (shard, position, revision, identity, created_at, due_at, attempt, occurrence,
         namespace, kind, key, tags, details, payload)
       select p_shard, o.o_position, s.last_revision + o.n, o.o_identity, o.o_created_at, o.o_due_at, o.o_attempt,
         o.o_occurrence, o.o_namespace, o.o_kind, o.o_key,
         case when o.o_tags is null then '{}' else S.tags_of(o.o_tags) end, o.o_details, o.o_payload
-      from unnest(${names(plainColumns)}) with ordinality as o(${names(plainColumns)}, n)
-      where o.o_position >= s.settled_position
-      on conflict (shard, key, kind, namespace) do nothing
-      returning t.revision - s.last_revision as n
-    ) select count(*) as created, max(n) as last, array_agg(n) as put into c from put;
-    v_put := c.put;
-    v_last := greatest(v_last, s.last_revision + c.last);
-    s.created := s.created + c.created;
+      from (
+        select generate_subscripts(o_type, 1) as n, ${plainColumns.map(([name]) => `unnest(${name}) as ${name}`).join(', ')}
+      ) o;
+      p_waves := 0;
+      v_last := s.last_revision + cardinality(o_type);
+      s.created := s.created + cardinality(o_type);
+    exception when unique_violation then
+      null;
+    end;
   end if;`
 
 /**
@@ -101,7 +106,7 @@ const insertPlain = `
  * one dead letter) come in different waves; those of one wave are judged and carried out together. What is plainly
  * set is not answered for: its place is its position and `base` + its number in the batch.
  *
- * A batch of nothing but plain sets is simply inserted; what has a name that is taken goes the long way after that.
+ * A batch of plain sets whose names are likely free is simply inserted, and goes the long way when one is not.
  *
  * With an owner, the shard's row is locked first and then everything is read anew. Without one, writers of one
  * name meet at a lock of their own, then rows are locked, then everything is read anew.
@@ -138,7 +143,6 @@ declare
   v_now bigint;
   c record;
   v_last bigint;
-  v_put bigint[];
 begin
   ${isOwned ? 's := S.fenced_shard(p_shard, p_epoch, p_nonce, p_settled_position, p_settled_revision);' : `s.last_revision := 0; s.settled_position := 0; s.settled_revision := 0;${lockNames}`}
   v_now := S.now_ms(p_now);
@@ -153,12 +157,11 @@ begin
       cross join lateral (select 1 from S.dead_letter d where d.id = o.id for update offset 0) d;
   end if;
   ${isOwned ? insertPlain : ''}
-  for wave in 0 .. (case when cardinality(v_put) = cardinality(o_type) then 0 else p_waves end) - 1 loop
+  for wave in 0 .. p_waves - 1 loop
     with o as (
       select * from unnest(${names(operationColumns)})
         with ordinality as u(${names(operationColumns)}, n)
-      where (o_wave = wave or (o_wave is null and wave = 0))
-        and (v_put is null or u.n not in (select unnest(v_put)))
+      where o_wave = wave or (o_wave is null and wave = 0)
     ), judged as materialized (
       select o.*, ${shard} as shard, t.tid, t.identity as old_identity, t.position as old_position,
         t.revision as old_revision, t.created_at as old_created_at, t.attempt as old_attempt,
@@ -285,7 +288,7 @@ begin
   ${
     isOwned
       ? `
-  if p_waves > 0 then
+  if cardinality(o_type) > 0 then
     update S.shard set last_revision = v_last, created = s.created, replaced = s.replaced, cancelled = s.cancelled
     where shard = p_shard;
   end if;`
