@@ -25,6 +25,11 @@ export class TcpProxy {
     this.#holdsAnswers = true
   }
 
+  /** From now on what the server says is not even taken from it: as by a process that was stopped. */
+  stopReading(): void {
+    for (const [, server] of this.#pairs) server.pause()
+  }
+
   /** Nobody gets through, until `open`. */
   close(): void {
     this.#isClosed = true

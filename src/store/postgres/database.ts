@@ -19,12 +19,16 @@ export class Database {
   readonly #running = new Set<Promise<unknown>>()
   #stopping: Promise<void> | undefined
 
-  constructor(pool: PostgresPool, schema: string) {
+  /** A reader that takes nothing for `stuckMs` loses its connection, so that its statement's locks go. */
+  constructor(pool: PostgresPool, schema: string, stuckMs: number) {
     this.#pool = pool
     this.schema = schema
     // A connection that fails is the pool's to replace; whoever used it hears of it by the answer to the call.
     pool.on('error', () => undefined)
-    pool.on('connect', (client) => client.on('error', () => undefined))
+    pool.on('connect', (client) => {
+      client.on('error', () => undefined)
+      client.query({ text: sessionSettings(stuckMs) }).catch(() => undefined)
+    })
   }
 
   read(call: string, sql: string, values: readonly unknown[] = []): Promise<readonly Row[]> {
@@ -131,6 +135,15 @@ export class Database {
     if (this.#stopping === undefined) return
     throw new StateError('stopped', `the PostgreSQL store was stopped before ${call}`)
   }
+}
+
+/**
+ * What every connection is told first. A statement commits when its answer was sent: a process that was stopped
+ * while it receives a large one would keep the shard's row locked, against whoever is to take the shard over.
+ */
+function sessionSettings(stuckMs: number): string {
+  return `set session characteristics as transaction isolation level read committed;
+    set tcp_user_timeout = ${stuckMs}`
 }
 
 /**

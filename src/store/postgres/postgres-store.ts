@@ -55,6 +55,9 @@ import { ShardTable } from './shard-table.js'
 import { TakenNames } from './taken-names.js'
 import { WakeChannel } from './wake-channel.js'
 
+/** How long an answer may wait for a process that does not take it. */
+const LONGEST_STUCK_MS = 5000
+
 /** How many rows one `sweep` removes. */
 const SWEEP_ROWS = 10_000
 
@@ -119,7 +122,7 @@ export class PostgresStore implements Store {
       keepAlive: true,
     }
     const pool = poolOf(driver, connection, whole.maxConnections)
-    const database = new Database(pool, whole.schema)
+    const database = new Database(pool, whole.schema, Math.min(whole.statementTimeoutMs, LONGEST_STUCK_MS))
     try {
       const format = await migrate(database, whole)
       return new PostgresStore(database, driver, connection, format, whole)

@@ -4,6 +4,7 @@ import type { Fence, SetOperation } from '../../../src/store/index.js'
 import { openStore } from '../../../src/store/index.js'
 import { loadDriver } from '../../../src/store/postgres/driver.js'
 import type { PostgresStore } from '../../../src/store/postgres/postgres-store.js'
+import type { PostgresStoreOptions } from '../../../src/store/postgres/postgres-store-options.js'
 import { TcpProxy } from '../../servers/tcp-proxy.js'
 import { eventually } from './eventually.js'
 import { newSchema, openStoreIn, sql, thisServer, usePostgres } from './scratch.js'
@@ -167,6 +168,31 @@ describe('a call whose connection is lost', () => {
     await store.write(fence, { operations: [setOf('a')] })
   })
 
+  it('holds no lock for long when its process stopped reading', async () => {
+    const { store, proxy } = await openThrough({ maxPayloadBytes: 1 << 20 })
+    const fence = await own(store, 1)
+    const payload = new Uint8Array(1 << 20)
+    for (let i = 0; i < 5; i++) {
+      const operations = Array.from({ length: 8 }, (_, j) => ({ ...setOf(`${i}/${j}`), payload }))
+      await store.write(fence, { operations })
+    }
+    proxy.stopReading()
+    const request = { from: fence.settledLevel, untilExclusive: 5e12, limit: 100, limitBytes: 1e9 }
+    const load = store.load(fence, request).catch((error: unknown) => error)
+    await eventually(async () => {
+      const stuck = await sql(`select 1 from pg_stat_activity where wait_event = 'ClientWrite'`)
+      expect(stuck).toHaveLength(1)
+    })
+    const other = await openStoreIn({ schema: store.schema })
+    const from = Date.now()
+    const claim = { shard: 0, owner: 'other', nonce: 8, leaseMs: 60_000, expectedEpoch: 1 }
+    expect(await other.claim(claim)).toMatchObject({ owner: 'other', epoch: 2, readLevel: { position: 0 } })
+    // Long before the statement or its client would give up.
+    expect(Date.now() - from).toBeLessThan(15_000)
+    proxy.cut()
+    expect(await load).toMatchObject({ code: 'unknown-outcome' })
+  })
+
   it('where the schema is gone says so', async () => {
     const store = await openStoreIn()
     await sql(`drop schema "${store.schema}" cascade`)
@@ -174,12 +200,14 @@ describe('a call whose connection is lost', () => {
   })
 })
 
-async function openThrough(): Promise<{ store: PostgresStore; proxy: TcpProxy }> {
+async function openThrough(
+  options: PostgresStoreOptions = {},
+): Promise<{ store: PostgresStore; proxy: TcpProxy }> {
   const url = new URL(thisServer().url)
   const proxy = await TcpProxy.to(Number(url.port))
   proxies.push(proxy)
   url.port = String(proxy.port)
-  return { store: await openStoreIn({ shardCount: 1 }, url.href), proxy }
+  return { store: await openStoreIn({ shardCount: 1, ...options }, url.href), proxy }
 }
 
 /** Somebody who holds the shard's row and does not let go until `end`. */
@@ -192,8 +220,8 @@ async function locked(store: PostgresStore) {
   return client
 }
 
-async function own(store: PostgresStore): Promise<Fence> {
-  const claim = { shard: 0, owner: 'test', nonce: 7, leaseMs: 60_000, expectedEpoch: 0 }
+async function own(store: PostgresStore, leaseMs = 60_000): Promise<Fence> {
+  const claim = { shard: 0, owner: 'test', nonce: 7, leaseMs, expectedEpoch: 0 }
   const { epoch, nonce, settledLevel } = (await store.claim(claim))!
   return { shard: 0, epoch, nonce, settledLevel }
 }

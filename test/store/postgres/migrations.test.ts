@@ -70,7 +70,7 @@ describe('a schema', () => {
 
 function databaseIn(schema: string): Database {
   const pool = new pg.Pool({ connectionString: thisServer().url })
-  const database = new Database(pool, schema)
+  const database = new Database(pool, schema, 1000)
   databases.push(database)
   return database
 }
