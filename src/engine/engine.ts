@@ -152,6 +152,7 @@ export class Engine {
   /** Carries out operations, here or by their shard's owner; one answer each. */
   async submit(operations: readonly RequestedOperation[]): Promise<readonly SubmitAnswer[]> {
     if (this.#isStopping) throw new StateError('stopped', 'this instance was stopped: open another')
+    if (operations.length === 0) return []
     if (this.#store.shardCount === 1) return await this.#submitTo(0, operations)
     const byShard = new Map<number, number[]>()
     for (const [index, operation] of operations.entries()) {
@@ -199,17 +200,7 @@ export class Engine {
       )
       return operations.map(() => ({ outcome: 'failed', error }))
     }
-    const answers = await new Promise<readonly Answer[]>((resolve) => {
-      const given = new Array<Answer>(operations.length)
-      let left = operations.length
-      for (const [index, operation] of operations.entries()) {
-        engine.submit(operation, (answer) => {
-          if (given[index] !== undefined) return
-          given[index] = answer
-          if (--left === 0) resolve(given)
-        })
-      }
-    })
+    const answers = await engine.submit(operations)
     if (answers.every(isFinal)) return answers
     const lost = [...answers.keys()].filter((index) => answers[index]!.outcome === 'lost')
     // The shard changed hands before these were written: its next owner takes them.

@@ -1,5 +1,5 @@
 import type { Clock } from '../time/index.js'
-import type { Store } from '../store/index.js'
+import type { Request, Store } from '../store/index.js'
 import { Outdated, type Ownership, Unresolved, Untaken } from './ownership.js'
 import { Waits } from './waits.js'
 import type { EngineSettings } from './settings.js'
@@ -61,18 +61,7 @@ export class Inbox {
         this.#store.requests(fence, REQUESTS_AT_ONCE),
       )
       const fresh = requests.filter(({ id }) => !this.#underWay.has(id))
-      await Promise.all(
-        fresh.map(
-          ({ id, operation }) =>
-            new Promise<void>((resolve) => {
-              this.#underWay.add(id)
-              this.#writer.submit(operation, id, () => {
-                this.#underWay.delete(id)
-                resolve()
-              })
-            }),
-        ),
-      )
+      if (fresh.length > 0) await this.#apply(fresh)
       // Whoever asked looks for the answer when woken.
       if (fresh.length > 0) this.#store.wake(this.#ownership.shard)
       return requests.length === REQUESTS_AT_ONCE
@@ -80,5 +69,22 @@ export class Inbox {
       if (!(error instanceof Outdated || error instanceof Untaken || error instanceof Unresolved)) throw error
       return false
     }
+  }
+  /** Has requests carried out. Ends when each is answered. */
+  #apply(requests: readonly Request[]): Promise<void> {
+    const underWay = this.#underWay
+    const ids = requests.map(({ id }) => id)
+    for (const id of ids) underWay.add(id)
+    return new Promise((resolve) => {
+      let left = ids.length
+      const answered = (index: number): void => {
+        if (underWay.delete(ids[index]!) && --left === 0) resolve()
+      }
+      this.#writer.submit(
+        requests.map(({ operation }) => operation),
+        { answered },
+        ids,
+      )
+    })
   }
 }

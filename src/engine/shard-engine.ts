@@ -143,10 +143,19 @@ export class ShardEngine {
     this.#own(this.#watch())
   }
 
-  /** Answers by `answer`, once; 'lost' and 'unsure' tell that the shard is no longer here. */
-  submit(operation: RequestedOperation, answer: (answer: Answer) => void): void {
-    if (this.#isOver || this.#isStopping) answer({ outcome: 'lost' })
-    else this.#writer.submit(operation, undefined, answer)
+  /** Answers each; 'lost' and 'unsure' tell that the shard is no longer here. */
+  submit(operations: readonly RequestedOperation[]): Promise<readonly Answer[]> {
+    if (this.#isOver || this.#isStopping) return Promise.resolve(operations.map(() => ({ outcome: 'lost' })))
+    return new Promise((resolve) => {
+      const answers = new Array<Answer>(operations.length)
+      let left = operations.length
+      const answered = (index: number, answer: Answer): void => {
+        if (answers[index] !== undefined) return
+        answers[index] = answer
+        if (--left === 0) resolve(answers)
+      }
+      this.#writer.submit(operations, { answered })
+    })
   }
 
   get queued(): number {

@@ -24,20 +24,38 @@ import { entryState } from './window-page.js'
 
 const { WAITING, STARTED, REPORTED, DONE } = entryState
 
-/** An operation that waits to be written. */
-interface Task {
-  readonly operation: RequestedOperation
+/** Hears what became of operations that were submitted together. It may hear of one more than once. */
+export interface Answered {
+  answered(index: number, answer: Answer): void
+}
+
+/** An operation that waits to be written, or is on its way to the store. */
+class Task {
+  readonly asked: RequestedOperation
   /** The request it answers; undefined for one of this instance's own. */
   readonly request: string | undefined
-  readonly answer: (answer: Answer) => void
+  /** As it is sent to the store; undefined before. */
+  operation: Operation | undefined = undefined
+  /** The row that is held for it. */
+  held: TimerRow | undefined = undefined
+  readonly #answered: Answered
+  readonly #index: number
+
+  constructor(asked: RequestedOperation, request: string | undefined, answered: Answered, index: number) {
+    this.asked = asked
+    this.request = request
+    this.#answered = answered
+    this.#index = index
+  }
+
+  answer(answer: Answer): void {
+    this.#answered.answered(this.#index, answer)
+  }
 }
 
 /** A task on its way to the store. */
-interface Sent {
-  readonly task: Task
-  readonly operation: Operation
-  /** The row that is held for it. */
-  readonly held: TimerRow | undefined
+interface Sent extends Task {
+  operation: Operation
 }
 
 /**
@@ -99,8 +117,14 @@ export class Writer {
     return !this.#isRunning
   }
 
-  submit(operation: RequestedOperation, request: string | undefined, answer: (answer: Answer) => void): void {
-    this.#queue.push({ operation, request, answer })
+  /** Takes operations, and the requests they answer where they do. */
+  submit(
+    operations: readonly RequestedOperation[],
+    answered: Answered,
+    requests: readonly string[] = [],
+  ): void {
+    for (let i = 0; i < operations.length; i++)
+      this.#queue.push(new Task(operations[i]!, requests[i], answered, i))
     if (this.#isRunning || this.#isOver) return
     this.#isRunning = true
     void this.#run()
@@ -155,7 +179,8 @@ export class Writer {
     const operation = { type: 'answer', request: task.request, outcome: 'unknown' } as const
     const finish = await this.#turns.take()
     try {
-      await this.#send([{ task, operation, held: undefined }])
+      task.operation = operation
+      await this.#send([task as Sent])
     } finally {
       finish()
     }
@@ -172,8 +197,7 @@ export class Writer {
     let count = 0
     while (count < limit) {
       if (names !== undefined) {
-        const { operation } = this.#queue[count]!
-        const name = nameText(operation)
+        const name = nameText(this.#queue[count]!.asked)
         if (names.has(name)) break
         names.add(name)
       }
@@ -185,7 +209,7 @@ export class Writer {
   /** Whether there is room in memory for what may have to be kept there. */
   #hasRoomFor(batch: readonly Task[]): boolean {
     const near = this.#loader.readLevel.position
-    const count = batch.reduce((sum, { operation }) => sum + (isNear(operation, near) ? 1 : 0), 0)
+    const count = batch.reduce((sum, { asked }) => sum + (isNear(asked, near) ? 1 : 0), 0)
     return count === 0 || this.#loader.hasRoomFor(count)
   }
 
@@ -222,32 +246,19 @@ export class Writer {
 
   /** The rows of moves and cancels. */
   async #lookUp(batch: readonly Task[]): Promise<readonly (TimerRow | undefined)[]> {
-    const asked = batch.filter(needsLookUp)
-    const found = await this.#find(asked.map(({ operation }) => operation))
+    const moved = batch.filter(needsLookUp)
+    const found = await this.#find(moved.map(({ asked }) => asked))
     let next = 0
     return batch.map((task) => (needsLookUp(task) ? found[next++] : undefined))
   }
 
   /** Makes a task ready to be sent, and keeps its row from starting; or answers it. */
   #prepare(task: Task, row: TimerRow | undefined, sent: Sent[]): void {
-    if (!needsLookUp(task)) {
-      sent.push(this.#setOf(task))
-      return
-    }
-    const operation = this.#operationFor(task, row)
-    if (operation === undefined) return
+    task.operation = this.#operationFor(task, row)
+    if (task.operation === undefined) return
+    task.held = row
     if (row !== undefined) this.#holds.hold(row.revision)
-    sent.push({ task, operation, held: row })
-  }
-
-  #setOf(task: Task): Sent {
-    const { operation, request } = task
-    if (operation.type !== 'set') throw new Error(`a ${operation.type} has to be looked up first`)
-    return {
-      task,
-      operation: setOperationOf(operation, this.#floored(operation.dueAt), request),
-      held: undefined,
-    }
+    sent.push(task as Sent)
   }
 
   /**
@@ -260,18 +271,18 @@ export class Writer {
 
   /** What to send for a task; undefined when it is answered without a change. */
   #operationFor(task: Task, row: TimerRow | undefined): Operation | undefined {
-    const { operation, request } = task
-    if (operation.type === 'set') return this.#setOf(task).operation
+    const { asked, request } = task
+    if (asked.type === 'set') return placed(asked, this.#floored(asked.dueAt), request)
     const named = request === undefined ? {} : { request }
-    const tooLate = row === undefined || !isAsked(operation, row) ? undefined : this.#tooLate(row)
+    const tooLate = row === undefined || !isMeant(asked, row) ? undefined : this.#tooLate(row)
     if (tooLate !== undefined) {
       if (request !== undefined) return { type: 'answer', request, outcome: tooLate }
       task.answer({ outcome: tooLate })
       return undefined
     }
-    return operation.type === 'cancel'
-      ? { ...operation, ...named }
-      : { ...operation, ...named, ...this.#suspicion(row), position: this.#floored(operation.dueAt) }
+    return asked.type === 'cancel'
+      ? { ...asked, ...named }
+      : { ...asked, ...named, ...this.#suspicion(row), position: this.#floored(asked.dueAt) }
   }
 
   /** An attempt that an owner before may have made is not forgotten by moving the row. */
@@ -317,7 +328,8 @@ export class Writer {
       this.#counts.writes++
       this.#counts.operations += operations.length
       const again: Sent[] = []
-      for (const [index, sent] of batch.entries()) {
+      for (let index = 0; index < batch.length; index++) {
+        const sent = batch[index]!
         const result = answer.answers[index]!
         if (result.outcome === 'below-level') again.push(this.#refloored(sent, result.settledLevel))
         else this.#apply(sent, result, answer.readLevel)
@@ -333,17 +345,17 @@ export class Writer {
 
   /** Finds out what came of a write; the epoch is raised, so it is final. Answers what was not written. */
   async #resolve(batch: readonly Sent[]): Promise<readonly Sent[]> {
-    const rows = await this.#find(batch.map(({ task }) => task.operation))
+    const rows = await this.#find(batch.map(({ asked }) => asked))
     const again: Sent[] = []
     const { readLevel } = this.#ownership.row
     const written = new Set(
-      batch.flatMap((sent, index) => (resultOf(sent, rows[index]) ? [nameText(sent.task.operation)] : [])),
+      batch.flatMap((sent, index) => (resultOf(sent, rows[index]) ? [nameText(sent.asked)] : [])),
     )
     for (const [index, sent] of batch.entries()) {
       const result = resultOf(sent, rows[index])
-      if (result === undefined && written.has(nameText(sent.task.operation))) {
+      if (result === undefined && written.has(nameText(sent.asked))) {
         // A later set of the same write replaced it: one that is there says that all of it was written.
-        sent.task.answer({ outcome: 'set', revision: undefined, replaced: undefined })
+        sent.answer({ outcome: 'set', revision: undefined, replaced: undefined })
         continue
       }
       if (result === undefined) {
@@ -352,8 +364,7 @@ export class Writer {
       }
       if (result.outcome === 'set') {
         // Which row it replaced is not known: whatever older one is here is stale.
-        const { operation } = sent.task
-        for (const place of this.#window.versionsOf(operation, result.place.revision)) this.#drop(place)
+        for (const place of this.#window.versionsOf(sent.asked, result.place.revision)) this.#drop(place)
       }
       this.#apply(sent, result, readLevel)
     }
@@ -376,11 +387,13 @@ export class Writer {
     const { operation } = sent
     if (operation.type !== 'set' && operation.type !== 'move') return sent
     const floor = Math.max(level.position, this.#ownership.settledLevel.position)
-    return { ...sent, operation: { ...operation, position: Math.max(operation.dueAt, floor) } }
+    sent.operation = { ...operation, position: Math.max(operation.dueAt, floor) }
+    return sent
   }
 
   /** Brings memory in line with what was written, and answers. */
-  #apply({ task, operation }: Sent, result: OperationAnswer, readLevel: Place): void {
+  #apply(task: Sent, result: OperationAnswer, readLevel: Place): void {
+    const { operation } = task
     switch (result.outcome) {
       case 'set':
         if (result.replaced !== undefined) this.#drop(result.replaced)
@@ -439,17 +452,17 @@ export class Writer {
   }
 }
 
-function needsLookUp({ operation }: Task): boolean {
-  return operation.type !== 'set'
+function needsLookUp({ asked }: Task): boolean {
+  return asked.type !== 'set'
 }
 
 /** Whether what comes of it depends on the row of its name, so that it shares no batch with another. */
-function needsOneName({ operation }: Task): boolean {
-  if (operation.type !== 'set') return true
-  return (operation.ifAbsent ?? operation.ifRevision ?? operation.fromDead) !== undefined
+function needsOneName({ asked }: Task): boolean {
+  if (asked.type !== 'set') return true
+  return (asked.ifAbsent ?? asked.ifRevision ?? asked.fromDead) !== undefined
 }
 
-function isAsked(operation: RequestedOperation, row: TimerRow): boolean {
+function isMeant(operation: RequestedOperation, row: TimerRow): boolean {
   const { identity, ifRevision } = operation
   return (
     (identity === undefined || identity === row.identity) &&
@@ -482,39 +495,21 @@ function resultOf({ operation, held }: Sent, row: TimerRow | undefined): Operati
   }
 }
 
-// Written out field by field: every set passes here, and copying by spread costs several times as much.
-function setOperationOf(
+/** A set at the place it gets. One that asked for just that place is sent as it came. */
+function placed(
   set: Extract<RequestedOperation, { readonly type: 'set' }>,
   position: number,
   request: string | undefined,
 ): SetOperation {
-  const operation: SetOperation = {
-    type: 'set',
-    namespace: set.namespace,
-    kind: set.kind,
-    key: set.key,
-    identity: set.identity,
-    createdAt: set.createdAt,
-    payload: set.payload,
-    tags: set.tags,
-    details: set.details,
-    dueAt: set.dueAt,
-    attempt: set.attempt,
-    occurrence: set.occurrence,
-    position,
-  }
-  const { ifAbsent, ifRevision, fromDead, note } = set
-  if ((ifAbsent ?? ifRevision ?? fromDead ?? note ?? request) === undefined) return operation
-  return {
-    ...operation,
-    ...(request !== undefined && { request }),
-    ...(ifAbsent !== undefined && { ifAbsent }),
-    ...(ifRevision !== undefined && { ifRevision }),
-    ...(fromDead !== undefined && { fromDead }),
-    ...(note !== undefined && { note }),
-  }
+  if (isPlaced(set, position) && request === undefined) return set
+  return { ...set, position, ...(request !== undefined && { request }) }
 }
 
+function isPlaced(set: object, position: number): set is SetOperation {
+  return 'position' in set && set.position === position
+}
+
+// Written out field by field: copying by spread costs several times as much.
 function rowOf(set: SetOperation, place: Place): TimerRow {
   return {
     namespace: set.namespace,

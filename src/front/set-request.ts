@@ -71,6 +71,7 @@ export function setRequestOf<Payload>(
     identity,
     createdAt: place.now,
     dueAt,
+    position: dueAt,
     attempt: 0,
     occurrence: 0,
     payload: encodePayload(options.payload),

@@ -303,12 +303,12 @@ export interface Request {
   readonly shard: number
   /** By the store's clock. A move or cancel is not applied after it; an answer is kept until then. */
   readonly deadline: number
-  /** Without position: that is the owner's to say. */
   readonly operation: RequestedOperation
 }
 
+/** As its owner will carry it out; the position is the owner's to say. */
 export type RequestedOperation =
-  | Omit<SetOperation, 'position' | 'request'>
+  | (Omit<SetOperation, 'position' | 'request'> & { readonly position?: number })
   | Omit<MoveOperation, 'position' | 'request'>
   | Omit<CancelOperation, 'request'>
 

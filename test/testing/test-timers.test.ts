@@ -150,7 +150,8 @@ test('a trial ends after 14 days', async () => {
   const took = performance.now() - before
   assert.deepEqual(timers.fired(trial).map(({ key, attempt }) => [key, attempt]), [['u1', 1]])
   assert.equal(await timers.next(), undefined)
-  assert.ok(took < 500, \`14 days took \${took} ms\`)
+  // Milliseconds on a quiet machine; here only that nobody waits for real.
+  assert.ok(took < 60_000, \`14 days took \${took} ms\`)
   await timers.stop()
 })
 `

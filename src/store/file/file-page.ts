@@ -12,6 +12,7 @@ export class FilePage implements Page {
   dueAts: Float64Array
   readonly #chunks: Chunk[]
   readonly #ordinals: Uint32Array
+  readonly #taken = new Map<number, Chunk>()
 
   constructor(most: number) {
     this.positions = new Float64Array(most)
@@ -33,12 +34,22 @@ export class FilePage implements Page {
     this.revisions[index] = rows.revision(number)
     this.dueAts[index] = rows.dueAt(number)
     this.bytes += rows.bytes(number)
-    this.#chunks[index] = segment.chunk(rows.slot(number))
+    this.#chunks[index] = this.#chunkOf(segment, rows.slot(number))
     this.#ordinals[index] = rows.ordinal(number)
+  }
+
+  /** Those that the segment does not keep are read once for a page. */
+  #chunkOf(segment: Segment, slot: number): Chunk {
+    const kept = segment.chunks[slot] ?? this.#taken.get(segment.refs[slot]!)
+    if (kept !== undefined) return kept
+    const chunk = segment.chunk(slot)
+    this.#taken.set(segment.refs[slot]!, chunk)
+    return chunk
   }
 
   /** No more rows come. */
   close(): this {
+    this.#taken.clear()
     this.positions = this.positions.subarray(0, this.size)
     this.revisions = this.revisions.subarray(0, this.size)
     this.dueAts = this.dueAts.subarray(0, this.size)

@@ -68,6 +68,7 @@ export class Segment {
     const kept = new Map(before?.refs.map((ref, slot) => [ref, before.chunks[slot]]))
     for (const part of within) for (const ref of part.refs) segment.#scan(ref, kept.get(ref))
     segment.#sort(segmentRows)
+    if (segment.size < segment.rows.size) segment.#letGo()
     return segment
   }
 
@@ -75,9 +76,9 @@ export class Segment {
     return this.order.length
   }
 
-  /** The chunk of a slot, read at most once. */
+  /** The chunk of a slot, as it was kept or read anew. */
   chunk(slot: number): Chunk {
-    return (this.chunks[slot] ??= this.#table.take(this.refs[slot]!))
+    return this.chunks[slot] ?? this.#table.take(this.refs[slot]!)
   }
 
   /** Whether the row of this number is dead by now. */
@@ -136,6 +137,13 @@ export class Segment {
       this.end = { position: rows.position(next), revision: rows.revision(next) }
     }
     this.order = order.subarray(0, most)
+  }
+
+  /** Lets go of chunks that hold none of the rows it knows. */
+  #letGo(): void {
+    const isUsed = new Uint8Array(this.refs.length)
+    for (const number of this.order) isUsed[this.rows.slot(number)] = 1
+    for (let slot = 0; slot < isUsed.length; slot++) if (isUsed[slot] === 0) this.chunks[slot] = undefined
   }
 
   #only(numbers: Uint32Array): void {

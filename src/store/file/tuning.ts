@@ -14,7 +14,7 @@ export interface Tuning {
 }
 
 export const tuningDefaults: Tuning = Object.freeze({
-  segmentRows: 131_072,
+  segmentRows: 65_536,
   heavyRows: 262_144,
   litterBytes: 65_536,
   manyChunks: 64,
