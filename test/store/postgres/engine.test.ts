@@ -39,6 +39,11 @@ describe('two instances on one PostgreSQL', () => {
       remind,
       keys.map((key) => ({ key, in: 2500 })),
     )
+    // What was asked of the other is acknowledged when it is in its inbox, and there to be moved when it was taken.
+    await eventually(async () => {
+      const [row] = await sql(`select count(*)::int as count from "${schemaOf(store)}".timer`)
+      expect(row).toEqual({ count: 60 })
+    })
     // By the one who owns its shard, or by asking the other.
     for (const key of keys.slice(0, 10)) expect(await second.move(remind, key, { in: 300 })).toBe('moved')
     for (const key of keys.slice(10, 20)) expect(await second.cancel(remind, key)).toBe('cancelled')
@@ -97,6 +102,42 @@ describe('two instances on one PostgreSQL', () => {
     }, 20_000)
     // Nothing is due later than 4.3 s after it was set; then come the lease and a look at the shards.
     expect(Date.now() - killedAt).toBeLessThan(4300 + 1500 + 3000)
+    expect(lines.filter((line) => isFired(line) && Number(line.split(' ')[2]) < 0)).toEqual([])
+  })
+})
+
+describe('an instance that is stopped for longer than its lease', () => {
+  it('is replaced, is refused when it wakes, and begins anew', async () => {
+    const store = urlOf(newSchema())
+    const lines: string[] = []
+    const sleeper = born(store, 'sleeper', 300, lines)
+    await eventually(() => expect(lines).toContain('ready sleeper'))
+    born(store, 'other', 0, lines)
+    await eventually(() => expect(lines.filter(isAcked).length).toBeGreaterThan(150))
+    sleeper.kill('SIGSTOP')
+    const acked = lines.filter(isAcked).map((line) => line.split(' ')[1]!)
+    await eventually(() => {
+      const fired = new Set(lines.filter(isFired).map((line) => line.split(' ')[1]!))
+      expect(acked.filter((key) => !fired.has(key))).toEqual([])
+    }, 20_000)
+    await eventually(async () => {
+      const owners = await sql(`select distinct owner from "${schemaOf(store)}".shard`)
+      expect(owners).toHaveLength(1)
+    })
+    sleeper.kill('SIGCONT')
+    // It goes on setting timers, its own shards come back to it, and in the end nothing is left.
+    await eventually(() => expect(lines).toContain('set sleeper'), 20_000)
+    await eventually(async () => {
+      const owners = await sql(`select distinct owner from "${schemaOf(store)}".shard`)
+      expect(owners).toHaveLength(2)
+      const [row] = await sql(
+        `select sum(created - replaced)::int as set, sum(settled)::int as settled from "${schemaOf(store)}".shard`,
+      )
+      // A timer whose set had an unknown outcome is set once more, and may have fired before.
+      expect(row!['settled']).toBe(row!['set'])
+      expect(row!['settled']).toBeGreaterThanOrEqual(300)
+    }, 20_000)
+    expect(sleeper.exitCode).toBeNull()
     expect(lines.filter((line) => isFired(line) && Number(line.split(' ')[2]) < 0)).toEqual([])
   })
 })

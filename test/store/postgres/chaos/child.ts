@@ -5,7 +5,7 @@
 import { writeSync } from 'node:fs'
 import process from 'node:process'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { openTimers, timer } from 'carillon'
+import { CarillonError, openTimers, timer } from 'carillon'
 
 const [store = '', name = '', count = '0'] = process.argv.slice(2)
 const kind = timer<string>('chaos', { retry: { attempts: 1000, backoff: '10ms..100ms' } })
@@ -24,11 +24,25 @@ for (let i = 0; i < Number(count); i += 10) {
     at: Date.now() + 300 + ((i * 37 + j * 131) % 4000),
     payload: name,
   }))
-  await timers.setMany(kind, rows)
+  await acknowledged(() => timers.setMany(kind, rows))
   for (const { key } of rows) tell('acked', key)
   await sleep(5)
 }
 tell('set', name)
+
+/** Until it is acknowledged: after an unknown outcome the same timers are set once more. */
+async function acknowledged(set: () => Promise<unknown>): Promise<void> {
+  for (;;) {
+    try {
+      await set()
+      return
+    } catch (error) {
+      if (!(error instanceof CarillonError)) throw error
+      tell('again', name, error.code)
+      await sleep(50)
+    }
+  }
+}
 
 function tell(...words: readonly (string | number)[]): void {
   writeSync(1, `${words.join(' ')}\n`)
