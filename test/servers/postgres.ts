@@ -217,7 +217,13 @@ function restoreLinks(native: string): void {
   const links = JSON.parse(readFileSync(list, 'utf8')) as { source: string; target: string }[]
   for (const { source, target } of links) {
     const link = path.join(path.dirname(native), target)
-    if (!existsSync(link)) symlinkSync(path.relative(path.dirname(target), source), link)
+    if (existsSync(link)) continue
+    try {
+      symlinkSync(path.relative(path.dirname(target), source), link)
+    } catch (error) {
+      // Another test run may be doing the same.
+      if (!existsSync(link)) throw error
+    }
   }
 }
 

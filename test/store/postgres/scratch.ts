@@ -4,6 +4,9 @@ import { PostgresStore } from '../../../src/store/postgres/postgres-store.js'
 import type { PostgresStoreOptions } from '../../../src/store/postgres/postgres-store-options.js'
 import { type PostgresServer, startPostgres } from '../../servers/postgres.js'
 
+/** Whether the server is somebody else's, and not to be restarted. */
+export const isForeign = (process.env['CARILLON_TEST_POSTGRES_URL'] ?? '') !== ''
+
 let server: PostgresServer | undefined
 let schemas = 0
 const stores: PostgresStore[] = []
