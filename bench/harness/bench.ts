@@ -13,8 +13,8 @@ export interface Bench {
   readonly defaultRounds: number
   /** How long one candidate may take in one round; a quarter of an hour unless given. */
   readonly longestRunMs?: number
-  /** An option of this bench alone, a whole number, `'--calls'`. */
-  readonly ownOption?: { readonly name: string; readonly about: string }
+  /** A better name for `--n`, which is understood as well: `'--calls'`. */
+  readonly nOption?: string
   readonly metrics: readonly Metric[]
   /** The first is ours: ratios are against it. */
   readonly candidates: readonly [Candidate, ...Candidate[]]
@@ -65,8 +65,6 @@ export interface ProgramCandidate extends CandidateBase {
 export interface Task {
   readonly n: number
   readonly seed: number
-  /** What the bench's own option says, if it was given. */
-  readonly own?: number
 }
 
 /** What one run of one candidate found. Programs print it as JSON, alone on their standard output. */

@@ -39,12 +39,12 @@ export class Workshop {
     await rm(this.#folder, { recursive: true, force: true })
   }
 
-  async ready(candidate: Candidate, { n, seed, own }: Task): Promise<Readied> {
+  async ready(candidate: Candidate, { n, seed }: Task): Promise<Readied> {
     if (candidate.absent !== undefined) return { absent: candidate.absent }
     if (candidate.mostN !== undefined && n > candidate.mostN) {
       return { absent: `left out: it holds at most ${candidate.mostN} timers` }
     }
-    const tail = [String(n), String(seed), ...(own === undefined ? [] : [String(own)])]
+    const tail = [String(n), String(seed)]
     if ('measure' in candidate) {
       const entry = process.argv[1]!
       return {

@@ -32,15 +32,11 @@ export async function runBench(bench: Bench, args: readonly string[] = process.a
 }
 
 /** The child's side: one candidate, once, its measurement as JSON. Also the way to profile one. */
-async function measureHere(bench: Bench, [name, n, seed, own]: readonly string[]): Promise<void> {
+async function measureHere(bench: Bench, [name, n, seed]: readonly string[]): Promise<void> {
   const candidate = bench.candidates.find((known) => known.name === name)
   if (candidate === undefined || !('measure' in candidate)) throw new Error(`cannot measure '${name}' here`)
   const coreWait = new CoreWait()
-  const measurement = await candidate.measure({
-    n: Number(n),
-    seed: Number(seed),
-    ...(own === undefined ? {} : { own: Number(own) }),
-  })
+  const measurement = await candidate.measure({ n: Number(n), seed: Number(seed) })
   const notes = [...measurement.notes, ...coreWait.notes()]
   process.stdout.write(`${JSON.stringify({ ...measurement, notes })}\n`)
 }
@@ -67,8 +63,8 @@ async function compare(bench: Bench, settings: Settings): Promise<void> {
 }
 
 async function measureAll(bench: Bench, settings: Settings, workshop: Workshop): Promise<Result[]> {
-  const { n, seed, own } = settings
-  const task: Task = { n, seed, ...(own === undefined ? {} : { own }) }
+  const { n, seed } = settings
+  const task: Task = { n, seed }
   const entrants: { readonly result: Result; readonly command: Command }[] = []
   const results: Result[] = []
   for (const candidate of settings.candidates) {

@@ -5,8 +5,6 @@ export interface Settings {
   readonly n: number
   readonly rounds: number
   readonly seed: number
-  /** What the bench's own option says, if it was given. */
-  readonly own?: number
   readonly candidates: readonly Candidate[]
   /** Where JSON goes: nowhere, to standard output in place of the table, or to a file beside it. */
   readonly json: 'none' | 'stdout' | { readonly file: string }
@@ -25,7 +23,6 @@ export function parseSettings(args: readonly string[], bench: Bench): Settings |
   let seed = DEFAULT_SEED
   let candidates: readonly Candidate[] = bench.candidates
   let json: Settings['json'] = 'none'
-  let own: number | undefined
   for (let i = 0; i < args.length; i++) {
     const [option = '', inline] = split(args[i]!)
     const next = () => inline ?? args[++i]
@@ -34,6 +31,7 @@ export function parseSettings(args: readonly string[], bench: Bench): Settings |
       case '-h':
         return undefined
       case '--n':
+      case bench.nOption:
         n = count(option, next(), bench.leastN)
         break
       case '--rounds':
@@ -51,14 +49,11 @@ export function parseSettings(args: readonly string[], bench: Bench): Settings |
         json = file === undefined ? 'stdout' : { file }
         break
       }
-      case bench.ownOption?.name:
-        own = count(option, next(), 1)
-        break
       default:
         throw new UsageError(`the bench ${bench.name} does not know '${option}'; try --help`)
     }
   }
-  return { n, rounds, seed, ...(own === undefined ? {} : { own }), candidates, json }
+  return { n, rounds, seed, candidates, json }
 }
 
 export function helpText(bench: Bench): string {
@@ -66,10 +61,9 @@ export function helpText(bench: Bench): string {
   return (
     `${bench.about}\n\nusage: npm run bench ${bench.name} -- [options]\n\n` +
     row(
-      '--n N',
+      `${bench.nOption ?? '--n'} N`,
       `how many ${bench.unit ?? 'timers'}, ${bench.defaultN} unless given, at least ${bench.leastN}`,
     ) +
-    (bench.ownOption === undefined ? '' : row(`${bench.ownOption.name} N`, bench.ownOption.about)) +
     row('--rounds N', `how often each is measured, ${bench.defaultRounds} unless given`) +
     row('--only a,b', 'measure only these candidates') +
     row('--seed N', `another random sequence, ${DEFAULT_SEED} unless given`) +

@@ -43,11 +43,19 @@ export function measureNext(
     timed({ calls: WARMING_CALLS, mostMs: WARMING_MS }, inOrder(next))
     const order = timed(effort, inOrder(next))
     metrics[kind.name] = order.ns
-    if (order.calls < effort.calls) notes.push(`${order.calls} calls of '${kind.name}'`)
+    if (order.calls < effort.calls) notes.push(stopped(kind, order, effort))
     if (seed !== undefined) random.push(timed(effort, atRandom(next, seed)).ns)
   }
   if (random.length > 0) metrics[RANDOM] = random.reduce((sum, ns) => sum + ns, 0) / random.length
   return { metrics, checks, notes }
+}
+
+function stopped({ name }: Kind, { calls, ns }: Timed, effort: Effort): string {
+  const percent = ((calls / effort.calls) * 100).toFixed(1)
+  return (
+    `'${name}': stopped after ${effort.mostMs / 1000} s with ${calls.toLocaleString('en')} calls, ${percent} %, ` +
+    `${(ns / 1000).toFixed(1)} µs each`
+  )
 }
 
 function inOrder(next: Next): () => void {
@@ -70,7 +78,12 @@ function atRandom(next: Next, seed: number): () => void {
   }
 }
 
-function timed({ calls, mostMs }: Effort, work: () => void): { readonly ns: number; readonly calls: number } {
+interface Timed {
+  readonly ns: number
+  readonly calls: number
+}
+
+function timed({ calls, mostMs }: Effort, work: () => void): Timed {
   // A reading of the clock costs as much as one of our calls: the quick ones are timed in one go.
   const batch = mostMs === Infinity ? calls : 20
   let made = 0

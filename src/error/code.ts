@@ -25,6 +25,7 @@ export const errorCodes = Object.freeze({
   'invalid-payload': 'Give a payload that JSON can write: no functions, no bigints, no cycles.',
   'invalid-rrule': 'Correct the part the message names; see RFC 5545, section 3.3.10.',
   'invalid-schedule': 'Give what `JSON.stringify` made of a schedule of this version or an older one.',
+  'invalid-secret': 'Give `whsec_` and 24 to 64 random bytes in base64, as the message shows.',
   'invalid-store-url':
     "Give 'memory:', 'file:./folder' or 'postgres://host/database'; the message shows examples.",
   'invalid-tag': 'Give at most 16 texts of 1 to 128 bytes of UTF-8.',
@@ -32,6 +33,7 @@ export const errorCodes = Object.freeze({
   'invalid-time': "Give a time of day such as '09:00' or '09:00:30'.",
   'invalid-timer': 'Correct the part of the timer that the message names.',
   'invalid-token': 'Give a whole number from 0 to 2^53 - 1.',
+  'invalid-url': 'Give a whole URL, such as https://example.org/timers.',
   'invalid-when': 'Give exactly one of `in`, `at` and `on`.',
   'invalid-zone': "Give an IANA name such as 'Europe/Paris', 'UTC', or an offset such as '+05:30'.",
   'never-matches': 'Name a date that exists: nothing would ever occur.',
@@ -42,6 +44,7 @@ export const errorCodes = Object.freeze({
   'payload-refused': 'Give a payload that the schema of its kind accepts.',
   'payload-too-large':
     'Store the data elsewhere and put a reference to it in the payload, or raise `maxPayloadBytes`.',
+  'refused-url': 'Give a URL that may be called from here; the message says what is wrong with it.',
   'schedule-ended': 'Give a schedule that still has an occurrence.',
   started: 'These timers fire by themselves: drain timers that were not started.',
   stopped: 'It was stopped: make a new one.',
@@ -62,6 +65,15 @@ export const errorCodes = Object.freeze({
     'Give a kind that `timer` made, or the name of one that was set or handled in this namespace.',
   'unknown-option': 'Remove the option or mend its spelling; the message lists what is accepted.',
   'unknown-outcome': 'The store did not answer in time: it may have happened. Ask before you try again.',
+  'webhook-expired': 'The message is older than you allow, or the clocks disagree: do not act on it.',
+  'webhook-forged': 'Do not act on the message; check that sender and receiver have the same secret.',
+  'webhook-refused':
+    'The host leads to where deliveries must not go: allow it in the guard, or give another.',
+  'webhook-timeout':
+    'The target did not answer in time, and is tried again: let it answer first and work after.',
+  'webhook-unreachable': 'The target could not be reached, and is tried again.',
+  'webhook-unreadable': 'It cannot be read; the message says why.',
+  'webhook-unsigned': 'Do not act on the message: it carries no signature.',
   'wheel-busy': 'Call `advance` and `drain` from outside `fire`.',
   'wheel-full': 'Spread the timers over several wheels.',
   'wrong-strategy': 'The store was made for another strategy; open it with that one.',

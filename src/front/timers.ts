@@ -1,4 +1,4 @@
-import { type Handle, type HandleMany, Handlers } from '../delivery/index.js'
+import { type Handle, type HandleMany, Handlers, type Webhook } from '../delivery/index.js'
 import { Engine, type EngineSettings, type EngineStats } from '../engine/index.js'
 import { checkFunction, StateError } from '../error/index.js'
 import type { Counts, Listed, Store } from '../store/index.js'
@@ -27,6 +27,7 @@ import { Requests } from './requests.js'
 import { type Many, Selection, type WhichDead } from './selection.js'
 import type { SetManyRow, SetOptions } from './set-request.js'
 import { Sets, type SetTimer, type SetsParts } from './sets.js'
+import { type TargetEvent, Targets } from './targets.js'
 import { TransactionSets } from './transaction-sets.js'
 import { type PauseOutcome, type ResumeOutcome, TimerPauses } from './timer-pauses.js'
 import type { DeadView, TimerView } from './timer-view.js'
@@ -83,6 +84,7 @@ export class Timers implements AsyncDisposable {
   readonly #drains: Drains
   readonly #chores: Chores
   readonly #listeners: Listeners
+  readonly #targets: Targets
   #isStarted = false
   #stopping: Promise<void> | undefined
 
@@ -97,6 +99,7 @@ export class Timers implements AsyncDisposable {
       random,
       onFailure: (firing, error, outcome) => listeners.tell({ type: 'failed', firing, error, outcome }),
     })
+    this.#targets = new Targets({ clock, random, onChange: (event) => this.#targetChanged(event) })
     this.#pauses = new Pauses(store, namespace)
     const allowance = { left: Infinity }
     const engine = new Engine({
@@ -227,6 +230,13 @@ export class Timers implements AsyncDisposable {
   handleOthers(handle: Handle<unknown>, options: KindOptions<unknown> = {}): void {
     checkFunction('handleOthers', handle)
     this.#handlers.addOthers({ ...handlerOf(timer('others', options), 1000), one: handle, many: undefined })
+    this.#engine.refresh()
+  }
+
+  /** Has the firings of a kind sent to a target, instead of handled here. */
+  deliver<Payload>(kind: TimerKind<Payload>, target: Webhook): void {
+    this.#kinds.use(kind)
+    this.#handlers.add(this.#targets.handlerOf(handlerOf(kind, target.concurrency), target))
     this.#engine.refresh()
   }
 
@@ -411,6 +421,12 @@ export class Timers implements AsyncDisposable {
     return outcomeOf(answer!, moveOutcomes)
   }
 
+  #targetChanged(event: TargetEvent): void {
+    this.#listeners.tell(event)
+    if (event.state !== 'gone') this.#engine.refresh()
+    else void this.#chores.once('settings', () => this.#putPause(event.kind, true))
+  }
+
   async #stop(): Promise<void> {
     this.#chores.end()
     // Handlers have half of the time to end by themselves, and half of it to end because they are told to.
@@ -418,6 +434,7 @@ export class Timers implements AsyncDisposable {
       this.#handlers.abortAll(new StateError('stopped', 'these timers are being stopped'))
     })
     await this.#engine.stop()
+    await this.#targets.stop()
     patience.cancel()
     if (this.#parts.ownsStore) await this.#parts.store.stop()
   }

@@ -65,6 +65,10 @@ export function monthOf(day: number): number {
   return (cycle * 400 + yearOfCycle) * 12 + Math.floor((5 * dayOfYear + 2) / 153) + 2
 }
 
+export function yearOf(day: number): number {
+  return Math.floor(monthOf(day) / 12)
+}
+
 export function civilDate(day: number): CivilDate {
   const index = monthOf(day)
   const year = Math.floor(index / 12)
@@ -73,7 +77,12 @@ export function civilDate(day: number): CivilDate {
 
 /** 0 is Sunday, as cron counts. */
 export function weekdayOf(day: number): number {
-  return modulo(day + 4, 7)
+  return day + 4 - Math.floor((day + 4) / 7) * 7
+}
+
+/** The largest number that divides both. */
+export function greatestDivisor(a: number, b: number): number {
+  return b === 0 ? a : greatestDivisor(b, a % b)
 }
 
 export function modulo(value: number, divisor: number): number {

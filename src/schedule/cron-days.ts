@@ -26,7 +26,7 @@ export interface CronDates {
 /** The days of a cron expression, a month at a time. A date that a month does not have is left out. */
 export class CronDays implements MonthRule {
   readonly mostMonths = LONGEST_WAIT_MONTHS
-  readonly isYearly = true
+  readonly yearPeriod = 1
   readonly #dates: CronDates
   readonly #waits: readonly number[]
   readonly #days: number

@@ -12,7 +12,7 @@ const MOST_MONTHS_EXPLAINED = 12
  */
 export class DateRule implements MonthRule {
   readonly mostMonths = LONGEST_WAIT_MONTHS
-  readonly isYearly = true
+  readonly yearPeriod = 1
   readonly #days: number
   readonly #last: boolean
   readonly #month: number | undefined

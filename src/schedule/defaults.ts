@@ -14,6 +14,10 @@ export const defaults = Object.freeze({
 export const limits = Object.freeze({
   cronLength: 256,
   rruleLength: 1024,
+  /** With the DTSTART, EXDATE and RDATE lines. */
+  rruleLinesLength: 16_384,
+  /** How many dates and times a rule may leave out, and how many it may add. */
+  amendments: 256,
   timesPerDay: 96,
   times: 5000,
   missed: 1000,

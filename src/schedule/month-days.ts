@@ -7,8 +7,8 @@ import { LongCount } from './long-count.js'
 export interface Days {
   /** The first that is at least `day`, or Infinity. */
   firstFrom(day: number): number
-  /** Whether like years have the same of them; see `MonthRule`. */
-  readonly isYearly: boolean
+  /** After how many years like years have the same of them; see `Pattern`. */
+  readonly yearPeriod: number
   /** How many there are from one day up to another; when there are more than `most`, any number above it. */
   count(from: number, untilExclusive: number, most: number): number
 }
@@ -17,8 +17,8 @@ export interface Days {
 export interface MonthRule {
   /** How many months to look at before the rule counts as spent: once around its own cycle. */
   readonly mostMonths: number
-  /** Whether years of equal length, with neighbours of equal length, that begin on one weekday have the same days. */
-  readonly isYearly: boolean
+  /** After how many years like years have the same days; see `Pattern`. */
+  readonly yearPeriod: number
   /** The first month at or after `month` that can hold a match. */
   monthFrom(month: number): number
   /** Bit 0 is the first day. `firstDay` is its day number and `firstWeekday` its weekday, Sunday as 0. */
@@ -26,7 +26,7 @@ export interface MonthRule {
 }
 
 export const everyDay: Days = {
-  isYearly: true,
+  yearPeriod: 1,
   firstFrom: (day) => day,
   count: (from, untilExclusive) => untilExclusive - from,
 }
@@ -42,7 +42,7 @@ export const LAST_DAY = Math.floor(LAST_SECOND / DAY_S) + 1
  * that follow each other; a rule that has come once around its cycle without a match has no more days.
  */
 export class MonthDays implements Days {
-  readonly isYearly: boolean
+  readonly yearPeriod: number
   readonly #rule: MonthRule
   readonly #long: LongCount
   #start = 0
@@ -50,9 +50,12 @@ export class MonthDays implements Days {
   #mask = 0
 
   constructor(rule: MonthRule) {
-    this.isYearly = rule.isYearly
+    this.yearPeriod = rule.yearPeriod
     this.#rule = rule
-    this.#long = new LongCount((from, until, most) => this.#countMonths(from, until, most))
+    this.#long = new LongCount(
+      (from, until, most) => this.#countMonths(from, until, most),
+      Math.max(rule.yearPeriod, 1),
+    )
   }
 
   firstFrom(day: number): number {
@@ -66,7 +69,7 @@ export class MonthDays implements Days {
   }
 
   count(from: number, untilExclusive: number, most: number): number {
-    if (this.#rule.isYearly && untilExclusive - from > LONG_DAYS)
+    if (this.yearPeriod > 0 && untilExclusive - from > LONG_DAYS)
       return this.#long.count(from, untilExclusive, most)
     return this.#countMonths(from, untilExclusive, most)
   }
@@ -78,7 +81,7 @@ export class MonthDays implements Days {
     while (count <= most) {
       const start = monthStart(month)
       if (!(start < untilExclusive)) break
-      const length = monthLength(month)
+      const length = monthStart(month + 1) - start
       let mask = rule.mask(month, length, weekdayOf(start), start)
       if (start < from) mask &= -1 << (from - start)
       if (start + length > untilExclusive) mask &= (1 << (untilExclusive - start)) - 1

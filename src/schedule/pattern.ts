@@ -13,14 +13,17 @@ export interface Pattern {
   count(from: number, untilExclusive: number, most: number): number
   /** Whether each lies a day or more after the one before. */
   readonly daysApart: boolean
-  /** Whether years of equal length, with neighbours of equal length, that begin on one weekday have the same ones. */
-  readonly isYearly: boolean
+  /**
+   * After how many years those of equal length, with neighbours of equal length, that begin on one weekday have the
+   * same ones: 1 when all such years have, 0 when none need to.
+   */
+  readonly yearPeriod: number
 }
 
 /** Certain times on certain days. */
 export class DayTimes implements Pattern {
   readonly daysApart: boolean
-  readonly isYearly: boolean
+  readonly yearPeriod: number
   readonly #days: Days
   readonly #times: TimesOfDay
 
@@ -28,7 +31,7 @@ export class DayTimes implements Pattern {
     this.#days = days
     this.#times = times
     this.daysApart = times.count === 1
-    this.isYearly = days.isYearly
+    this.yearPeriod = days.yearPeriod
   }
 
   firstFrom(local: number): number {

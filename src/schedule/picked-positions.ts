@@ -2,6 +2,7 @@ import { DAY_S, monthIndex, monthOf, monthStart } from './calendar.js'
 import { LongCount } from './long-count.js'
 import type { Days } from './month-days.js'
 import type { Pattern } from './pattern.js'
+import { yearPeriod } from './rrule-days.js'
 import type { Frequency, RruleParts } from './rrule-text.js'
 import type { TimesOfDay } from './time-of-day.js'
 
@@ -22,7 +23,7 @@ function mostDays({ freq, weekdays }: RruleParts): number {
 /** BYSETPOS: certain places, from either end, in the set of each year, month, week or day. */
 export class PickedPositions implements Pattern {
   readonly daysApart: boolean
-  readonly isYearly: boolean
+  readonly yearPeriod: number
   readonly #days: Days
   readonly #times: TimesOfDay
   readonly #parts: RruleParts
@@ -37,14 +38,17 @@ export class PickedPositions implements Pattern {
 
   constructor(days: Days, times: TimesOfDay, parts: RruleParts, start: number) {
     this.daysApart = times.count === 1
-    this.isYearly = parts.interval === 1
+    this.yearPeriod = yearPeriod(parts.freq, parts.interval)
     this.#days = days
     this.#times = times
     this.#parts = parts
     this.#start = start
     this.#startDay = Math.floor(start / DAY_S)
     this.#largestSet = mostDays(parts) * times.count
-    this.#long = new LongCount((from, until, most) => this.#countDays(from, until, most))
+    this.#long = new LongCount(
+      (from, until, most) => this.#countDays(from, until, most),
+      Math.max(this.yearPeriod, 1),
+    )
     this.#leastPosition = Math.min(...parts.setPositions.map(Math.abs))
   }
 
@@ -70,7 +74,7 @@ export class PickedPositions implements Pattern {
     if (last < first) return this.#countOn(last, since, untilExclusive)
     return (
       this.#countOn(first - 1, since, first * DAY_S) +
-      (this.isYearly ? this.#long.count(first, last, most) : this.#countDays(first, last, most)) +
+      (this.yearPeriod > 0 ? this.#long.count(first, last, most) : this.#countDays(first, last, most)) +
       this.#countOn(last, last * DAY_S, untilExclusive)
     )
   }
@@ -96,11 +100,16 @@ export class PickedPositions implements Pattern {
         count += this.#picksOf(period).filter(
           (pick) => pick >= from * DAY_S && pick < untilExclusive * DAY_S,
         ).length
+      } else if (inWeek === false) {
+        count += this.#countPicks(this.#days.count(start, end, Infinity) * this.#times.count)
       } else {
-        const days = inWeek === false ? this.#days.count(start, end, Infinity) : inWeek
-        count += this.#countPicks(days * this.#times.count)
+        const { interval } = this.#parts
+        const weeks = Math.floor((untilExclusive - end) / (7 * interval)) + 1
+        count += weeks * this.#countPicks(inWeek * this.#times.count)
+        period += (weeks - 1) * interval
       }
-      period = this.#periodFrom(inWeek === false ? this.#days.firstFrom(end) : end)
+      const next = this.#startOf(period + 1)
+      period = this.#periodFrom(inWeek === false ? this.#days.firstFrom(next) : next)
     }
     return count
   }

@@ -1,6 +1,7 @@
 import {
   CYCLE_DAYS,
   CYCLE_MONTHS,
+  greatestDivisor,
   isLeapYear,
   modulo,
   monthIndex,
@@ -8,8 +9,9 @@ import {
   monthStart,
   weekdayOf,
 } from './calendar.js'
+import { lowestBit } from './field-set.js'
 import { allDays, type MonthRule, monthWaits, weekdayMasks } from './month-days.js'
-import type { RruleParts } from './rrule-text.js'
+import type { Frequency, RruleParts } from './rrule-text.js'
 
 /**
  * The days a recurrence rule names, a month at a time: those that pass every BY part, in the periods the
@@ -17,7 +19,7 @@ import type { RruleParts } from './rrule-text.js'
  */
 export class RruleDays implements MonthRule {
   readonly mostMonths: number
-  readonly isYearly: boolean
+  readonly yearPeriod: number
   readonly #parts: RruleParts
   readonly #startDay: number
   readonly #startMonth: number
@@ -26,6 +28,8 @@ export class RruleDays implements MonthRule {
   /** BYMONTHDAY in months of 28 to 31 days. */
   readonly #monthDays: number[] = []
   readonly #waits: readonly number[] | undefined
+  readonly #ofKind: (number | undefined)[] = []
+  readonly #monthsOfKind: (number | undefined)[] = []
 
   /** `interval` is 1 when the interval counts something shorter than days, or is looked after elsewhere. */
   constructor(parts: RruleParts, startDay: number, interval: number) {
@@ -36,8 +40,8 @@ export class RruleDays implements MonthRule {
     const every = parts.weekdays.filter(({ nth }) => nth === 0)
     this.#weekdays = weekdayMasks(every.reduce((bits, { weekday }) => bits | (1 << weekday), 0))
     this.#waits = parts.months.length > 0 ? monthWaits(parts.months) : undefined
+    this.yearPeriod = yearPeriod(parts.freq, interval)
     // Days or weeks at a distance meet the calendar's cycle anew until both have come around.
-    this.isYearly = interval === 1
     this.mostMonths = interval === 1 ? CYCLE_MONTHS : CYCLE_DAYS
   }
 
@@ -53,13 +57,53 @@ export class RruleDays implements MonthRule {
       const named = first + (this.#waits?.[modulo(first, 12)] ?? 0)
       return named < monthIndex(found + 1, 1) ? named : this.monthFrom(monthIndex(found + 1, 1))
     }
-    return Math.max(month, monthOf(this.#stepFrom(monthStart(month))))
+    const found = Math.max(month, monthOf(this.#stepFrom(monthStart(month))))
+    return this.#waits ? found + this.#waits[modulo(found, 12)]! : this.#namedMonthFrom(found)
+  }
+
+  /** The first month at or after one in which the parts meet at all, by what is known of such years. */
+  #namedMonthFrom(month: number): number {
+    let from = month
+    for (let years = 0; years < CYCLE_MONTHS / 12; years++) {
+      const january = from - modulo(from, 12)
+      const weekday = weekdayOf(monthStart(january))
+      const kind = weekday * 2 + (isLeapYear(january / 12) ? 1 : 0)
+      const named = (this.#monthsOfKind[kind] ??= this.#monthsOf(january)) >>> (from - january)
+      if (named !== 0) return from + lowestBit(named)
+      from = january + 12
+    }
+    return from
+  }
+
+  /** Bit 0 is January. */
+  #monthsOf(january: number): number {
+    let months = 0
+    for (let place = 0; place < 12; place++) {
+      const month = january + place
+      const start = monthStart(month)
+      const length = monthStart(month + 1) - start
+      if (this.#maskOfParts(month, length, weekdayOf(start), start) !== 0) months |= 1 << place
+    }
+    return months
   }
 
   mask(month: number, length: number, firstWeekday: number, firstDay: number): number {
-    const { months, monthDays, weekdays, yearDays, weekNumbers, freq } = this.#parts
-    if (months.length > 0 && !months.includes(modulo(month, 12) + 1)) return 0
+    const { freq, weekNumbers } = this.#parts
     if (this.#interval > 1 && !this.#inStep(month)) return 0
+    // Months of one name that begin on one weekday have the same days, but for week numbers.
+    const kind = (modulo(month, 12) * 7 + firstWeekday) * 2 + (isLeapYear(Math.floor(month / 12)) ? 1 : 0)
+    let mask =
+      weekNumbers.length > 0
+        ? this.#maskOfParts(month, length, firstWeekday, firstDay)
+        : (this.#ofKind[kind] ??= this.#maskOfParts(month, length, firstWeekday, firstDay))
+    if (mask !== 0 && this.#interval > 1 && (freq === 'WEEKLY' || freq === 'DAILY'))
+      mask &= this.#stepMask(length, firstDay)
+    return mask
+  }
+
+  #maskOfParts(month: number, length: number, firstWeekday: number, firstDay: number): number {
+    const { months, monthDays, weekdays, yearDays, weekNumbers } = this.#parts
+    if (months.length > 0 && !months.includes(modulo(month, 12) + 1)) return 0
     let mask =
       monthDays.length > 0
         ? (this.#monthDays[length - 28] ??= placesMask(monthDays, length, 0, length))
@@ -70,8 +114,6 @@ export class RruleDays implements MonthRule {
       mask &= placesMask(yearDays, yearLength(month), firstDay - yearStart, length)
     }
     if (weekNumbers.length > 0) mask &= this.#weekNumberMask(length, firstDay)
-    if (this.#interval > 1 && (freq === 'WEEKLY' || freq === 'DAILY'))
-      mask &= this.#stepMask(length, firstDay)
     return mask
   }
 
@@ -159,4 +201,15 @@ function yearLength(month: number): number {
 
 function ceilTo(value: number, step: number): number {
   return Math.ceil(value / step) * step
+}
+
+// With a longer period few years have anything to count.
+const LONGEST_PERIOD = 12
+
+/** After how many years years of one kind have the same days again when periods are counted; see `Pattern`. */
+export function yearPeriod(freq: Frequency, interval: number): number {
+  if (interval === 1) return 1
+  if (freq !== 'YEARLY' && freq !== 'MONTHLY') return 0
+  const period = freq === 'YEARLY' ? interval : interval / greatestDivisor(interval, 12)
+  return period <= LONGEST_PERIOD ? period : 0
 }

@@ -6,6 +6,7 @@ import { PickedPositions, pickPlaces } from './picked-positions.js'
 import { RruleDays } from './rrule-days.js'
 import type { Frequency, RruleParts } from './rrule-text.js'
 import { ShortPeriods } from './short-periods.js'
+import { SteppedDays } from './stepped-days.js'
 import { FieldTimes } from './time-of-day.js'
 import { WeekDays } from './week-days.js'
 
@@ -91,8 +92,15 @@ function withStart(parts: RruleParts, start: number, startDay: number): RrulePar
 function rruleDays(parts: RruleParts, startDay: number, interval: number): Days {
   const { months, monthDays, yearDays, weekNumbers, weekdays } = parts
   const isWeekly = months.length + monthDays.length + yearDays.length + weekNumbers.length === 0
-  if (interval > 1 || !isWeekly || weekdays.some(({ nth }) => nth !== 0)) {
+  const { freq } = parts
+  const isStepped = interval > 1 && (freq === 'WEEKLY' || (freq === 'DAILY' && weekdays.length === 0))
+  if (!isWeekly || weekdays.some(({ nth }) => nth !== 0) || (interval > 1 && !isStepped)) {
     return new MonthDays(new RruleDays(parts, startDay, interval))
+  }
+  if (isStepped && freq === 'DAILY') return SteppedDays.everyDays(startDay, interval)
+  if (isStepped) {
+    const named = weekdays.map(({ weekday }) => weekday)
+    return SteppedDays.everyWeeks(startDay, interval, named, parts.weekStart)
   }
   return weekdays.length === 0 ? everyDay : new WeekDays(weekdays.map(({ weekday }) => weekday))
 }
@@ -104,13 +112,13 @@ function orAll(values: readonly number[], count: number): Iterable<number> {
 /** A pattern from a local time on. */
 class Since implements Pattern {
   readonly daysApart: boolean
-  readonly isYearly: boolean
+  readonly yearPeriod: number
   readonly #pattern: Pattern
   readonly #start: number
 
   constructor(pattern: Pattern, start: number) {
     this.daysApart = pattern.daysApart
-    this.isYearly = pattern.isYearly
+    this.yearPeriod = pattern.yearPeriod
     this.#pattern = pattern
     this.#start = start
   }

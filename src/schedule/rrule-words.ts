@@ -36,3 +36,15 @@ function weekdayName({ nth, weekday }: { readonly nth: number; readonly weekday:
   const name = weekdayWords[weekday]!
   return nth === 0 ? name : `the ${ordinal(nth)} ${name}`
 }
+
+const MOST_AMENDMENTS = 3
+
+/** `', except 2027-01-04 and 2027-01-05T09:00'`: what is left out and added, a few of it. */
+export function amendmentWords(except?: readonly string[], also?: readonly string[]): string {
+  const some = (texts: readonly string[]) =>
+    listed([
+      ...texts.slice(0, MOST_AMENDMENTS).map((text) => text.replace(/(T\d\d:\d\d):00(Z?)$/, '$1$2')),
+      ...(texts.length > MOST_AMENDMENTS ? [`${texts.length - MOST_AMENDMENTS} more`] : []),
+    ])
+  return (except ? `, except ${some(except)}` : '') + (also ? `, also ${some(also)}` : '')
+}

@@ -52,6 +52,9 @@ interface RruleJson extends WallJson {
   readonly type: 'rrule'
   readonly rule: string
   readonly start: string
+  /** What is left out and added: local dates, local times and instants of UTC, in this order. */
+  readonly except?: readonly string[]
+  readonly also?: readonly string[]
 }
 
 export type RuleJson = CronJson | EveryJson | DailyJson | WeeklyJson | MonthlyJson | YearlyJson | RruleJson

@@ -1,4 +1,4 @@
-import { civilDate, DAY_S, modulo } from './calendar.js'
+import { DAY_S, monthLength, monthOf, monthStart } from './calendar.js'
 
 /**
  * A stretch of time during which a zone keeps one offset, in whole epoch seconds. Where the offset grows at
@@ -53,7 +53,7 @@ export function findSegments(probe: OffsetProbe, from: number, untilExclusive: n
 }
 
 /** The first second after `before`, and not after `after`, at which the offset is no longer `offset`. */
-function findChange(probe: OffsetProbe, before: number, after: number, offset: number): number {
+export function findChange(probe: OffsetProbe, before: number, after: number, offset: number): number {
   // Clocks change on the quarter of an hour nearly everywhere: half the probes suffice to find those.
   let low = Math.floor(before / QUARTER_S)
   let high = Math.ceil(after / QUARTER_S)
@@ -74,49 +74,68 @@ function findChange(probe: OffsetProbe, before: number, after: number, offset: n
 }
 
 /** Reads offsets off `Intl`, the only source of zone rules. Throws a RangeError for a zone it does not know. */
-export function intlProbe(zone: string): OffsetProbe {
-  const format = new Intl.DateTimeFormat('en-US', {
-    timeZone: zone,
-    calendar: 'gregory',
-    numberingSystem: 'latn',
-    hourCycle: 'h23',
-    day: 'numeric',
-    hour: 'numeric',
-    minute: 'numeric',
-    second: 'numeric',
-  })
-  // Filled anew by every probe: there are thousands of them, and each would leave garbage.
-  const fields = new Int32Array(4)
-  return (second) => {
-    const text = format.format(second * 1000)
-    if (!readFields(text, fields)) throw new Error(`Intl wrote ${text}, expected day, hour:minute:second`)
+export class IntlOffsets {
+  readonly #format: Intl.DateTimeFormat
+  /** The month of UTC asked about last: questions mostly follow each other. */
+  #monthStart = 0
+  #monthLength = 0
+
+  constructor(zone: string) {
+    this.#format = new Intl.DateTimeFormat('en-US', {
+      timeZone: zone,
+      calendar: 'gregory',
+      numberingSystem: 'latn',
+      hourCycle: 'h23',
+      day: 'numeric',
+      hour: 'numeric',
+      minute: 'numeric',
+      second: 'numeric',
+    })
+  }
+
+  /** The offset at an epoch second. */
+  at(second: number): number {
+    const text = this.#format.format(second * 1000)
+    const length = text.length
+    // '4, 09:00:30' or '14, 09:00:30', read without a loop: most of these questions come before any code is compiled.
+    const isAsExpected =
+      text.charCodeAt(length - 3) === COLON &&
+      text.charCodeAt(length - 6) === COLON &&
+      text.charCodeAt(length - 10) === COMMA &&
+      (length === 11 || length === 12)
+    const day = text.charCodeAt(length - 11) - ZERO + (length === 12 ? (text.charCodeAt(0) - ZERO) * 10 : 0)
+    const hour = text.charCodeAt(length - 8) * 10 + text.charCodeAt(length - 7) - ZEROS
+    const minute = text.charCodeAt(length - 5) * 10 + text.charCodeAt(length - 4) - ZEROS
+    const time =
+      hour * 3600 + minute * 60 + text.charCodeAt(length - 2) * 10 + text.charCodeAt(length - 1) - ZEROS
+    if (!isAsExpected || !(day >= 1 && day <= 31 && time >= 0 && time < DAY_S)) {
+      throw new Error(`Intl wrote ${text}, expected day, hour:minute:second`)
+    }
     const utcDay = Math.floor(second / DAY_S)
-    const localTime = fields[1]! * 3600 + fields[2]! * 60 + fields[3]!
-    return dayShift(utcDay, fields[0]!) * DAY_S + localTime - modulo(second, DAY_S)
+    return this.#dayShift(utcDay, day) * DAY_S + time - (second - utcDay * DAY_S)
+  }
+
+  /** What clocks show, as text: that is compared faster than read. */
+  timeAt(second: number): string {
+    return this.#format.format(second * 1000).slice(-TIME_LENGTH)
+  }
+
+  /** The day of the month tells yesterday, today and tomorrow apart without a year or an era. */
+  #dayShift(utcDay: number, localDayOfMonth: number): number {
+    let place = utcDay - this.#monthStart
+    if (place < 0 || place >= this.#monthLength) {
+      const month = monthOf(utcDay)
+      this.#monthStart = monthStart(month)
+      this.#monthLength = monthLength(month)
+      place = utcDay - this.#monthStart
+    }
+    if (localDayOfMonth === place + 1) return 0
+    return localDayOfMonth === (place + 1 === this.#monthLength ? 1 : place + 2) ? 1 : -1
   }
 }
 
 const ZERO = 48
+const ZEROS = ZERO * 11
 const COLON = 58
-
-/** Reads `'14, 09:00:30'` into day, hour, minute and second; false for any other text. */
-function readFields(text: string, fields: Int32Array): boolean {
-  let field = 0
-  fields.fill(0)
-  for (let i = 0; i < text.length; i++) {
-    const code = text.charCodeAt(i)
-    if (code >= ZERO && code < COLON) fields[field] = fields[field]! * 10 + code - ZERO
-    else if (code === COLON && field > 0) field++
-    else if (field === 0 && text.startsWith(', ', i)) {
-      field = 1
-      i++
-    } else return false
-  }
-  return field === 3
-}
-
-/** The day of the month tells yesterday, today and tomorrow apart without a year or an era. */
-function dayShift(utcDay: number, localDayOfMonth: number): number {
-  if (civilDate(utcDay).day === localDayOfMonth) return 0
-  return civilDate(utcDay + 1).day === localDayOfMonth ? 1 : -1
-}
+const COMMA = 44
+const TIME_LENGTH = '09:00:30'.length

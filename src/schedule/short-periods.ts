@@ -1,4 +1,4 @@
-import { DAY_S, modulo } from './calendar.js'
+import { DAY_S, greatestDivisor, modulo } from './calendar.js'
 import { type Days, everyDay, LAST_DAY } from './month-days.js'
 import type { Pattern } from './pattern.js'
 import type { FieldTimes } from './time-of-day.js'
@@ -28,7 +28,7 @@ export interface ShortPeriodParts {
  */
 export class ShortPeriods implements Pattern {
   readonly daysApart: boolean
-  readonly isYearly: boolean
+  readonly yearPeriod: number
   readonly #parts: ShortPeriodParts
   /** How many periods pass until they begin at the same times of day again. */
   readonly #cycle: number
@@ -41,7 +41,7 @@ export class ShortPeriods implements Pattern {
     this.#parts = parts
     this.#cycle = DAY_S / greatestDivisor(step, DAY_S)
     // Periods that fit into a day are the same on each; others drift through the years.
-    this.isYearly = DAY_S % step === 0 && parts.days.isYearly
+    this.yearPeriod = DAY_S % step === 0 ? parts.days.yearPeriod : 0
     if (beginnings.count < DAY_S / unit) this.#places = placesOf(beginnings, base, step, this.#cycle)
   }
 
@@ -150,10 +150,6 @@ function placesOf(beginnings: FieldTimes, base: number, step: number, cycle: num
     if (Number.isInteger(steps)) places.push(modulo(modulo(steps, cycle) * inverse, cycle))
   }
   return Int32Array.from(places).sort()
-}
-
-function greatestDivisor(a: number, b: number): number {
-  return b === 0 ? a : greatestDivisor(b, a % b)
 }
 
 /** The number that multiplied by `value` leaves 1 when divided by `by`, to which `value` has no common divisor. */

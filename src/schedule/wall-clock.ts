@@ -1,6 +1,7 @@
 import { DAY_S } from './calendar.js'
+import { ChangeSum } from './change-sum.js'
+import type { Change } from './change-table.js'
 import { FIRST_SECOND, LAST_INSTANT, LAST_SECOND, NEVER } from './horizon.js'
-import { LongCount } from './long-count.js'
 import type { Pattern } from './pattern.js'
 import type { Segment } from './segment.js'
 import type { Zone } from './zone.js'
@@ -17,6 +18,11 @@ const MARGIN_S = 2 * DAY_S
 // Who passes over this much again and again looks at single days rather than at all there is.
 const FAR_S = 10 * DAY_S
 
+const YEAR_S = 366 * DAY_S
+
+// The changes of a year are found with about twenty questions, those around an instant with three.
+const MOST_SPARSE = 4
+
 // A pattern that met nothing but gaps 32 times in a row, with a segment on either side of each, lies on the
 // zone's own rule, such as 02:30 on the second Sunday of March in New York: under `skip` it comes no more.
 const MOST_FUTILE_SEGMENTS = 64
@@ -31,15 +37,17 @@ export class WallClock {
   readonly gap: Gap
   readonly overlap: Overlap
 
-  readonly #long = new LongCount((from, untilExclusive, most) =>
-    this.#countSegments(from * DAY_S - 1, untilExclusive * DAY_S - 1, most),
-  )
+  readonly #added: ChangeSum
+  readonly #taken: ChangeSum
 
   constructor(pattern: Pattern, zone: Zone, gap: Gap, overlap: Overlap) {
     this.pattern = pattern
     this.zone = zone
     this.gap = gap
     this.overlap = overlap
+    const { yearPeriod } = pattern
+    this.#added = new ChangeSum(zone, yearPeriod, (change) => this.#addedAt(change))
+    this.#taken = new ChangeSum(zone, yearPeriod, (change) => this.#takenAt(change))
   }
 
   /** The first instant strictly later than `after`, in epoch milliseconds, or `NEVER`. */
@@ -77,15 +85,79 @@ export class WallClock {
     if (this.gap !== 'skip' && this.overlap !== 'both' && this.pattern.daysApart) {
       return 1 + this.#countOneToOne(first / 1000, atSecond, most)
     }
-    const afterSecond = Math.max(Math.floor(after / 1000), FIRST_SECOND - 1)
-    // From some day on the zone keeps a yearly rule: what else is yearly need not be counted year by year.
-    const firstDay = Math.ceil(Math.max(afterSecond + 1, this.zone.yearlyFrom) / DAY_S)
-    const lastDay = Math.floor((atSecond + 1) / DAY_S)
-    if (!this.pattern.isYearly || lastDay <= firstDay) return this.#countSegments(afterSecond, atSecond, most)
-    const before = this.#countSegments(afterSecond, firstDay * DAY_S - 1, most)
-    if (before > most) return before
-    const within = before + this.#long.count(firstDay, lastDay, most - before)
-    return within > most ? within : within + this.#countSegments(lastDay * DAY_S - 1, atSecond, most)
+    return this.#countStretch(first / 1000 - 1, atSecond, most)
+  }
+
+  /** Counts the instants after one and up to another: by the pattern alone where no change of clocks is near. */
+  #countStretch(after: number, at: number, most: number): number {
+    const from = this.#calmFrom(after, 1)
+    const until = this.#calmFrom(at, -1)
+    if (!(from < until)) return this.#countSegments(after, at, most)
+    let count = this.#countSegments(after, from, most)
+    if (count <= most) count += this.#countCalm(from, until, most - count)
+    return count > most ? count : count + this.#countSegments(until, at, most - count)
+  }
+
+  /** The same between two instants that no change is near to: local times, and what each change adds or takes. */
+  #countCalm(from: number, until: number, most: number): number {
+    let count = 0
+    let start = from
+    // Longer and longer stretches: mostly there are more than enough after the first few years.
+    for (let years = 1; start < until && count <= most; years *= 8) {
+      const yearly = this.zone.yearlyFromSecond
+      const far = start + years * YEAR_S
+      const end = Math.min(until, this.#calmFrom(start < yearly && far > yearly ? yearly : far, 1))
+      count += this.#isSparse(start, end)
+        ? this.#countSegments(start, end, most - count)
+        : this.#countByChanges(start, end, most - count)
+      start = end
+    }
+    return count
+  }
+
+  #countByChanges(start: number, end: number, most: number): number {
+    const added = this.overlap === 'both' ? this.#added.between(start, end) : 0
+    const taken = this.#taken.between(start, end)
+    const from = start + this.zone.offsetAt(start) + 1
+    return this.pattern.count(from, end + this.zone.offsetAt(end) + 1, most + taken) + added - taken
+  }
+
+  /** Whether looking at what is named takes fewer questions than looking for every change. */
+  #isSparse(start: number, end: number): boolean {
+    const most = (MOST_SPARSE * (end - start)) / YEAR_S
+    return start < this.zone.yearlyFromSecond && this.pattern.count(start, end, most) <= most
+  }
+
+  /** How many instants a change adds to the local times of the pattern: those that come again. */
+  #addedAt({ at, before, after }: Change): number {
+    if (after > before || this.overlap !== 'both') return 0
+    const low = at + after
+    const high = at + before
+    return this.pattern.firstFrom(low) < high ? this.pattern.count(low, high, Infinity) : 0
+  }
+
+  /** How many local times of the pattern have no instant of their own because a change leaves them out. */
+  #takenAt({ at, before, after }: Change): number {
+    if (after < before) return 0
+    const low = at + before
+    const high = at + after
+    const first = this.pattern.firstFrom(low)
+    if (!(first < high)) return 0
+    if (this.gap !== 'shift') {
+      const missing = this.pattern.count(low, high, Infinity)
+      return this.gap === 'skip' || this.#names(high) ? missing : missing - 1
+    }
+    let taken = 0
+    for (let local = first; local < high; local = this.pattern.firstFrom(local + 1)) {
+      if (this.#names(local + after - before)) taken++
+    }
+    return taken
+  }
+
+  /** The nearest instant in a direction that is two days or more from any change of clocks. */
+  #calmFrom(second: number, direction: 1 | -1): number {
+    const change = this.zone.changeNear(second, MARGIN_S)
+    return change === undefined ? second : change.at + direction * MARGIN_S
   }
 
   /**

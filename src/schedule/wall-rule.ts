@@ -8,6 +8,8 @@ import type { Pattern } from './pattern.js'
 import type { Rule } from './rule.js'
 import type { RuleJson, WallJson } from './schedule-json.js'
 import { type Gap, type Overlap, WallClock } from './wall-clock.js'
+import { formatLocal } from './wall-text.js'
+import { type Locals, Without } from './without.js'
 import { type Zone, zoneOf } from './zone.js'
 
 /** How a schedule reads the clocks on the wall. */
@@ -44,8 +46,13 @@ export function wallJson(wall: Wall): WallJson {
   return { zone: wall.zone.name, gap: wall.gap, overlap: wall.overlap }
 }
 
+// A preview tells of a few.
+const MOST_LEFT_OUT = 3
+
 export interface WallRuleParts {
   readonly pattern: Pattern
+  /** What is left out of the pattern; `count` counts it all the same. */
+  readonly except?: Locals
   readonly wall: Wall
   readonly json: RuleJson
   readonly words: string
@@ -67,21 +74,29 @@ export class WallRule implements Rule {
   readonly #clock: WallClock
   readonly #parts: WallRuleParts
   readonly #latest: number
+  readonly #without: Without | undefined
   readonly #countdown: Countdown | undefined
 
   constructor(parts: WallRuleParts) {
     const { wall, pattern } = parts
     // An instant that exists once is met once, one that does not exist never: that is time as it passes.
-    this.#clock = parts.running
-      ? new WallClock(pattern, wall.zone, 'skip', 'both')
-      : new WallClock(pattern, wall.zone, wall.gap, wall.overlap)
+    const clockOf = (named: Pattern) =>
+      parts.running
+        ? new WallClock(named, wall.zone, 'skip', 'both')
+        : new WallClock(named, wall.zone, wall.gap, wall.overlap)
+    if (parts.except !== undefined) {
+      // Local time is never as much as two days behind UTC.
+      this.#without = new Without(pattern, parts.except, wall.zone.yearlyFromSecond - 2 * DAY_S)
+    }
+    this.#clock = clockOf(this.#without ?? pattern)
     this.zone = wall.zone
     this.from = parts.from ?? -Infinity
     this.#parts = parts
     this.#latest = parts.untilInclusive ?? NEVER
     if (parts.count !== undefined) {
+      const counted = this.#without === undefined ? this.#clock : clockOf(pattern)
       this.#countdown = new Countdown(
-        (after, at, most) => this.#clock.count(after, at, most),
+        (after, at, most) => counted.count(after, at, most),
         this.from,
         parts.count,
       )
@@ -99,11 +114,14 @@ export class WallRule implements Rule {
   }
 
   reasons(after: number, at: number): string[] {
-    if (this.#parts.running) return []
     const afterSecond = Math.max(Math.floor(after / 1000), Math.floor(at / 1000) - 400 * DAY_S)
     const local = (second: number) => second + this.zone.segmentAt(second).offset
+    const leftOut = this.#without?.leftOut(local(afterSecond) + 1, local(at / 1000), MOST_LEFT_OUT) ?? []
+    const leftOutReasons = leftOut.map((time) => `${formatLocal(time)} is left out`)
+    if (this.#parts.running) return leftOutReasons
     const days = [local(afterSecond), local(at / 1000)].map((second) => Math.floor(second / DAY_S))
     return [
+      ...leftOutReasons,
       ...(this.#parts.dateReasons?.(days[0]!, days[1]!) ?? []),
       ...wallReasons(this.#clock, afterSecond, at / 1000),
     ]

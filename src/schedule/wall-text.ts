@@ -15,6 +15,12 @@ export function formatTime(secondOfDay: number): string {
   return second === 0 ? text : `${text}:${two(second)}`
 }
 
+/** `'09:00:00'`. */
+export function formatClock(secondOfDay: number): string {
+  const minute = Math.floor(secondOfDay / 60)
+  return `${two(Math.floor(minute / 60))}:${two(minute % 60)}:${two(secondOfDay % 60)}`
+}
+
 export function formatDate(year: number, month: number, day: number): string {
   return `${String(year).padStart(4, '0')}-${two(month)}-${two(day)}`
 }
@@ -28,7 +34,7 @@ export function formatDay(day: number): string {
 export function formatLocal(local: number): string {
   const day = Math.floor(local / DAY_S)
   const second = local - day * DAY_S
-  return `${formatDay(day)}T${formatTime(second - (second % 60))}:${two(second % 60)}`
+  return `${formatDay(day)}T${formatClock(second)}`
 }
 
 /** `'-04:00'`; offsets of the nineteenth century have seconds too. */

@@ -4,7 +4,7 @@ import type { Days } from './month-days.js'
 
 /** Certain weekdays of every week, Sunday as 0. */
 export class WeekDays implements Days {
-  readonly isYearly = true
+  readonly yearPeriod = 1
   readonly #twoWeeks: number
 
   constructor(weekdays: readonly number[]) {

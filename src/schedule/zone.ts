@@ -1,6 +1,7 @@
 import { InvalidInputError, shown } from '../error/index.js'
-import { DAY_S, dayNumber, isLeapYear, monthOf, weekdayOf } from './calendar.js'
-import { findSegments, intlProbe, type OffsetProbe, type Segment } from './segment.js'
+import { DAY_S, dayNumber, isLeapYear, weekdayOf, yearOf } from './calendar.js'
+import { type Change, ChangeTable } from './change-table.js'
+import { findSegments, IntlOffsets, type OffsetProbe, type Segment } from './segment.js'
 
 // 2^26 s, about two years: half a millisecond of probing when a zone is first asked about such a stretch.
 const BLOCK_S = 67_108_864
@@ -8,18 +9,22 @@ const BLOCK_S = 67_108_864
 // Before standard time every zone kept the sun's; long after the last year that governments have announced
 // (Morocco, 2087) zones follow a yearly rule. Every kind of year comes in the forty years after that one.
 const FIRST_LIKE_YEAR = 2088
-const FIRST_BLOCK_S = dayNumber(1800, 1, 1) * DAY_S
+const FIRST_LIKE_YEAR_S = dayNumber(FIRST_LIKE_YEAR, 1, 1) * DAY_S
+const FIRST_YEAR = 1800
+const FIRST_BLOCK_S = dayNumber(FIRST_YEAR, 1, 1) * DAY_S
 const YEARLY_FROM = 2128
 const YEARLY_FROM_S = dayNumber(YEARLY_FROM, 1, 1) * DAY_S
 
 // Who crosses the date line stays there for years: 23 the shortest, Kwajalein from 1969 to 1993.
 const SETTLED_S = 5 * 365 * DAY_S
 
+const NO_CHANGES: readonly Change[] = []
+
 const MOST_GLIMPSES = 16
 // Two probes suffice for both sides together, if nothing changes between them.
 const GLIMPSE_S = 3 * DAY_S - 1
 const MOST_ZONES = 512
-const MOST_PROBES = 32
+const MOST_OPEN = 32
 const LONGEST_NAME = 64
 
 /**
@@ -31,6 +36,7 @@ export class Zone {
   readonly name: string
   readonly #blocks = new Map<number, readonly Segment[]>()
   readonly #glimpses = new Map<number, number>()
+  #changes: ChangeTable | undefined
   #glimpse: readonly Segment[] = [lone(0, 0, 0)]
   #recent: Segment
   /** From here on the recent segment says all there is to know: before it, a change may lie behind the cut. */
@@ -42,9 +48,14 @@ export class Zone {
     this.#recentFrom = this.#recent.start
   }
 
-  /** The epoch second from which like years have like segments. */
+  /** The year from which like years have like changes. */
   get yearlyFrom(): number {
-    return YEARLY_FROM_S
+    return FIRST_LIKE_YEAR
+  }
+
+  /** The epoch second at which that year begins. */
+  get yearlyFromSecond(): number {
+    return FIRST_LIKE_YEAR_S
   }
 
   /** The segment an epoch second lies in, or a piece of it. Who asks `inPassing` will not ask about its surroundings. */
@@ -69,6 +80,34 @@ export class Zone {
       second = segment.endExclusive
     }
     return { instants, gapBefore }
+  }
+
+  /** The changes of clocks in a year, in order. */
+  changesIn(year: number): readonly Change[] {
+    if (this.#recent.endExclusive === Infinity || year < FIRST_YEAR) return NO_CHANGES
+    this.#changes ??= new ChangeTable(offsetsOf(this.name), FIRST_LIKE_YEAR)
+    if (year < FIRST_LIKE_YEAR) return this.#changes.in(year)
+    const like = likeYear(year)
+    const changes = this.#changes.in(like)
+    if (like === year || changes.length === 0) return changes
+    const shift = yearStart(year) - yearStart(like)
+    return changes.map(({ at, before, after }) => ({ at: at + shift, before, after }))
+  }
+
+  /** The change at most so many seconds before or after an epoch second; less than three days, or there might be two. */
+  changeNear(second: number, seconds: number): Change | undefined {
+    const last = yearOfSecond(second + seconds)
+    for (let year = yearOfSecond(second - seconds); year <= last; year++) {
+      for (const change of this.changesIn(year)) if (Math.abs(change.at - second) < seconds) return change
+    }
+    return undefined
+  }
+
+  /** The offset at an epoch second, from the changes of its year. */
+  offsetAt(second: number): number {
+    const changes = this.changesIn(yearOfSecond(second))
+    const latest = changes.findLast(({ at }) => at <= second)
+    return latest?.after ?? changes[0]?.before ?? this.segmentAt(second, true).offset
   }
 
   /** When, within an hour, the zone first crossed the date line between two instants: its offset changed by half a day. */
@@ -122,18 +161,30 @@ export class Zone {
     const glimpses = (this.#glimpses.get(block) ?? 0) + 1
     if (glimpses <= MOST_GLIMPSES || inPassing) {
       if (!inPassing) this.#glimpses.set(block, glimpses)
-      return (this.#glimpse = findSegments(probeOf(this.name), second - GLIMPSE_S, second + GLIMPSE_S))
+      return (this.#glimpse = this.#segmentsBetween(second - GLIMPSE_S, second + GLIMPSE_S))
     }
     // A change shortly before the block matters in it: the times it repeats or shifts may come after it.
-    const found = findSegments(probeOf(this.name), block * BLOCK_S - GLIMPSE_S, (block + 1) * BLOCK_S)
+    const found = this.#segmentsBetween(block * BLOCK_S - GLIMPSE_S, (block + 1) * BLOCK_S + GLIMPSE_S / 2)
     this.#blocks.set(block, found)
     this.#glimpses.delete(block)
     return found
   }
 
+  /**
+   * The segments from one second on and almost up to another: a change shortly after a segment repeats times that
+   * lie in it, so the last piece ends where no change can lie that near without being known.
+   */
+  #segmentsBetween(from: number, until: number): readonly Segment[] {
+    const segments = findSegments(probeOf(this.name), Math.floor(from), Math.ceil(until))
+    const last = segments.pop()!
+    const endExclusive = last.endExclusive - Math.floor(GLIMPSE_S / 2)
+    if (last.start < endExclusive) segments.push({ ...last, endExclusive, offsetAfter: last.offset })
+    return segments
+  }
+
   /** A yearly rule depends on the year's length and first weekday only, so one year of each kind is probed. */
   #lookInLikeYear(second: number, inPassing: boolean): Segment {
-    const year = Math.floor(monthOf(Math.floor(second / DAY_S)) / 12)
+    const year = yearOfSecond(second)
     const start = yearStart(year)
     const end = yearStart(year + 1)
     const shift = start - yearStart(likeYear(year))
@@ -160,16 +211,29 @@ function yearStart(year: number): number {
   return dayNumber(year, 1, 1) * DAY_S
 }
 
+function yearOfSecond(second: number): number {
+  return yearOf(Math.floor(second / DAY_S))
+}
+
+const likeYears: number[] = []
+
 /** The first year of the same length and first weekday from `FIRST_LIKE_YEAR` on. */
 function likeYear(year: number): number {
-  const weekday = weekdayOf(dayNumber(year, 1, 1))
+  const kind = kindOf(year)
+  const known = likeYears[kind]
+  if (known !== undefined) return known
   let like = FIRST_LIKE_YEAR
-  while (weekdayOf(dayNumber(like, 1, 1)) !== weekday || isLeapYear(like) !== isLeapYear(year)) like++
+  while (kindOf(like) !== kind) like++
+  likeYears[kind] = like
   return like
 }
 
+function kindOf(year: number): number {
+  return weekdayOf(dayNumber(year, 1, 1)) * 2 + (isLeapYear(year) ? 1 : 0)
+}
+
 const zones = new Map<string, Zone>()
-const probes = new Map<string, OffsetProbe>()
+const opened = new Map<string, IntlOffsets>()
 
 /** The zone of an IANA name (`'Europe/Paris'`, aliases included), `'UTC'`, or a fixed `'+05:30'`. */
 export function zoneOf(name: unknown): Zone {
@@ -210,14 +274,19 @@ function properName(name: string): string {
   return resolved.toLowerCase() === name.toLowerCase() ? resolved : name
 }
 
-function probeOf(name: string): OffsetProbe {
-  let probe = probes.get(name)
-  if (probe === undefined) {
-    if (probes.size >= MOST_PROBES) probes.clear()
-    probe = intlProbe(name)
-    probes.set(name, probe)
+function offsetsOf(name: string): IntlOffsets {
+  let offsets = opened.get(name)
+  if (offsets === undefined) {
+    if (opened.size >= MOST_OPEN) opened.clear()
+    offsets = new IntlOffsets(name)
+    opened.set(name, offsets)
   }
-  return probe
+  return offsets
+}
+
+function probeOf(name: string): OffsetProbe {
+  const offsets = offsetsOf(name)
+  return (second) => offsets.at(second)
 }
 
 function refused(name: unknown, cause?: unknown): InvalidInputError {

@@ -120,6 +120,23 @@ const rruleText = fc.constantFrom(
   'FREQ=SECONDLY;INTERVAL=37;BYHOUR=2;BYMONTH=3,11',
 )
 
+const amendment = fc.oneof(
+  fc
+    .integer({ min: Date.UTC(1999, 2, 28) / 86_400_000, max: Date.UTC(2031, 0, 1) / 86_400_000 })
+    .chain((day) => {
+      const date = new Date(day * 86_400_000).toISOString().slice(0, 10)
+      return fc.constantFrom(
+        date,
+        `${date}T02:30`,
+        `${date}T01:30`,
+        `${date}T02:30Z`,
+        `${date}T00:30:00-05:00`,
+      )
+    }),
+  fc.constantFrom('2027-03-14T02:30', '2027-11-07T01:30', '2011-12-30', '2027-03-14', 1_804_989_600_000),
+)
+const amendments = fc.array(amendment, { maxLength: 12 })
+
 /** Any schedule any builder can make. */
 export const anySchedule: fc.Arbitrary<Schedule> = fc.oneof(
   fc.tuple(cronText, wall, terms).map(([text, on, rest]) => cron(text, { ...on, ...rest })),
@@ -149,6 +166,16 @@ export const anySchedule: fc.Arbitrary<Schedule> = fc.oneof(
   fc
     .tuple(rruleText, wall, terms)
     .map(([text, on, rest]) => rrule(text, { start: '1999-03-28T02:30', ...on, ...rest })),
+  fc.tuple(rruleText, wall, terms, amendments, amendments).map(([text, on, rest, except, also]) =>
+    rrule(text, {
+      start: '1999-03-28T02:30',
+      except,
+      // What is added is not counted, so it does not go with `times`.
+      ...(!('times' in rest) && { also }),
+      ...on,
+      ...rest,
+    }),
+  ),
 )
 
 /** Days 1 and 20 never meet the second Sunday: such an expression is refused, and rightly. */

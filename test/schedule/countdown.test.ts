@@ -5,14 +5,18 @@ import { anySchedule } from './any-schedule.js'
 
 /** The same schedule with a limit, counted from an instant. */
 function limited(schedule: Schedule, from: number, times: number): Schedule {
-  const { until: _until, jitterMs: _jitterMs, ...json } = schedule.toJSON()
-  return parseSchedule({ ...json, from, times })
+  return parseSchedule({ ...termless(schedule), from, times })
 }
 
 /** Without a limit, and without the terms that would end it in another way. */
 function unlimited(schedule: Schedule, from: number): Schedule {
-  const { until: _until, jitterMs: _jitterMs, times: _times, ...json } = schedule.toJSON()
-  return parseSchedule({ ...json, from })
+  return parseSchedule({ ...termless(schedule), from })
+}
+
+/** Added dates are not counted, so they do not go with a limit. */
+function termless(schedule: Schedule): object {
+  const left = new Set(['until', 'jitterMs', 'times', 'also'])
+  return Object.fromEntries(Object.entries(schedule.toJSON()).filter(([name]) => !left.has(name)))
 }
 
 /** Where a limited schedule differs from as many steps of an endless one; empty when it does not. */

@@ -32,6 +32,27 @@ describe('promise 13: a schedule’s next is after its previous', () => {
     )
   })
 
+  it('answers at the ends of time, and ends there', () => {
+    const first = Date.parse('0001-01-01T00:00Z')
+    const last = Date.parse('9999-12-31T23:59:59.999Z')
+    const anyEnd = fc.oneof(
+      fc.integer({ min: 0, max: 3 * 86_400_000 }).map((ms) => first + ms),
+      fc.integer({ min: 0, max: 3 * 86_400_000 }).map((ms) => last - ms),
+      fc.constantFrom(-8.64e15, 8.64e15, first - 1, first, last, last + 1),
+    )
+    fc.assert(
+      fc.property(anySchedule, anyEnd, seeds, (schedule, after, seed) => {
+        const at = schedule.next(after, seedOf(seed))
+        if (at === undefined) return
+        expect(at).toBeGreaterThan(after)
+        expect(at).toBeGreaterThanOrEqual(first)
+        expect(at).toBeLessThanOrEqual(last)
+        expect(schedule.preview(2, { from: Math.max(after, first), ...seedOf(seed) })).toBeDefined()
+      }),
+      { numRuns: 1000 },
+    )
+  })
+
   it('does not depend on what was asked before', () => {
     fc.assert(
       fc.property(anySchedule, fc.array(anyInstant, { minLength: 2, maxLength: 8 }), (schedule, instants) => {

@@ -1,5 +1,5 @@
 import { InvalidInputError } from 'carillon'
-import { daily, tzdataVersion } from 'carillon/schedule'
+import { daily, tzdataVersion, weekly } from 'carillon/schedule'
 import * as fc from 'fast-check'
 import { Temporal } from 'temporal-polyfill'
 import { describe, expect, it } from 'vitest'
@@ -67,6 +67,28 @@ describe('zones', () => {
       ),
       { numRuns: 2000 },
     )
+  })
+
+  it('sees a change that comes after what it has read of the zone', () => {
+    // Three days from here end after the first 01:30 of November 7 and before the clocks go back.
+    const after = Date.parse('2027-11-04T05:45Z')
+    const schedule = weekly({ on: 'sunday', at: '01:30', zone: 'America/Detroit', overlap: 'second' })
+    expect(schedule.next(after)).toBe(Date.parse('2027-11-07T06:30Z'))
+  })
+
+  it('counts each local time once where a zone went back by almost a day', () => {
+    const options = {
+      at: ['00:59', '01:15', '01:45'],
+      zone: 'Pacific/Kwajalein',
+      from: Date.parse('1969-09-20T22:00Z'),
+      overlap: 'second' as const,
+    }
+    const endless = daily(options)
+    let last = options.from - 1
+    for (let times = 1; times < 50; times++) {
+      last = endless.next(last)!
+      expect(daily({ ...options, times }).next(last)).toBeUndefined()
+    }
   })
 
   it('answers the same whatever was asked before, close to a change too', () => {

@@ -1,0 +1,53 @@
+import { ChangeTable } from '../../../src/schedule/change-table.js'
+import { findSegments, IntlOffsets } from '../../../src/schedule/segment.js'
+
+const FIRST_YEAR = 1800
+const LAST_YEAR = 2127
+const YEARLY_FROM = 2088
+
+const yearStart = (year: number) => Date.UTC(year, 0, 1) / 1000
+
+/** Where the table of a zone differs from a search through every six days; empty when it does not. */
+export function changeTableFaults(zone: string, questions: { asked: number } = { asked: 0 }): string[] {
+  const searched = findSegments(offsetProbe(zone), yearStart(FIRST_YEAR), yearStart(LAST_YEAR + 1))
+    .filter((segment) => segment.offset !== segment.offsetBefore)
+    .map(({ start, offset, offsetBefore }) => shown(start, offsetBefore, offset))
+  const table = new ChangeTable(new CountedOffsets(zone, questions), YEARLY_FROM)
+  const found: string[] = []
+  for (let year = FIRST_YEAR; year <= LAST_YEAR; year++) {
+    for (const { at, before, after } of table.in(year)) found.push(shown(at, before, after))
+  }
+  return [
+    ...searched.filter((change) => !found.includes(change)).map((change) => `missed ${change}`),
+    ...found.filter((change) => !searched.includes(change)).map((change) => `made up ${change}`),
+    ...(found.join() === searched.join() ? [] : ['not in order']),
+  ]
+}
+
+class CountedOffsets extends IntlOffsets {
+  readonly #questions: { asked: number }
+
+  constructor(zone: string, questions: { asked: number }) {
+    super(zone)
+    this.#questions = questions
+  }
+
+  override at(second: number): number {
+    this.#questions.asked++
+    return super.at(second)
+  }
+
+  override timeAt(second: number): string {
+    this.#questions.asked++
+    return super.timeAt(second)
+  }
+}
+
+function offsetProbe(zone: string): (second: number) => number {
+  const offsets = new IntlOffsets(zone)
+  return (second) => offsets.at(second)
+}
+
+function shown(at: number, before: number, after: number): string {
+  return `${new Date(at * 1000).toISOString()} ${before} ${after}`
+}
