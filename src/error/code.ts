@@ -15,7 +15,7 @@ export const errorCodes = Object.freeze({
   'invalid-cursor': 'Give the cursor of the page before, from the same kind of query.',
   'invalid-duration':
     "Give milliseconds, a text such as '5m' or '1h30m', or an ISO 8601 duration such as 'PT5M'.",
-  'invalid-handle': 'Give the number that `set` returned.',
+  'invalid-handle': 'Give the handle that `set` returned.',
   'invalid-instant': 'Give epoch milliseconds as a finite number.',
   'invalid-key': 'Give a text of 1 to 512 bytes of UTF-8, without U+0000.',
   'invalid-kind': 'Give a text of 1 to 128 bytes of UTF-8, without U+0000.',

@@ -28,6 +28,7 @@ import { type Many, Selection, type WhichDead } from './selection.js'
 import type { SetManyRow, SetOptions } from './set-request.js'
 import { Sets, type SetTimer, type SetsParts } from './sets.js'
 import { type TargetEvent, Targets } from './targets.js'
+import { Spread } from './spread.js'
 import { TransactionSets } from './transaction-sets.js'
 import { type PauseOutcome, type ResumeOutcome, TimerPauses } from './timer-pauses.js'
 import type { DeadView, TimerView } from './timer-view.js'
@@ -133,7 +134,8 @@ export class Timers implements AsyncDisposable {
     this.#requests = requests
     this.#records = records
     this.#selection = new Selection({ store, records, kinds, namespace })
-    this.#setsParts = { engine, store, clock, random, namespace, history, kinds, checkOpen }
+    const spread = new Spread({ store, clock, onTrouble })
+    this.#setsParts = { engine, store, clock, random, namespace, history, kinds, spread, checkOpen }
     this.#sets = new Sets(this.#setsParts)
     this.#manyChanges = new ManyChanges(engine, this.#selection)
     this.#redrives = new Redrives({ engine, store, clock, random, noted })
@@ -265,7 +267,7 @@ export class Timers implements AsyncDisposable {
    * between `begin` and `commit`. Only on stores that have such transactions.
    */
   using(transaction: unknown): TransactionSets {
-    return new TransactionSets(this.#setsParts, transaction)
+    return new TransactionSets(this.#setsParts, this.#sets, transaction)
   }
 
   /** Gives a timer another due time; its payload stays. By kind and key, or by handle. */

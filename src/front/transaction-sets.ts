@@ -2,9 +2,8 @@ import { InvalidInputError, StoreError } from '../error/index.js'
 import type { Request } from '../store/index.js'
 import { handleOf, identityText, newIdentity, shardOf } from '../timer/index.js'
 import type { TimerKind } from './kind.js'
-import { validated } from './schema.js'
-import { type SetManyRow, type SetOptions, setRequestOf } from './set-request.js'
-import type { SetsParts, SetTimer } from './sets.js'
+import type { SetManyRow, SetOptions } from './set-request.js'
+import type { Sets, SetsParts, SetTimer } from './sets.js'
 
 /** How long the answer of the owner is kept, which nobody waits for. */
 const ANSWER_MS = 60_000
@@ -16,9 +15,10 @@ const ANSWER_MS = 60_000
  */
 export class TransactionSets {
   readonly #parts: SetsParts
+  readonly #sets: Sets
   readonly #transaction: unknown
 
-  constructor(parts: SetsParts, transaction: unknown) {
+  constructor(parts: SetsParts, sets: Sets, transaction: unknown) {
     if (parts.store.appendWith === undefined) {
       throw new StoreError(
         'no-transactions',
@@ -26,6 +26,7 @@ export class TransactionSets {
       )
     }
     this.#parts = parts
+    this.#sets = sets
     this.#transaction = transaction
   }
 
@@ -52,26 +53,18 @@ export class TransactionSets {
     rows: readonly SetOptions<Payload>[],
     keyOf: (index: number) => string | undefined,
   ): Promise<readonly SetTimer[]> {
-    const { namespace, clock, random, history, store, kinds } = this.#parts
-    kinds.use(kind)
-    const { schema } = kind
-    if (schema !== undefined) for (const { payload } of rows) await validated(kind.name, schema, payload)
-    this.#parts.checkOpen()
-    const now = clock.now()
-    const place = { namespace, now, random, history, maxPayloadBytes: store.maxPayloadBytes }
-    const operations = rows.map((row, index) => {
-      if (row.ifAbsent !== undefined || row.ifRevision !== undefined) {
-        throw new InvalidInputError(
-          'invalid-option',
-          'a set in a transaction cannot be conditional: whether it holds is known only after the commit',
-        )
-      }
-      return setRequestOf(kind, keyOf(index), row, place)
-    })
+    const { clock, random, store, kinds } = this.#parts
+    if (rows.some((row) => row.ifAbsent !== undefined || row.ifRevision !== undefined)) {
+      throw new InvalidInputError(
+        'invalid-option',
+        'a set in a transaction cannot be conditional: whether it holds is known only after the commit',
+      )
+    }
+    const operations = await this.#sets.requestsOf(kind, rows, keyOf)
     const requests = operations.map((operation): Request => ({
       id: `tx-${identityText(newIdentity(random))}${identityText(newIdentity(random))}`,
       shard: shardOf(operation, store.shardCount),
-      deadline: now + ANSWER_MS,
+      deadline: clock.now() + ANSWER_MS,
       operation,
     }))
     if (!kinds.isStored(kind.name)) await kinds.remember(kind.name)
