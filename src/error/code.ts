@@ -26,7 +26,8 @@ export const errorCodes = Object.freeze({
   'invalid-rrule': 'Correct the part the message names; see RFC 5545, section 3.3.10.',
   'invalid-schedule': 'Give what `JSON.stringify` made of a schedule of this version or an older one.',
   'invalid-secret': 'Give `whsec_` and 24 to 64 random bytes in base64, as the message shows.',
-  'invalid-store-url': "Give 'memory:', 'file:./folder' or 'redis://host'; the message shows examples.",
+  'invalid-store-url':
+    "Give 'memory:', 'file:./folder', 'postgres://host/database' or 'redis://host'; the message shows examples.",
   'invalid-tag': 'Give at most 16 texts of 1 to 128 bytes of UTF-8.',
   'invalid-tick': 'Give a whole number from 0 to 2^53 - 1.',
   'invalid-time': "Give a time of day such as '09:00' or '09:00:30'.",
@@ -36,6 +37,8 @@ export const errorCodes = Object.freeze({
   'invalid-when': 'Give exactly one of `in`, `at` and `on`.',
   'invalid-zone': "Give an IANA name such as 'Europe/Paris', 'UTC', or an offset such as '+05:30'.",
   'never-matches': 'Name a date that exists: nothing would ever occur.',
+  'no-transactions':
+    'This store has no transactions that a caller could take part in: use PostgreSQL, or `set` without `using`.',
   'owner-unreachable': 'The owner of the shard did not answer: try again.',
   'partly-done': 'Look at `rows` of the error: what has an answer is done; try the rest again.',
   'payload-refused': 'Give a payload that the schema of its kind accepts.',
@@ -46,7 +49,7 @@ export const errorCodes = Object.freeze({
   started: 'These timers fire by themselves: drain timers that were not started.',
   stopped: 'It was stopped: make a new one.',
   'store-damaged': 'Restore the folder from a backup; the message says what was found.',
-  'store-denied': 'Give a user and password that the server accepts, with the rights the message names.',
+  'store-denied': 'The server refused the login or lacks a right: check user, password, database and grants.',
   'store-evicting':
     'Set maxmemory-policy to noeviction, or allow it in the URL if timers may be thrown away.',
   'store-foreign': 'What is there is something else: give a new or an empty folder, or another prefix.',

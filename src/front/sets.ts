@@ -53,7 +53,21 @@ export class Sets {
     rows: readonly SetOptions<Payload>[],
     keyOf: (index: number) => string | undefined,
   ): Promise<readonly SetTimer[]> {
-    const { engine, namespace, clock, random, history, store, kinds, spread } = this.#parts
+    const { engine, kinds } = this.#parts
+    const operations = await this.requestsOf(kind, rows, keyOf)
+    const submitted = engine.submit(operations)
+    if (!kinds.isStored(kind.name)) await kinds.remember(kind.name)
+    const set = timersOf(operations, await submitted)
+    return set.some(({ outcome }) => outcome === 'conflict') ? await this.#withStanding(set, operations) : set
+  }
+
+  /** What rows stand for, all of them checked. */
+  async requestsOf<Payload>(
+    kind: TimerKind<Payload>,
+    rows: readonly SetOptions<Payload>[],
+    keyOf: (index: number) => string | undefined,
+  ): Promise<SetRequest[]> {
+    const { namespace, clock, random, history, store, kinds, spread } = this.#parts
     kinds.use(kind)
     const { schema } = kind
     if (schema !== undefined) for (const { payload } of rows) await validated(kind.name, schema, payload)
@@ -65,11 +79,7 @@ export class Sets {
       this.#parts.checkOpen()
     }
     const place = { namespace, now, random, history, maxPayloadBytes: store.maxPayloadBytes, spread }
-    const operations = rows.map((row, index) => setRequestOf(kind, keyOf(index), row, place))
-    const submitted = engine.submit(operations)
-    if (!kinds.isStored(kind.name)) await kinds.remember(kind.name)
-    const set = timersOf(operations, await submitted)
-    return set.some(({ outcome }) => outcome === 'conflict') ? await this.#withStanding(set, operations) : set
+    return rows.map((row, index) => setRequestOf(kind, keyOf(index), row, place))
   }
 
   /** Whoever met a condition that did not hold is told of the timer that stands there. */

@@ -26,9 +26,10 @@ import { type Redriven, Redrives } from './redrives.js'
 import { Requests } from './requests.js'
 import { type Many, Selection, type WhichDead } from './selection.js'
 import type { SetManyRow, SetOptions } from './set-request.js'
-import { Sets, type SetTimer } from './sets.js'
+import { Sets, type SetTimer, type SetsParts } from './sets.js'
 import { type TargetEvent, Targets } from './targets.js'
 import { Spread } from './spread.js'
+import { TransactionSets } from './transaction-sets.js'
 import { type PauseOutcome, type ResumeOutcome, TimerPauses } from './timer-pauses.js'
 import type { DeadView, TimerView } from './timer-view.js'
 import type { TimersEvent } from './timers-event.js'
@@ -75,6 +76,7 @@ export class Timers implements AsyncDisposable {
   readonly #requests: Requests
   readonly #records: Records
   readonly #selection: Selection
+  readonly #setsParts: SetsParts
   readonly #sets: Sets
   readonly #manyChanges: ManyChanges
   readonly #redrives: Redrives
@@ -133,7 +135,8 @@ export class Timers implements AsyncDisposable {
     this.#records = records
     this.#selection = new Selection({ store, records, kinds, namespace })
     const spread = new Spread({ store, clock, onTrouble })
-    this.#sets = new Sets({ engine, store, clock, random, namespace, history, kinds, spread, checkOpen })
+    this.#setsParts = { engine, store, clock, random, namespace, history, kinds, spread, checkOpen }
+    this.#sets = new Sets(this.#setsParts)
     this.#manyChanges = new ManyChanges(engine, this.#selection)
     this.#redrives = new Redrives({ engine, store, clock, random, noted })
     this.#timerPauses = new TimerPauses({ engine, records, noted })
@@ -257,6 +260,14 @@ export class Timers implements AsyncDisposable {
     rows: readonly SetManyRow<Payload>[],
   ): Promise<readonly SetTimer[]> {
     return await this.#sets.set(kind, rows, (index) => rows[index]!.key)
+  }
+
+  /**
+   * Sets timers as a part of a transaction of yours, given by its connection: `timers.using(client).set(…)`
+   * between `begin` and `commit`. Only on stores that have such transactions.
+   */
+  using(transaction: unknown): TransactionSets {
+    return new TransactionSets(this.#setsParts, this.#sets, transaction)
   }
 
   /** Gives a timer another due time; its payload stays. By kind and key, or by handle. */

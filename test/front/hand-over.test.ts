@@ -46,7 +46,7 @@ class Cluster {
   }
 
   #line(name: string): Store {
-    const store = this.store.connect()
+    const store: Store = this.store.connect()
     return new Proxy<Store>(store, {
       get: (_, property: keyof Store) => {
         const value = store[property]

@@ -26,6 +26,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
 const packages: readonly (readonly [part: string, specifier: RegExp])[] = [
   ['testing/', /^node:assert\/strict$/],
   ['store/redis/', /^(redis|node:crypto)$/],
+  ['store/postgres/', /^(pg|node:buffer)$/],
   ['webhooks/', /^node:crypto$/],
   ['delivery/webhook/', /^(?:node:(?:crypto|dns|net)|undici)$/],
   ['store/file/', /^node:(buffer|crypto|fs|fs\/promises|module|os|path|timers)$/],

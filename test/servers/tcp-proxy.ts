@@ -1,56 +1,78 @@
-import { createServer, connect, type Server, type Socket } from 'node:net'
+import net from 'node:net'
 
-/** A proxy before a server of a test, which can cut connections at the worst moment. */
+/** A way to a server that can be cut: before anything arrives, or on the way back only. */
 export class TcpProxy {
   readonly port: number
-  readonly #server: Server
-  readonly #sockets: Set<Socket>
-  /** What the server says is thrown away, and the connection with it, as soon as it says something. */
-  dropsReplies = false
-  /** Nobody new is let in. */
-  isShut = false
+  readonly #server: net.Server
+  readonly #pairs = new Set<readonly [client: net.Socket, server: net.Socket]>()
+  #holdsAnswers = false
+  #isClosed = false
 
-  private constructor(server: Server, sockets: Set<Socket>) {
+  private constructor(server: net.Server, target: number) {
     this.#server = server
-    this.#sockets = sockets
-    this.port = (server.address() as { port: number }).port
+    this.port = (server.address() as net.AddressInfo).port
+    server.on('connection', (client) => this.#join(client, target))
   }
 
-  static async start(port: number): Promise<TcpProxy> {
-    const sockets = new Set<Socket>()
-    const server = createServer((client) => {
-      if (proxy.isShut) {
-        client.destroy()
-        return
-      }
-      const upstream = connect(port, '127.0.0.1')
-      for (const [from, to] of [
-        [client, upstream],
-        [upstream, client],
-      ] as const) {
-        sockets.add(from)
-        from.on('error', () => undefined)
-        from.on('close', () => {
-          sockets.delete(from)
-          to.destroy()
-        })
-        from.on('data', (bytes) => {
-          if (from === upstream && proxy.dropsReplies) from.destroy()
-          else to.write(bytes)
-        })
-      }
-    })
-    await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve))
-    const proxy = new TcpProxy(server, sockets)
-    return proxy
+  static async to(target: number): Promise<TcpProxy> {
+    const server = net.createServer()
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    return new TcpProxy(server, target)
   }
 
+  /** From now on what the server says does not arrive. */
+  holdAnswers(): void {
+    this.#holdsAnswers = true
+  }
+
+  /** From now on what the server says is not even taken from it: as by a process that was stopped. */
+  stopReading(): void {
+    for (const [, server] of this.#pairs) server.pause()
+  }
+
+  /** Nobody gets through, until `open`. */
+  close(): void {
+    this.#isClosed = true
+    this.cut()
+  }
+
+  open(): void {
+    this.#isClosed = false
+    this.#holdsAnswers = false
+  }
+
+  /** Ends every connection, as a network would. */
   cut(): void {
-    for (const socket of this.#sockets) socket.destroy()
+    for (const [client, server] of this.#pairs) {
+      client.resetAndDestroy()
+      server.destroy()
+    }
+    this.#pairs.clear()
   }
 
   async stop(): Promise<void> {
     this.cut()
-    await new Promise((resolve) => void this.#server.close(resolve))
+    await new Promise((resolve) => this.#server.close(resolve))
+  }
+
+  #join(client: net.Socket, target: number): void {
+    if (this.#isClosed) {
+      client.resetAndDestroy()
+      return
+    }
+    const server = net.connect(target, '127.0.0.1')
+    const pair = [client, server] as const
+    this.#pairs.add(pair)
+    for (const socket of pair) {
+      socket.on('error', () => undefined)
+      socket.on('close', () => {
+        this.#pairs.delete(pair)
+        for (const one of pair) one.destroy()
+      })
+    }
+    client.on('data', (bytes) => server.write(bytes))
+    server.on('data', (bytes) => {
+      if (!this.#holdsAnswers) client.write(bytes)
+    })
   }
 }

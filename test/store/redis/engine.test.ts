@@ -4,11 +4,11 @@ import { openTimers, timer, type Timers, type TimersOptions } from '../../../src
 import { openStore } from '../../../src/store/index.js'
 import { RedisClusterServer } from '../../servers/redis-cluster.js'
 import { startOwnRedis } from '../../servers/redis.js'
-import { TcpProxy } from '../../servers/tcp-proxy.js'
+import { DroppingProxy } from '../../servers/dropping-proxy.js'
 import { withNewPrefix } from './prefix.js'
 
 const server = await startOwnRedis()
-const proxy = await TcpProxy.start(server.process.port)
+const proxy = await DroppingProxy.start(server.process.port)
 const cluster = await RedisClusterServer.start()
 afterAll(async () => {
   await proxy.stop()

@@ -5,12 +5,12 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, describe, expect, it } from 'vitest'
 import { levelAt } from '../../../src/timer/index.js'
 import { startOwnRedis } from '../../servers/redis.js'
-import { TcpProxy } from '../../servers/tcp-proxy.js'
+import { DroppingProxy } from '../../servers/dropping-proxy.js'
 import { withNewPrefix } from './prefix.js'
 import { openAt, own, setOf } from './scratch.js'
 
 const server = await startOwnRedis()
-const proxy = await TcpProxy.start(server.process.port)
+const proxy = await DroppingProxy.start(server.process.port)
 afterAll(async () => {
   await proxy.stop()
   await server.stop()
