@@ -9,9 +9,10 @@ import {
   monthStart,
   weekdayOf,
 } from './calendar.js'
-import { lowestBit } from './field-set.js'
+import { bitCount, lowestBit } from './field-set.js'
 import { allDays, type MonthRule, monthWaits, weekdayMasks } from './month-days.js'
 import type { Frequency, RruleParts } from './rrule-text.js'
+import type { Add, Steps } from './step-count.js'
 
 /**
  * The days a recurrence rule names, a month at a time: those that pass every BY part, in the periods the
@@ -20,6 +21,7 @@ import type { Frequency, RruleParts } from './rrule-text.js'
 export class RruleDays implements MonthRule {
   readonly mostMonths: number
   readonly yearPeriod: number
+  readonly steps: Steps | undefined
   readonly #parts: RruleParts
   readonly #startDay: number
   readonly #startMonth: number
@@ -41,6 +43,7 @@ export class RruleDays implements MonthRule {
     this.#weekdays = weekdayMasks(every.reduce((bits, { weekday }) => bits | (1 << weekday), 0))
     this.#waits = parts.months.length > 0 ? monthWaits(parts.months) : undefined
     this.yearPeriod = yearPeriod(parts.freq, interval)
+    this.steps = this.yearPeriod > 0 ? undefined : this.#stepsOf(startDay)
     // Days or weeks at a distance meet the calendar's cycle anew until both have come around.
     this.mostMonths = interval === 1 ? CYCLE_MONTHS : CYCLE_DAYS
   }
@@ -99,6 +102,44 @@ export class RruleDays implements MonthRule {
     if (mask !== 0 && this.#interval > 1 && (freq === 'WEEKLY' || freq === 'DAILY'))
       mask &= this.#stepMask(length, firstDay)
     return mask
+  }
+
+  #stepsOf(startDay: number): Steps {
+    const { freq, weekNumbers } = this.#parts
+    const common = {
+      hasNeighbours: weekNumbers.length > 0,
+      each: (firstDay: number, _: number, add: Add) => this.#eachIn(firstDay, add),
+    }
+    if (freq === 'YEARLY' || freq === 'MONTHLY') {
+      const [unit, start] =
+        freq === 'MONTHLY'
+          ? (['month', this.#startMonth] as const)
+          : (['year', Math.floor(this.#startMonth / 12)] as const)
+      return { ...common, unit, start, step: this.#interval, places: [0] }
+    }
+    const isWeek = freq === 'WEEKLY'
+    return {
+      ...common,
+      unit: 'day',
+      start: isWeek ? this.#weekStart(startDay) : startDay,
+      step: this.#interval * (isWeek ? 7 : 1),
+      places: isWeek ? [0, 1, 2, 3, 4, 5, 6] : [0],
+    }
+  }
+
+  /** Tells what the parts name in a year, whatever is in step. */
+  #eachIn(yearStart: number, add: Add): void {
+    const { freq } = this.#parts
+    const january = monthOf(yearStart)
+    let firstDay = yearStart
+    for (let place = 0; place < 12; place++) {
+      const nextStart = monthStart(january + place + 1)
+      let mask = this.#maskOfParts(january + place, nextStart - firstDay, weekdayOf(firstDay), firstDay)
+      if (freq === 'MONTHLY') add(place, bitCount(mask))
+      else if (freq === 'YEARLY') add(0, bitCount(mask))
+      else for (; mask !== 0; mask &= mask - 1) add(firstDay - yearStart + lowestBit(mask), 1)
+      firstDay = nextStart
+    }
   }
 
   #maskOfParts(month: number, length: number, firstWeekday: number, firstDay: number): number {

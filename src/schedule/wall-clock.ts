@@ -39,6 +39,11 @@ export class WallClock {
 
   readonly #added: ChangeSum
   readonly #taken: ChangeSum
+  /** What was answered last, and for what: between the two the answer is the same. */
+  #asked = Infinity
+  #answer = -Infinity
+  /** After this instant nothing comes any more; a long search may have found that. */
+  #nothingAfter = LAST_INSTANT
 
   constructor(pattern: Pattern, zone: Zone, gap: Gap, overlap: Overlap) {
     this.pattern = pattern
@@ -52,7 +57,18 @@ export class WallClock {
 
   /** The first instant strictly later than `after`, in epoch milliseconds, or `NEVER`. */
   next(after: number): number {
-    if (after >= LAST_INSTANT) return NEVER
+    if (after >= this.#nothingAfter) return NEVER
+    if (after >= this.#asked && after < this.#answer) return this.#answer
+    const found = this.#find(after)
+    if (found === NEVER) this.#nothingAfter = after
+    else {
+      this.#asked = after
+      this.#answer = found
+    }
+    return found
+  }
+
+  #find(after: number): number {
     const afterSecond = Math.max(Math.floor(after / 1000), FIRST_SECOND - 1)
     let segment = this.zone.segmentAt(afterSecond)
     let nothingBefore = -Infinity
@@ -79,7 +95,8 @@ export class WallClock {
 
   /** How many instants lie after `after` and up to `at`, which is one; when more than `most`, any number above it. */
   count(after: number, at: number, most: number): number {
-    const first = this.next(after)
+    // What was asked for is kept: this is another question.
+    const first = after >= this.#nothingAfter ? NEVER : this.#find(after)
     if (!(first < at)) return first === at ? 1 : 0
     const atSecond = at / 1000
     if (this.gap !== 'skip' && this.overlap !== 'both' && this.pattern.daysApart) {
