@@ -20,7 +20,7 @@ export interface MonthRule {
   readonly mostMonths: number
   /** After how many years like years have the same days; see `Pattern`. */
   readonly yearPeriod: number
-  /** Where there is no such period: what is named, and the steps it must fall into. */
+  /** What is named and the steps it must fall into, unless all of it counts. */
   readonly steps?: Steps | undefined
   /** The first month at or after `month` that can hold a match. */
   monthFrom(month: number): number
@@ -56,7 +56,7 @@ export class MonthDays implements Days {
     this.yearPeriod = rule.yearPeriod
     this.#rule = rule
     const countIn: CountDays = (from, until, most) => this.#countMonths(from, until, most)
-    this.#long = rule.steps ? new StepCount(rule.steps, countIn) : new LongCount(countIn, rule.yearPeriod)
+    this.#long = rule.steps ? new StepCount(rule.steps, countIn) : new LongCount(countIn, 1)
   }
 
   firstFrom(day: number): number {

@@ -48,8 +48,8 @@ export class PickedPositions implements Pattern {
     this.#largestSet = mostDays(parts) * times.count
     const countIn: CountDays = (from, until, most) => this.#countDays(from, until, most)
     this.#long =
-      this.yearPeriod > 0
-        ? new LongCount(countIn, this.yearPeriod)
+      parts.interval === 1
+        ? new LongCount(countIn, 1)
         : new StepCount(this.#steps(), countIn, (day) => this.#startOf(this.#periodOf(day - 1) + 1))
     this.#leastPosition = Math.min(...parts.setPositions.map(Math.abs))
   }

@@ -43,7 +43,7 @@ export class RruleDays implements MonthRule {
     this.#weekdays = weekdayMasks(every.reduce((bits, { weekday }) => bits | (1 << weekday), 0))
     this.#waits = parts.months.length > 0 ? monthWaits(parts.months) : undefined
     this.yearPeriod = yearPeriod(parts.freq, interval)
-    this.steps = this.yearPeriod > 0 ? undefined : this.#stepsOf(startDay)
+    this.steps = interval === 1 ? undefined : this.#stepsOf(startDay)
     // Days or weeks at a distance meet the calendar's cycle anew until both have come around.
     this.mostMonths = interval === 1 ? CYCLE_MONTHS : CYCLE_DAYS
   }

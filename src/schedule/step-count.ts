@@ -1,5 +1,6 @@
-import { dayNumber, isLeapYear, modulo, weekdayOf, yearOf } from './calendar.js'
+import { dayNumber, modulo, yearOf } from './calendar.js'
 import type { CountDays } from './long-count.js'
+import { CYCLE_YEARS, kindsOfYears } from './year-kinds.js'
 
 /** Told of something that is named: how many units into the year, and what it counts for. */
 export type Add = (offset: number, worth: number) => void
@@ -18,8 +19,6 @@ export interface Steps {
   /** Tells all that is named in a year, in step or not, of a year by its first day and its length. */
   readonly each: (firstDay: number, length: number, add: Add) => void
 }
-
-const CYCLE_YEARS = 400
 
 // Years begin on seven weekdays and have two lengths.
 const KINDS = 14
@@ -60,7 +59,7 @@ export class StepCount {
 
   #countYears(firstYear: number, lastYear: number, most: number): number {
     const { unit, start, step } = this.#steps
-    const kinds = kindsOf(this.#steps.hasNeighbours)
+    const kinds = kindsOfYears(this.#steps.hasNeighbours)
     const tables: (Uint32Array | undefined)[] = []
     let day = dayNumber(firstYear, 1, 1)
     const first = unit === 'day' ? day : unit === 'month' ? firstYear * 12 : firstYear
@@ -93,15 +92,4 @@ export class StepCount {
     })
     return table
   }
-}
-
-const known: (Uint8Array | undefined)[] = []
-
-/** The kinds of the years of a cycle. Bit 0 tells leap years; the others tell first weekdays, and neighbours if asked. */
-function kindsOf(hasNeighbours: boolean): Uint8Array {
-  return (known[hasNeighbours ? 1 : 0] ??= Uint8Array.from({ length: CYCLE_YEARS }, (_, year) => {
-    const leap = (place: number) => (isLeapYear(year + place) ? 1 : 0)
-    const neighbours = hasNeighbours ? leap(-1) * 2 + leap(1) : 0
-    return (weekdayOf(dayNumber(year, 1, 1)) * 4 + neighbours) * 2 + leap(0)
-  }))
 }

@@ -16,8 +16,8 @@ const FEW_MILLISECONDS = 50_000
 // The second time: at most 0.5 ms.
 const A_MOMENT = 5000
 
-// About 14 ms.
-const CENTURIES = 140_000
+// About 12 ms.
+const CENTURIES = 120_000
 
 describe('the first next of a new process', () => {
   beforeAll(() => {

@@ -147,7 +147,7 @@ const sparse: readonly Case[] = [
   ],
 ]
 
-/** Where local times are left out or doubled over a few years, every change of clocks in them matters. */
+/** Where local times are left out or doubled every change of clocks matters: over decades of them. */
 const changes: readonly Case[] = [
   [
     'two times a day since 1916',
@@ -223,18 +223,23 @@ const stepped: readonly Case[] = [
     rrule('FREQ=WEEKLY;INTERVAL=3;BYMONTH=2;BYDAY=MO;COUNT=5000', { start: first, zone }),
     '3750-01-01',
   ],
+  ['three hours of leap days', cron('0 1-3 29 2 *', { zone, from: first, times }), '6800-06-01'],
+  ['weekly', weekly({ on: 'sunday', at: '01:30', overlap: 'both', zone, from: 0, times }), '2065-06-01'],
+  [
+    'half days of Sundays',
+    rrule('FREQ=HOURLY;INTERVAL=12;BYDAY=SU;COUNT=5000', { start: '1970-01-01', zone }),
+    '2017-07-01',
+  ],
 ]
 
-/** The same over a century of clocks that change by no rule, or of days that no cycle of the calendar brings again. */
+/** The same over a century and more, much of it of clocks that change by no rule. */
 const centuries: readonly Case[] = [
-  ['three hours of leap days', cron('0 1-3 29 2 *', { zone, from: first, times }), '6800-06-01'],
   ['monthly', monthly({ day: 31, at: '02:30', gap: 'skip', zone, from: 0, times }), '2386-03-01'],
   [
     'monthly since 1800',
     monthly({ day: 31, at: '02:30', gap: 'skip', zone, from: '1800-01-01', times }),
     '2216-06-01',
   ],
-  ['weekly', weekly({ on: 'sunday', at: '01:30', overlap: 'both', zone, from: 0, times }), '2065-06-01'],
   [
     'weekly in Casablanca',
     weekly({
@@ -294,11 +299,6 @@ const centuries: readonly Case[] = [
     'a second earlier every day, on Mondays',
     rrule('FREQ=SECONDLY;INTERVAL=86399;BYDAY=MO;COUNT=5000', { start: '2000-01-01', zone }),
     '2095-07-01',
-  ],
-  [
-    'half days of Sundays',
-    rrule('FREQ=HOURLY;INTERVAL=12;BYDAY=SU;COUNT=5000', { start: '1970-01-01', zone }),
-    '2017-07-01',
   ],
 ]
 
