@@ -45,13 +45,16 @@ export class StepCount {
 
   count(from: number, untilExclusive: number, most: number): number {
     const firstYear = yearOf(from) + 1
-    const lastYear = yearOf(untilExclusive)
+    const yearOfUntil = yearOf(untilExclusive)
+    // What began in the year before may not be over yet.
+    const lastYear =
+      this.#boundary(dayNumber(yearOfUntil, 1, 1)) > untilExclusive ? yearOfUntil - 1 : yearOfUntil
     const { step, places } = this.#steps
     if (step > LONGEST_STEP || lastYear - firstYear < KINDS * places.length) {
       return this.#countIn(from, untilExclusive, most)
     }
-    const firstDay = Math.min(this.#boundary(dayNumber(firstYear, 1, 1)), untilExclusive)
-    const lastDay = Math.min(this.#boundary(dayNumber(lastYear, 1, 1)), untilExclusive)
+    const firstDay = this.#boundary(dayNumber(firstYear, 1, 1))
+    const lastDay = this.#boundary(dayNumber(lastYear, 1, 1))
     let count = this.#countIn(from, firstDay, most)
     if (count <= most) count += this.#countYears(firstYear, lastYear, most - count)
     return count > most ? count : count + this.#countIn(lastDay, untilExclusive, most - count)
