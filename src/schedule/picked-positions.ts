@@ -104,6 +104,12 @@ export class PickedPositions implements Pattern {
 
   /** Tells how many places are picked from each period that begins in a year, whatever is in step. */
   #eachIn(firstDay: number, untilExclusive: number, add: Add): void {
+    if (this.#parts.freq === 'DAILY') {
+      const picks = this.#countPicks(this.#times.count)
+      let day = this.#days.firstFrom(firstDay)
+      for (; day < untilExclusive; day = this.#days.firstFrom(day + 1)) add(day - firstDay, picks)
+      return
+    }
     const isLong = this.#parts.freq === 'YEARLY' || this.#parts.freq === 'MONTHLY'
     const origin = isLong ? this.#periodOf(firstDay) : firstDay
     let day = this.#days.firstFrom(this.#startOf(this.#periodOf(firstDay - 1) + 1))
