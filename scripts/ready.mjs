@@ -47,7 +47,15 @@ export async function built() {
 /** .carillon/run/ holds the programs that import the built library by its name: benches, examples, chaos. */
 export async function runnable() {
   await built()
-  const sources = ['src', 'bench', 'examples', 'test/store/chaos', 'test/engine/chaos']
+  const sources = [
+    'src',
+    'bench',
+    'examples',
+    'test/store/chaos',
+    'test/engine/chaos',
+    'test/store/postgres/chaos',
+    'test/servers',
+  ]
   await compiled('benches and examples', '.carillon/run', 'tsconfig.run.json', sources)
 }
 

@@ -1,6 +1,14 @@
 /** The front door of Carillon: what most programs need. Each part has a subpath of its own as well. */
 export * from './cache/index.js'
-export { Dead, RetryAfter, type TimerFiring } from './delivery/index.js'
+export {
+  Dead,
+  RetryAfter,
+  type TimerFiring,
+  type Webhook,
+  webhook,
+  type WebhookOptions,
+  type GuardOptions,
+} from './delivery/index.js'
 export type { EngineEvent, EngineSettings, EngineStats } from './engine/index.js'
 export {
   CarillonError,
@@ -11,6 +19,7 @@ export {
   LimitError,
   StateError,
   StoreError,
+  WebhookError,
 } from './error/index.js'
 export * from './front/index.js'
 export * from './schedule/index.js'

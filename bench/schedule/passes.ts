@@ -1,9 +1,10 @@
+import process from 'node:process'
 import type { Measurement } from '../harness/bench.js'
 import { type Kind, kinds } from './kinds.js'
 
 export type Next = (after: number) => number
 
-/** How far a candidate goes: so many calls per kind, or as many as fit in the time if that is less. */
+/** How far a candidate goes: so many calls per kind, or as many as fit in the processor time if that is less. */
 export interface Effort {
   readonly calls: number
   readonly mostMs: number
@@ -88,11 +89,12 @@ function timed({ calls, mostMs }: Effort, work: () => void): Timed {
   const batch = mostMs === Infinity ? calls : 20
   let made = 0
   let spent = 0
-  const before = performance.now()
+  const before = process.cpuUsage()
   while (made < calls && spent < mostMs) {
     for (let i = 0; i < batch; i++) work()
     made += batch
-    spent = performance.now() - before
+    const { user, system } = process.cpuUsage(before)
+    spent = (user + system) / 1000
   }
   return { ns: (spent / made) * 1e6, calls: made }
 }

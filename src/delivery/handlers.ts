@@ -237,9 +237,9 @@ function retryOf(handler: Handler, row: TimerRow): RetryPolicy {
 /** What follows an occurrence that was dealt with: the next one of its schedule, or nothing. */
 function nextOf(row: TimerRow, clock: Clock): NextOccurrence | undefined {
   if (row.details === '') return undefined
-  const { on } = decodeDetails(row.details)
+  const { on, offsetMs = 0 } = decodeDetails(row.details)
   if (on === undefined) return undefined
-  const dueAt = nextDueAt(parseSchedule(on), row, clock.now())
+  const dueAt = nextDueAt(parseSchedule(on), row, offsetMs, clock.now())
   return dueAt === undefined ? undefined : { dueAt, ...forgotten(row) }
 }
 
@@ -255,14 +255,24 @@ function forgotten(row: TimerRow): { readonly details?: string } {
   return firstDueAt === undefined ? {} : { details: encodeDetails(details) }
 }
 
-/** The next occurrence after one that was dealt with, by the schedule's rule for missed ones. */
-function nextDueAt(schedule: Schedule, row: TimerRow, now: number): number | undefined {
+/**
+ * The next occurrence after one that was dealt with, by the schedule's rule for missed ones, and as much later as
+ * the timer's place in the window is.
+ */
+function nextDueAt(schedule: Schedule, row: TimerRow, offsetMs: number, now: number): number | undefined {
+  const dueAt = occurrenceDueAt(row)
+  const instant = dueAt - offsetMs
+  // One that was moved has no instant of its own: it goes on after the time it was moved to.
+  const isInPlace = offsetMs > 0 && schedule.next(instant - 1) === instant
+  // What comes to its place only after now was not missed.
+  const shiftMs = isInPlace ? offsetMs : 0
   const { fire, next } = catchUp(schedule, {
-    lastOccurrence: occurrenceDueAt(row),
-    now: Math.max(now, row.dueAt),
+    lastOccurrence: dueAt - shiftMs,
+    now: Math.max(now, row.dueAt) - shiftMs,
     seed: String(row.identity),
   })
-  return fire[0] ?? next
+  const following = fire[0] ?? next
+  return following === undefined ? undefined : following + offsetMs
 }
 
 async function checkPayload(check: NonNullable<Handler['check']>, given: TimerFiring): Promise<void> {

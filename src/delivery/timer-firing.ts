@@ -14,6 +14,7 @@ export class TimerFiring<Payload = unknown> {
   #isDecoded = false
   #abort: AbortController | undefined
   #abortedFor: Error | undefined
+  #onAbort: ((reason: Error) => void) | undefined
   #againAt: number | undefined
 
   constructor(firing: Firing, clock: Clock) {
@@ -107,6 +108,12 @@ export class TimerFiring<Payload = unknown> {
   static abort(firing: TimerFiring, reason: Error): void {
     firing.#abortedFor ??= reason
     firing.#abort?.abort(reason)
+    firing.#onAbort?.(reason)
+  }
+
+  /** Calls back when it is aborted: a signal would cost more than most deliveries do. */
+  static onAbort(firing: TimerFiring, callBack: (reason: Error) => void): void {
+    firing.#onAbort = callBack
   }
 
   static firingOf(firing: TimerFiring): Firing {

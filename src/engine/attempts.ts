@@ -4,10 +4,11 @@ import type { Deliver, Outcome, TimerRow } from '../timer/index.js'
 import { Attempt, type AttemptListener } from './attempt.js'
 import { AttemptList } from './attempt-list.js'
 import type { Ending, Flow } from './flow.js'
+import type { HandOvers } from './hand-over.js'
 import type { Holds } from './holds.js'
 import { Lane } from './lane.js'
 import type { Ownership } from './ownership.js'
-import { Rate } from './rate.js'
+import type { Quotas } from './quotas.js'
 import type { EngineCounts } from './engine-counts.js'
 import type { Window } from './window.js'
 import { entryState } from './window-page.js'
@@ -41,6 +42,8 @@ export class Attempts implements AttemptListener {
   readonly #holds: Holds
   readonly #deliver: Deliver
   readonly #flow: Flow
+  readonly #quotas: Quotas
+  readonly #handOvers: HandOvers
   readonly #counts: EngineCounts
   readonly #onReport: () => void
   readonly #lanes = new Map<string, Map<string, Lane>>()
@@ -70,6 +73,8 @@ export class Attempts implements AttemptListener {
     holds: Holds
     deliver: Deliver
     flow: Flow
+    quotas: Quotas
+    handOvers: HandOvers
     counts: EngineCounts
     /** There is something to settle. */
     onReport: () => void
@@ -80,6 +85,8 @@ export class Attempts implements AttemptListener {
     this.#holds = parts.holds
     this.#deliver = parts.deliver
     this.#flow = parts.flow
+    this.#quotas = parts.quotas
+    this.#handOvers = parts.handOvers
     this.#counts = parts.counts
     this.#onReport = parts.onReport
   }
@@ -113,7 +120,7 @@ export class Attempts implements AttemptListener {
   /** Whether a due timer waits whose kind has a handler and is not paused. */
   get isAnyStartable(): boolean {
     for (const kinds of this.#lanes.values()) {
-      for (const lane of kinds.values()) if (lane.waiting > 0 && lane.capacity > 0) return true
+      for (const lane of kinds.values()) if (lane.waiting > 0 && lane.quota.isOpen) return true
     }
     return false
   }
@@ -130,13 +137,13 @@ export class Attempts implements AttemptListener {
     this.#wake?.cancel()
     this.#wake = undefined
     this.#wakeAt = Infinity
-    for (const kinds of this.#lanes.values()) for (const lane of kinds.values()) lane.alarm?.cancel()
   }
 
   /** From now on nothing is heard either. */
   end(): void {
     this.halt()
     this.#isOver = true
+    for (const kinds of this.#lanes.values()) for (const lane of kinds.values()) lane.quota.leave(lane)
   }
 
   /** Starts what is due now and sets the alarm for what is next. */
@@ -201,25 +208,24 @@ export class Attempts implements AttemptListener {
     this.#flush()
   }
 
-  /** The capacity of lanes may have changed. */
+  /** What kinds are allowed may have changed. */
   refresh(): void {
-    for (const kinds of this.#lanes.values()) {
-      for (const lane of kinds.values()) {
-        lane.capacity = this.#flow.concurrencyOf(lane.namespace, lane.kind)
-        this.#dirty.add(lane)
-      }
-    }
+    for (const kinds of this.#lanes.values()) for (const lane of kinds.values()) this.#dirty.add(lane)
     this.look()
   }
 
   ended(attempt: Attempt, outcome: Outcome): void {
     this.#started.remove(attempt)
     const lane = attempt.lane!
-    lane.running--
-    if (this.#isOver) return
-    if (lane.waiting > 0) this.#dirty.add(lane)
+    const { quota } = lane
+    quota.ended()
+    if (this.#isOver) {
+      quota.wake()
+      return
+    }
     const at = this.#clock.now()
-    this.#note(attempt, { type: 'ended', outcome, at, isFollowed: !attempt.isSuperseded })
+    const handOver = this.#handOvers.ofAttempt(attempt.row)
+    this.#note(attempt, { type: 'ended', outcome, at, isFollowed: !attempt.isSuperseded, handOver })
     if (attempt.isSuperseded) {
       this.#counts.superseded++
     } else if (outcome.type === 'done') {
@@ -235,6 +241,11 @@ export class Attempts implements AttemptListener {
       if (this.#window.state(attempt.token) === STARTED) this.#window.setState(attempt.token, REPORTED)
       this.#onReport()
     }
+    if (quota.isShared) {
+      // A shard with much to do leaves the others their turn.
+      if (lane.waiting > 0) quota.wait(lane)
+      quota.wake()
+    } else if (lane.waiting > 0) this.#dirty.add(lane)
     if (this.#dirty.size > 0) this.#flush()
   }
 
@@ -255,7 +266,8 @@ export class Attempts implements AttemptListener {
     page.states[index] = REPORTED
     const attempt = new Attempt(page.row(index), token, this.#clock.now(), this)
     page.attempts[index] = attempt
-    this.#note(attempt, { type: 'unknown', at: this.#clock.now() })
+    const handOver = this.#handOvers.ofSuspect(attempt.row)
+    this.#note(attempt, { type: 'unknown', at: this.#clock.now(), handOver })
     this.#reports.push({ attempt, outcome: { type: 'record' } })
     this.#onReport()
   }
@@ -336,14 +348,20 @@ export class Attempts implements AttemptListener {
   /** Starts as many of a lane as may run. */
   #take(lane: Lane): Attempt[] {
     const batch: Attempt[] = []
-    if (lane.waiting === 0 || lane.running >= lane.capacity) return batch
+    if (lane.waiting === 0) return batch
+    const { quota } = lane
+    const available = quota.available()
+    if (available <= 0) {
+      quota.wait(lane)
+      return batch
+    }
     if (!this.#ownership.mayStart) {
       this.#withoutLease.add(lane)
       return batch
     }
     const now = this.#clock.now()
     const startedAt = this.#clock.monotonic()
-    const most = this.#mostOf(lane, startedAt)
+    const most = Math.min(available, this.#flow.allowance.left)
     while (batch.length < most) {
       const attempt = lane.shift()
       if (attempt === undefined) break
@@ -361,29 +379,13 @@ export class Attempts implements AttemptListener {
       attempt.firedAt = now
       this.#window.setState(token, STARTED)
       this.#started.add(attempt)
-      lane.running++
       this.#counts.started(now - row.dueAt)
       batch.push(attempt)
     }
-    lane.rate?.take(batch.length)
+    quota.started(batch.length)
     this.#flow.allowance.left -= batch.length
+    if (lane.waiting > 0 && batch.length === available) quota.wait(lane)
     return batch
-  }
-
-  /** How many of a lane may start now. One that its rate holds back is looked at again in time. */
-  #mostOf(lane: Lane, monotonic: number): number {
-    const most = Math.min(lane.capacity - lane.running, this.#flow.allowance.left)
-    const { rate } = lane
-    if (rate === undefined) return most
-    const available = rate.available(monotonic)
-    if (available < Math.min(most, lane.waiting) && lane.alarm === undefined) {
-      lane.alarm = this.#clock.wakeAfter(rate.msUntilNext(), () => {
-        lane.alarm = undefined
-        this.#dirty.add(lane)
-        this.#flush()
-      })
-    }
-    return Math.min(most, available)
   }
 
   #laneOf(row: TimerRow): Lane {
@@ -391,10 +393,12 @@ export class Attempts implements AttemptListener {
     if (kinds === undefined) this.#lanes.set(row.namespace, (kinds = new Map()))
     let lane = kinds.get(row.kind)
     if (lane === undefined) {
-      const perSecond = this.#flow.rateOf(row.namespace, row.kind)
-      const rate = perSecond === undefined ? undefined : new Rate(perSecond, this.#clock.monotonic())
-      lane = new Lane(row.namespace, row.kind, this.#flow.concurrencyOf(row.namespace, row.kind), rate)
+      lane = new Lane(this.#quotas.of(row.namespace, row.kind), (each) => {
+        this.#dirty.add(each)
+        this.#flush()
+      })
       kinds.set(row.kind, lane)
+      if (!this.#isOver) lane.quota.join(lane)
     }
     return lane
   }

@@ -6,10 +6,12 @@ import type { Answer, SubmitAnswer } from './answer.js'
 import { Asker } from './asker.js'
 import type { OnEvent } from './event.js'
 import { type Flow, freeFlow } from './flow.js'
+import type { HandOver } from './hand-over.js'
 import { Membership } from './membership.js'
 import { newNonce, type Reading } from './ownership.js'
 import { Waits } from './waits.js'
 import { ownerOf } from './rendezvous.js'
+import { Quotas } from './quotas.js'
 import { type EngineSettings, engineSettings } from './settings.js'
 import { type RowProgress, ShardEngine } from './shard-engine.js'
 import { EngineCounts } from './engine-counts.js'
@@ -45,6 +47,7 @@ export class Engine {
   readonly #random: () => number
   readonly #settings: EngineSettings
   readonly #flow: Flow
+  readonly #quotas: Quotas
   readonly #holdsAll: boolean
   readonly #onEvent: OnEvent
   readonly #membership: Membership
@@ -72,6 +75,7 @@ export class Engine {
     this.#random = random
     this.#settings = engineSettings(settings)
     this.#flow = { ...freeFlow(this.#settings.concurrency), ...options.flow }
+    this.#quotas = new Quotas(clock, this.#flow)
     this.#holdsAll = options.holdsAll ?? false
     this.#onEvent = options.onEvent ?? (() => undefined)
     const id = options.memberId ?? newNonce(random).toString(36)
@@ -141,6 +145,7 @@ export class Engine {
 
   /** A handler came or went: lanes may start more or fewer. */
   refresh(): void {
+    this.#quotas.refresh()
     for (const shard of this.#shards.values()) shard.refresh()
   }
 
@@ -335,11 +340,13 @@ export class Engine {
       random: this.#random,
       deliver: this.#deliver,
       flow: this.#flow,
+      quotas: this.#quotas,
       onEvent: this.#onEvent,
       storeNow: () => this.#membership.storeNow(),
       isClockRight: () => this.#membership.isClockRight,
       row,
       sentAt,
+      handOver: handOverOf(seen, this.#membership.id, sentAt.wall),
       onEnd: () => {
         if (this.#shards.get(shard) === engine) this.#shards.delete(shard)
         this.#ended.addAll(engine.counts)
@@ -350,6 +357,10 @@ export class Engine {
     engine.open()
     if (this.#isStarted) engine.start()
   }
+}
+
+function handOverOf({ epoch, owner }: ShardRow, to: string, at: number): HandOver | undefined {
+  return epoch === 0 ? undefined : { from: owner === '' ? undefined : owner, to, at }
 }
 
 function isFinal(answer: Answer): answer is SubmitAnswer {

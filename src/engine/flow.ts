@@ -1,11 +1,12 @@
 import type { Firing, Outcome } from '../timer/index.js'
 import type { HistoryNote } from '../store/index.js'
+import type { HandOver } from './hand-over.js'
 
 /** How much may be under way, and what is written down of it: what the engine asks of whoever uses it. */
 export interface Flow {
-  /** Attempts of a kind at once; 0 while it has no handler or is paused. */
+  /** Attempts of a kind at once, in the whole instance; 0 while it has no handler or is paused. */
   concurrencyOf(namespace: string, kind: string): number
-  /** Attempts of a kind per second; undefined for as many as come. Asked once for each kind. */
+  /** Attempts of a kind per second, in the whole instance; undefined for as many as come. */
   rateOf(namespace: string, kind: string): number | undefined
   /** How many attempts may still be started in all: a bounded pass takes from it. */
   readonly allowance: { left: number }
@@ -13,9 +14,11 @@ export interface Flow {
   notesOf(firing: Firing, ending: Ending): readonly HistoryNote[]
 }
 
-export type Ending =
-  | { readonly type: 'ended'; readonly outcome: Outcome; readonly at: number; readonly isFollowed: boolean }
-  | { readonly type: 'unknown'; readonly at: number }
+/** How an attempt ended; `handOver` when its shard changed hands while the timer was due. */
+export type Ending = { readonly at: number; readonly handOver: HandOver | undefined } & (
+  | { readonly type: 'ended'; readonly outcome: Outcome; readonly isFollowed: boolean }
+  | { readonly type: 'unknown' }
+)
 
 /** Everything at once, nothing written down. */
 export function freeFlow(concurrency: number): Flow {

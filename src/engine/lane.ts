@@ -1,25 +1,22 @@
-import type { Wake } from '../time/index.js'
 import type { Attempt } from './attempt.js'
-import type { Rate } from './rate.js'
+import type { Quota, QuotaUser } from './quota.js'
 
-/** The due timers of one kind: those that wait for their turn, in order, and how many are under way. */
-export class Lane {
-  readonly namespace: string
-  readonly kind: string
-  capacity: number
-  running = 0
-  /** How many may start per second; undefined for as many as come. */
-  readonly rate: Rate | undefined
-  /** Set while the rate lets nothing through. */
-  alarm: Wake | undefined = undefined
+/** The due timers of one kind in one shard that wait for their turn, in order. */
+export class Lane implements QuotaUser {
+  /** What the kind may have under way; shared with the lanes of other shards. */
+  readonly quota: Quota
+  readonly #look: (lane: Lane) => void
   #queue: Attempt[] = []
   #head = 0
 
-  constructor(namespace: string, kind: string, capacity: number, rate: Rate | undefined) {
-    this.namespace = namespace
-    this.kind = kind
-    this.capacity = capacity
-    this.rate = rate
+  /** `look` starts what may start. */
+  constructor(quota: Quota, look: (lane: Lane) => void) {
+    this.quota = quota
+    this.#look = look
+  }
+
+  look(): void {
+    this.#look(this)
   }
 
   get waiting(): number {

@@ -5,10 +5,12 @@ import { Attempts } from './attempts.js'
 import type { OnEvent } from './event.js'
 import type { Flow } from './flow.js'
 import type { Deliver, Place } from '../timer/index.js'
+import { type HandOver, HandOvers } from './hand-over.js'
 import { Holds } from './holds.js'
 import { Inbox } from './inbox.js'
 import { Loader } from './loader.js'
 import { LostShard, Ownership, type Reading } from './ownership.js'
+import type { Quotas } from './quotas.js'
 import { Waits } from './waits.js'
 import { Settler } from './settler.js'
 import type { EngineSettings } from './settings.js'
@@ -26,6 +28,8 @@ export interface ShardEngineParts {
   readonly random: () => number
   readonly deliver: Deliver
   readonly flow: Flow
+  /** Shared with the other shards of the instance. */
+  readonly quotas: Quotas
   readonly onEvent: OnEvent
   /** About what the store's clock shows, and whether this machine's agrees with it. */
   readonly storeNow: () => number
@@ -33,6 +37,8 @@ export interface ShardEngineParts {
   /** The shard as it was claimed, and both clocks before the claim was sent. */
   readonly row: ShardRow
   readonly sentAt: Reading
+  /** Undefined when nobody had it before. */
+  readonly handOver: HandOver | undefined
   /** It is over, by loss or release. */
   readonly onEnd: () => void
 }
@@ -88,6 +94,8 @@ export class ShardEngine {
       holds,
       deliver: parts.deliver,
       flow: parts.flow,
+      quotas: parts.quotas,
+      handOvers: new HandOvers(parts.handOver),
       counts,
       onReport: () => this.#settler.noticed(),
     })

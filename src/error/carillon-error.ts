@@ -25,3 +25,6 @@ export class LimitError extends CarillonError {}
 
 /** A store that did not, or may not have, done what it was asked; the code says which. */
 export class StoreError extends CarillonError {}
+
+/** A webhook that is not to be believed; the code says why. */
+export class WebhookError extends CarillonError {}

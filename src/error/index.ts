@@ -1,5 +1,12 @@
 /** What every room may throw. This room imports nothing; every other room may import it. */
-export { CarillonError, InvalidInputError, LimitError, StateError, StoreError } from './carillon-error.js'
+export {
+  CarillonError,
+  InvalidInputError,
+  LimitError,
+  StateError,
+  StoreError,
+  WebhookError,
+} from './carillon-error.js'
 export { errorCodes, type ErrorCode } from './code.js'
 export { PartialError, type PartialRow } from './partial-error.js'
 export { checkInstant } from './instant.js'

@@ -12,15 +12,20 @@ export class Chores {
     this.#onTrouble = onTrouble
   }
 
+  /** Does it now. */
+  async once(call: string, work: () => Promise<void>): Promise<void> {
+    try {
+      await work()
+    } catch (error) {
+      if (!this.#isOver) this.#onTrouble(call, error)
+    }
+  }
+
   /** Does it every so many milliseconds; `call` names it where it fails. */
   every(ms: number, call: string, work: () => Promise<void>): void {
     const go = async (): Promise<void> => {
       this.#wakes.delete(wake)
-      try {
-        await work()
-      } catch (error) {
-        if (!this.#isOver) this.#onTrouble(call, error)
-      }
+      await this.once(call, work)
       if (!this.#isOver) this.every(ms, call, work)
     }
     const wake = this.#clock.wakeAfter(ms, () => void go(), { keepAlive: false })

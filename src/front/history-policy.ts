@@ -15,6 +15,7 @@ export interface TimerEvent {
     | 'paused'
     | 'resumed'
     | 'attempt'
+    | 'handed-over'
     | 'unknown-attempt'
     | 'settled'
     | 'dead'
@@ -29,6 +30,9 @@ export interface TimerEvent {
   readonly durationMs?: number
   readonly latenessMs?: number
   readonly reason?: string
+  /** Of a hand-over: the instance that had the timer before, unless it had let go, and the one that has it since. */
+  readonly from?: string
+  readonly to?: string
   /** When it is tried again, or due next. */
   readonly nextDueAt?: number
   /** The timer was set anew meanwhile, so nothing followed. */
@@ -52,7 +56,20 @@ export function notesOfAttempt(
   ending: Ending,
 ): readonly HistoryNote[] {
   if (policy === 'none') return []
-  const { row, attempt, firedAt } = firing
+  const notes = notesOfEnding(policy, firing, ending)
+  const { handOver } = ending
+  // Of what went well in spite of it only a history of everything tells.
+  if (handOver === undefined || (policy === 'failures' && notes.length === 0)) return notes
+  const { from, to, at } = handOver
+  const facts = { dueAt: occurrenceDueAt(firing.row), to, ...(from !== undefined && { from }) }
+  return [noteOf(at, 'handed-over', facts), ...notes]
+}
+
+function notesOfEnding(
+  policy: HistoryPolicy,
+  { row, attempt, firedAt }: Firing,
+  ending: Ending,
+): readonly HistoryNote[] {
   const common = { attempt, occurrence: row.occurrence, dueAt: occurrenceDueAt(row) }
   if (ending.type === 'unknown') return [noteOf(ending.at, 'unknown-attempt', common)]
   const { outcome, at, isFollowed } = ending
@@ -99,6 +116,10 @@ function sentenceOf(event: TimerEvent): string {
       return 'paused'
     case 'resumed':
       return `resumed${due}`
+    case 'handed-over':
+      return event.from === undefined
+        ? `due while nobody had it, until ${event.to} came`
+        : `handed over from ${event.from} to ${event.to} while it was due`
     case 'unknown-attempt':
       return `attempt ${event.attempt}: nobody knows how it ended, its owner was lost`
     case 'attempt':

@@ -5,9 +5,9 @@ import type { StandardSchema } from './schema.js'
 
 export interface KindOptions<Payload> {
   readonly retry?: RetryOptions
-  /** Attempts under way at once, in each instance and shard. Default 1,000, and 50,000 for `handleMany`. */
+  /** Attempts under way at once, in each instance. Default 1,000, and 50,000 for `handleMany`. */
   readonly concurrency?: number
-  /** Attempts started per second, in each instance and shard, `100` or `0.5`. Default: as many as come. */
+  /** Attempts started per second, in each instance, `100` or `0.5`. Default: as many as come. */
   readonly rate?: number
   /** An attempt that takes longer has failed, and its signal is aborted. Default: no limit. */
   readonly timeout?: Duration

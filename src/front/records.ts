@@ -168,6 +168,8 @@ export class Records {
       events.push(...page.items)
       cursor = page.cursor
     } while (cursor !== undefined && events.length < LONGEST_STORY)
+    // A hand-over is only told of when the attempt after it has ended.
+    events.sort((a, b) => a.at - b.at)
     const timer = await this.get({ namespace: this.#namespace, kind, key })
     const dead = (await this.dead({ kind, key })).items
     const standing =

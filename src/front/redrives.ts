@@ -103,7 +103,7 @@ export class Redrives {
 
   #setOf({ id, row }: DeadLetter, identity: number, key: string): SetRequest {
     const now = this.#clock.now()
-    const { on: _on, firstDueAt: _firstDueAt, ...details } = decodeDetails(row.details)
+    const { on: _on, offsetMs: _offsetMs, firstDueAt: _firstDueAt, ...details } = decodeDetails(row.details)
     return {
       type: 'set',
       namespace: row.namespace,

@@ -11,6 +11,7 @@ import {
 } from '../timer/index.js'
 import { type HistoryPolicy, noteOf } from './history-policy.js'
 import type { TimerKind } from './kind.js'
+import type { FiringWindow, Spread } from './spread.js'
 import { dueAtOf, type When } from './when.js'
 
 /** What a timer is set to. */
@@ -48,6 +49,21 @@ export interface SetPlace {
   readonly random: () => number
   readonly history: HistoryPolicy
   readonly maxPayloadBytes: number
+  /** Chooses a place in a schedule's window. */
+  readonly spread: Spread
+}
+
+/** The windows that timers are to be placed in; none for most. Refuses no row: that is left to `setRequestOf`. */
+export function windowsOf(rows: readonly When[], now: number): readonly FiringWindow[] {
+  const windows: FiringWindow[] = []
+  for (const { on } of rows) {
+    const windowMs = on?.windowMs
+    // What is no schedule at all is refused later.
+    if (windowMs === undefined || windowMs === 0) continue
+    const instant = on?.next(now)
+    if (instant !== undefined) windows.push({ instant, windowMs })
+  }
+  return windows
 }
 
 /** The operation that a `set` stands for. Refuses what no store should keep, while the caller is at hand. */
@@ -62,7 +78,10 @@ export function setRequestOf<Payload>(
   const { ifAbsent, ifRevision, retry, tags = [] } = options
   if (retry !== undefined) parseRetry(retry)
   const on: Schedule | undefined = options.on
-  const dueAt = dueAtOf(options, place.now, on === undefined ? '' : String(identity))
+  const instant = dueAtOf(options, place.now, on === undefined ? '' : String(identity))
+  const windowMs = on?.windowMs ?? 0
+  const offsetMs = windowMs > 0 ? place.spread.place({ instant, windowMs }, identity) : 0
+  const dueAt = instant + offsetMs
   const operation: SetRequest = {
     type: 'set',
     namespace: place.namespace,
@@ -76,7 +95,10 @@ export function setRequestOf<Payload>(
     occurrence: 0,
     payload: encodePayload(options.payload),
     tags,
-    details: on === undefined && retry === undefined ? '' : encodeDetails({ on, ...(retry && { retry }) }),
+    details:
+      on === undefined && retry === undefined
+        ? ''
+        : encodeDetails({ on, ...(retry && { retry }), ...(offsetMs > 0 && { offsetMs }) }),
   }
   checkRequested(operation, place.maxPayloadBytes)
   const isPlain = ifAbsent !== true && ifRevision === undefined && place.history !== 'all'

@@ -8,7 +8,8 @@ import type { TimerKind } from './kind.js'
 import type { Kinds } from './kinds.js'
 import { outcomeOf } from './outcome.js'
 import { validated } from './schema.js'
-import { type SetOptions, type SetRequest, setRequestOf } from './set-request.js'
+import { type SetOptions, type SetRequest, setRequestOf, windowsOf } from './set-request.js'
+import type { Spread } from './spread.js'
 import { dueAtOfRow } from './timer-view.js'
 
 /** What `set` answers. */
@@ -34,6 +35,7 @@ export interface SetsParts {
   readonly namespace: string
   readonly history: HistoryPolicy
   readonly kinds: Kinds
+  readonly spread: Spread
   /** Throws when the timers were stopped. */
   readonly checkOpen: () => void
 }
@@ -51,17 +53,33 @@ export class Sets {
     rows: readonly SetOptions<Payload>[],
     keyOf: (index: number) => string | undefined,
   ): Promise<readonly SetTimer[]> {
-    const { engine, namespace, clock, random, history, store, kinds } = this.#parts
-    kinds.use(kind)
-    const { schema } = kind
-    if (schema !== undefined) for (const { payload } of rows) await validated(kind.name, schema, payload)
-    this.#parts.checkOpen()
-    const place = { namespace, now: clock.now(), random, history, maxPayloadBytes: store.maxPayloadBytes }
-    const operations = rows.map((row, index) => setRequestOf(kind, keyOf(index), row, place))
+    const { engine, kinds } = this.#parts
+    const operations = await this.requestsOf(kind, rows, keyOf)
     const submitted = engine.submit(operations)
     if (!kinds.isStored(kind.name)) await kinds.remember(kind.name)
     const set = timersOf(operations, await submitted)
     return set.some(({ outcome }) => outcome === 'conflict') ? await this.#withStanding(set, operations) : set
+  }
+
+  /** What rows stand for, all of them checked. */
+  async requestsOf<Payload>(
+    kind: TimerKind<Payload>,
+    rows: readonly SetOptions<Payload>[],
+    keyOf: (index: number) => string | undefined,
+  ): Promise<SetRequest[]> {
+    const { namespace, clock, random, history, store, kinds, spread } = this.#parts
+    kinds.use(kind)
+    const { schema } = kind
+    if (schema !== undefined) for (const { payload } of rows) await validated(kind.name, schema, payload)
+    this.#parts.checkOpen()
+    const now = clock.now()
+    const windows = windowsOf(rows, now)
+    if (windows.length > 0) {
+      await spread.prepare(windows)
+      this.#parts.checkOpen()
+    }
+    const place = { namespace, now, random, history, maxPayloadBytes: store.maxPayloadBytes, spread }
+    return rows.map((row, index) => setRequestOf(kind, keyOf(index), row, place))
   }
 
   /** Whoever met a condition that did not hold is told of the timer that stands there. */

@@ -1,10 +1,12 @@
 import type { TimerFiring } from '../delivery/index.js'
 import type { EngineEvent } from '../engine/index.js'
 import type { Outcome } from '../timer/index.js'
+import type { TargetEvent } from './targets.js'
 
 /** What timers tell whoever listens: what the engine does, and attempts that fail. */
 export type TimersEvent =
   | EngineEvent
+  | TargetEvent
   | {
       readonly type: 'failed'
       readonly firing: TimerFiring
@@ -17,6 +19,12 @@ export interface Logger {
   info(facts: object, message: string): void
   warn(facts: object, message: string): void
 }
+
+const targetStates = Object.freeze({
+  open: 'fails and is left alone for a while',
+  trying: 'is tried again',
+  gone: 'is gone: its timers wait until the kind is resumed',
+})
 
 /** Writes an event to a logger, if it is worth a line. Payloads are never written. */
 export function logEvent(logger: Logger, event: TimersEvent): void {
@@ -49,6 +57,10 @@ export function logEvent(logger: Logger, event: TimersEvent): void {
       )
       return
     }
+    case 'target':
+      if (event.state === 'closed') logger.info(event, `the target of ${event.kind} is back`)
+      else logger.warn(event, `the target of ${event.kind} ${targetStates[event.state]}`)
+      return
     case 'loaded':
     case 'settled':
     case 'swept':

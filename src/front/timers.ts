@@ -1,4 +1,4 @@
-import { type Handle, type HandleMany, Handlers } from '../delivery/index.js'
+import { type Handle, type HandleMany, Handlers, type Webhook } from '../delivery/index.js'
 import { Engine, type EngineSettings, type EngineStats } from '../engine/index.js'
 import { checkFunction, StateError } from '../error/index.js'
 import type { Counts, Listed, Store } from '../store/index.js'
@@ -26,7 +26,10 @@ import { type Redriven, Redrives } from './redrives.js'
 import { Requests } from './requests.js'
 import { type Many, Selection, type WhichDead } from './selection.js'
 import type { SetManyRow, SetOptions } from './set-request.js'
-import { Sets, type SetTimer } from './sets.js'
+import { Sets, type SetTimer, type SetsParts } from './sets.js'
+import { type TargetEvent, Targets } from './targets.js'
+import { Spread } from './spread.js'
+import { TransactionSets } from './transaction-sets.js'
 import { type PauseOutcome, type ResumeOutcome, TimerPauses } from './timer-pauses.js'
 import type { DeadView, TimerView } from './timer-view.js'
 import type { TimersEvent } from './timers-event.js'
@@ -73,6 +76,7 @@ export class Timers implements AsyncDisposable {
   readonly #requests: Requests
   readonly #records: Records
   readonly #selection: Selection
+  readonly #setsParts: SetsParts
   readonly #sets: Sets
   readonly #manyChanges: ManyChanges
   readonly #redrives: Redrives
@@ -81,6 +85,7 @@ export class Timers implements AsyncDisposable {
   readonly #drains: Drains
   readonly #chores: Chores
   readonly #listeners: Listeners
+  readonly #targets: Targets
   #isStarted = false
   #stopping: Promise<void> | undefined
 
@@ -95,6 +100,7 @@ export class Timers implements AsyncDisposable {
       random,
       onFailure: (firing, error, outcome) => listeners.tell({ type: 'failed', firing, error, outcome }),
     })
+    this.#targets = new Targets({ clock, random, onChange: (event) => this.#targetChanged(event) })
     this.#pauses = new Pauses(store, namespace)
     const allowance = { left: Infinity }
     const engine = new Engine({
@@ -128,7 +134,9 @@ export class Timers implements AsyncDisposable {
     this.#requests = requests
     this.#records = records
     this.#selection = new Selection({ store, records, kinds, namespace })
-    this.#sets = new Sets({ engine, store, clock, random, namespace, history, kinds, checkOpen })
+    const spread = new Spread({ store, clock, onTrouble })
+    this.#setsParts = { engine, store, clock, random, namespace, history, kinds, spread, checkOpen }
+    this.#sets = new Sets(this.#setsParts)
     this.#manyChanges = new ManyChanges(engine, this.#selection)
     this.#redrives = new Redrives({ engine, store, clock, random, noted })
     this.#timerPauses = new TimerPauses({ engine, records, noted })
@@ -227,6 +235,13 @@ export class Timers implements AsyncDisposable {
     this.#engine.refresh()
   }
 
+  /** Has the firings of a kind sent to a target, instead of handled here. */
+  deliver<Payload>(kind: TimerKind<Payload>, target: Webhook): void {
+    this.#kinds.use(kind)
+    this.#handlers.add(this.#targets.handlerOf(handlerOf(kind, target.concurrency), target))
+    this.#engine.refresh()
+  }
+
   // ---- timers
 
   /** Sets a timer; one of the same key is replaced. Without a key one is made up. */
@@ -245,6 +260,14 @@ export class Timers implements AsyncDisposable {
     rows: readonly SetManyRow<Payload>[],
   ): Promise<readonly SetTimer[]> {
     return await this.#sets.set(kind, rows, (index) => rows[index]!.key)
+  }
+
+  /**
+   * Sets timers as a part of a transaction of yours, given by its connection: `timers.using(client).set(…)`
+   * between `begin` and `commit`. Only on stores that have such transactions.
+   */
+  using(transaction: unknown): TransactionSets {
+    return new TransactionSets(this.#setsParts, this.#sets, transaction)
   }
 
   /** Gives a timer another due time; its payload stays. By kind and key, or by handle. */
@@ -400,6 +423,12 @@ export class Timers implements AsyncDisposable {
     return outcomeOf(answer!, moveOutcomes)
   }
 
+  #targetChanged(event: TargetEvent): void {
+    this.#listeners.tell(event)
+    if (event.state !== 'gone') this.#engine.refresh()
+    else void this.#chores.once('settings', () => this.#putPause(event.kind, true))
+  }
+
   async #stop(): Promise<void> {
     this.#chores.end()
     // Handlers have half of the time to end by themselves, and half of it to end because they are told to.
@@ -407,6 +436,7 @@ export class Timers implements AsyncDisposable {
       this.#handlers.abortAll(new StateError('stopped', 'these timers are being stopped'))
     })
     await this.#engine.stop()
+    await this.#targets.stop()
     patience.cancel()
     if (this.#parts.ownsStore) await this.#parts.store.stop()
   }

@@ -15,7 +15,8 @@ export interface OpenStoreOptions {
 
 const known = ['clock', 'strategy', 'shardCount', 'maxPayloadBytes', 'onProgress']
 
-const EXAMPLES = "'memory:', 'file:./timers' or 'file:/var/lib/timers'"
+const EXAMPLES =
+  "'memory:', 'file:./timers', 'file:/var/lib/timers' or 'postgres://user:password@host/database'"
 
 /** Opens the store that a URL names. What a store needs is loaded only when it is asked for. */
 export async function openStore(url: string, options: OpenStoreOptions = {}): Promise<Store> {
@@ -33,6 +34,13 @@ export async function openStore(url: string, options: OpenStoreOptions = {}): Pr
       const { FileStore } = await import('./file/file-store.js')
       return await FileStore.open(folder, options)
     }
+    case 'postgres':
+    case 'postgresql': {
+      checkAddress(url, rest)
+      const { PostgresStore } = await import('./postgres/postgres-store.js')
+      const { onProgress: _, ...shared } = options
+      return await PostgresStore.open(url, shared)
+    }
     default:
       throw refused(url, `there is no store of the kind ${shown(scheme)}`)
   }
@@ -43,6 +51,12 @@ function partsOf(url: unknown): [scheme: string, rest: string] {
   const parts = /^([a-z][a-z0-9+.-]*):(.*)$/is.exec(url)
   if (parts === null) throw refused(url, 'it has no kind before a colon')
   return [parts[1]!.toLowerCase(), parts[2]!]
+}
+
+/** A database is somewhere: after the colon comes `//`, and what follows is the driver's to read. */
+function checkAddress(url: string, rest: string): void {
+  if (rest.startsWith('//') && !rest.includes('\0') && URL.canParse(url)) return
+  throw refused('postgres:…', 'after postgres: comes //user:password@host:port/database')
 }
 
 /** `file:` takes a path as it is, and `file:///` as other programs write it. */

@@ -283,6 +283,14 @@ export interface DeadAnswer {
 export interface StoreInbox {
   /** Answers for each: 'appended' once it is durable, also when it was appended before. */
   append(requests: readonly Request[]): Promise<readonly ('appended' | 'answered-before' | 'expired')[]>
+  /**
+   * Appends as a part of a transaction of the caller's, given by its connection, and wakes the owners with it: the
+   * requests are there if and when that is committed. Only stores that have such transactions have it.
+   */
+  appendWith?(
+    transaction: unknown,
+    requests: readonly Request[],
+  ): Promise<readonly ('appended' | 'answered-before' | 'expired')[]>
   /** The oldest requests of the shard, in the order of their arrival. They stay until an operation answers them. */
   requests(fence: Fence, limit: number): Promise<readonly Request[]>
   /** What became of them: undefined while unanswered, and after the deadline. */

@@ -9,6 +9,8 @@ export interface TimerDetails {
   readonly retry?: RetryOptions
   /** When the occurrence was due that is being tried again. */
   readonly firstDueAt?: number
+  /** How much later than its schedule says it is due: its place in the schedule's window. */
+  readonly offsetMs?: number
   /** When it was due before it was paused. */
   readonly pausedDueAt?: number
 }

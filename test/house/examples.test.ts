@@ -19,6 +19,7 @@ const lastLines: Readonly<Record<string, RegExp>> = {
   'saga-timeout': /^1 paid, 2 steps undone, 1 for a human$/,
   schedule: /^ {2}4 unchanged, 0 added, 0 moved$/,
   'timing-wheel': /^order:8 was removed, nothing more to ring$/,
+  'webhook-receiver': /^1 message dealt with$/,
   'visibility-queue': /^2 deleted, 1 given up after 3 receives, 0 invisible$/,
   wheel: /^tick 70: "far" fires, nothing is left$/,
 }

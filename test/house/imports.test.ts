@@ -16,7 +16,8 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   timer: ['error', 'time'],
   store: ['error', 'time', 'timer'],
   engine: ['error', 'time', 'wheel', 'timer', 'store'],
-  delivery: ['error', 'time', 'schedule', 'timer'],
+  webhooks: ['error', 'time'],
+  delivery: ['error', 'time', 'schedule', 'timer', 'webhooks'],
   front: ['error', 'time', 'schedule', 'timer', 'store', 'engine', 'delivery'],
   testing: ['error', 'time', 'timer', 'store', 'engine', 'delivery', 'front'],
 }
@@ -24,6 +25,9 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
 /** Packages a part of the house may import, Node's own included; the others need none. */
 const packages: readonly (readonly [part: string, specifier: RegExp])[] = [
   ['testing/', /^node:assert\/strict$/],
+  ['store/postgres/', /^(pg|node:buffer)$/],
+  ['webhooks/', /^node:crypto$/],
+  ['delivery/webhook/', /^(?:node:(?:crypto|dns|net)|undici)$/],
   ['store/file/', /^node:(buffer|crypto|fs|fs\/promises|module|os|path|timers)$/],
 ]
 

@@ -247,7 +247,7 @@ function casesOf(fault: Fault): Case[] {
     }),
   }
   const open = async (options: ConstructorParameters<typeof MemoryStore>[0]): Promise<Store> => {
-    const store = new MemoryStore(options)
+    const store: Store = new MemoryStore(options)
     const planted = fault(store)
     return new Proxy<Store>(store, {
       get: (_, name: keyof Store) => {

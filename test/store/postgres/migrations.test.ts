@@ -1,0 +1,76 @@
+import pg from 'pg'
+import { afterEach, describe, expect, it } from 'vitest'
+import { Database } from '../../../src/store/postgres/database.js'
+import { migrate, migrations } from '../../../src/store/postgres/migrations.js'
+import { newSchema, openStoreIn, sql, thisServer, usePostgres } from './scratch.js'
+
+usePostgres()
+
+const databases: Database[] = []
+
+afterEach(async () => {
+  for (const database of databases.splice(0)) await database.stop()
+})
+
+describe('a schema', () => {
+  it('is made once by many who open it at once', async () => {
+    const schema = newSchema()
+    const stores = await Promise.all(
+      Array.from({ length: 8 }, (_, i) => openStoreIn({ schema, shardCount: i + 1 })),
+    )
+    expect(new Set(stores.map((store) => store.shardCount)).size).toBe(1)
+    const [row] = await sql(`select count(*)::int as count from "${schema}".shard`)
+    expect(row!['count']).toBe(stores[0]!.shardCount)
+  })
+
+  it('of an older version is upgraded, once, and keeps what it was made with', async () => {
+    const schema = newSchema()
+    const store = await openStoreIn({ schema, shardCount: 3 })
+    await store.putSetting('kept', 'yes')
+    const later = [...migrations, () => 'alter table S.setting add column note text; select pg_sleep(0.2)']
+    const formats = await Promise.all(
+      [1, 2].map(() => migrate(databaseIn(schema), { strategy: undefined, shardCount: 9 }, later)),
+    )
+    for (const format of formats) expect(format).toMatchObject({ strategy: 'owned', shardCount: 3 })
+    const [row] = await sql(`select version from "${schema}".store`)
+    expect(row!['version']).toBe(2)
+    expect(await sql(`select name, note from "${schema}".setting`)).toEqual([{ name: 'kept', note: null }])
+  })
+
+  it('stays as it was when an upgrade fails', async () => {
+    const schema = newSchema()
+    await openStoreIn({ schema })
+    const broken = [...migrations, () => 'alter table S.setting add column note text; select 1/0']
+    await expect(
+      migrate(databaseIn(schema), { strategy: undefined, shardCount: 1 }, broken),
+    ).rejects.toMatchObject({ code: 'store-unavailable' })
+    const [row] = await sql(`select version from "${schema}".store`)
+    expect(row!['version']).toBe(1)
+    await openStoreIn({ schema })
+  })
+
+  it('of a newer version is refused and left as it is', async () => {
+    const schema = newSchema()
+    await openStoreIn({ schema })
+    await sql(`update "${schema}".store set version = 99`)
+    await expect(openStoreIn({ schema })).rejects.toMatchObject({
+      code: 'store-newer',
+      message: expect.stringContaining('99') as unknown,
+    })
+    expect(await sql(`select version from "${schema}".store`)).toEqual([{ version: 99 }])
+  })
+
+  it('made for another strategy is refused, and taken as it is when none is asked for', async () => {
+    const schema = newSchema()
+    await openStoreIn({ schema, strategy: 'claim' })
+    await expect(openStoreIn({ schema, strategy: 'owned' })).rejects.toMatchObject({ code: 'wrong-strategy' })
+    expect((await openStoreIn({ schema })).strategy).toBe('claim')
+  })
+})
+
+function databaseIn(schema: string): Database {
+  const pool = new pg.Pool({ connectionString: thisServer().url })
+  const database = new Database(pool, schema, 1000)
+  databases.push(database)
+  return database
+}
