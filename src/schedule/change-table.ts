@@ -12,9 +12,12 @@ export interface Change {
 // Nobody put clocks forward for a summer before 1908: offsets were kept for more than a year.
 const FIRST_SUMMER_TIME = 1908
 
-// In a year whose changes are where the year before had them nothing else was ever shorter than four weeks; in a
-// year without any, like the one before, nothing shorter than twelve days (Tucumán, 2004).
+// In a year gone by whose changes are where the year before had them there never was anything else for less than
+// twelve weeks; years to come may bring what nobody has done yet, such as four weeks of Ramadan. In a year without
+// any, like the one before, nothing was shorter than twelve days (Tucumán, 2004).
+const FIRST_TO_COME = 2025
 const QUIET_S = 28 * DAY_S
+const QUIET_GONE_BY_S = 84 * DAY_S
 const QUIET_WITHOUT_CHANGES_S = 11 * DAY_S
 
 // Rules such as "the last Sunday" move a change by six days at the most, those that follow the moon by a fortnight.
@@ -104,7 +107,8 @@ export class ChangeTable {
 
   /** The changes of a year that runs like another; undefined when it does not. */
   #findLike(year: number, like: readonly Change[]): readonly Change[] | undefined {
-    const stride = like.length > 0 ? QUIET_S : QUIET_WITHOUT_CHANGES_S
+    const quiet = year < FIRST_TO_COME ? QUIET_GONE_BY_S : QUIET_S
+    const stride = like.length > 0 ? quiet : QUIET_WITHOUT_CHANGES_S
     const found: Change[] = []
     const last = beforeYear(year + 1)
     let from = beforeYear(year)

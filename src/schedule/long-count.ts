@@ -1,13 +1,11 @@
-import { dayNumber, greatestDivisor, isLeapYear, modulo, weekdayOf, yearOf } from './calendar.js'
+import { dayNumber, greatestDivisor, modulo, yearOf } from './calendar.js'
+import { CYCLE_YEARS, kindsOfYears, MOST_KINDS } from './year-kinds.js'
 
 /** Counts from one day up to another; when there are more than `most`, any number above it. */
 export type CountDays = (from: number, untilExclusive: number, most: number) => number
 
 // About as many as there are kinds of years: fewer are counted as they are.
 const FEW_YEARS = 28
-
-// After so many years dates and weekdays come again.
-const CYCLE_YEARS = 400
 
 /**
  * Counts over centuries what depends on nothing but the lengths of a year and of its neighbours and the weekday it
@@ -43,28 +41,26 @@ export class LongCount {
     const cycles = Math.floor((lastYear - firstYear) / cycle)
     const restYear = lastYear - cycles * cycle
     const endYear = cycles > 0 ? firstYear + cycle : lastYear
+    const kinds = kindsOfYears(true)
     let count = 0
     let countOfRest = 0
     let day = dayNumber(firstYear, 1, 1)
-    let weekday = weekdayOf(day)
     let place = modulo(firstYear, period)
-    let lengths = lengthBit(firstYear - 1) * 2 + lengthBit(firstYear)
-    for (let year = firstYear; year < endYear && count <= most; year++) {
+    for (let year = firstYear; year < endYear && count <= most;) {
       if (year === restYear) countOfRest = count
-      lengths = (lengths * 2 + ((year + 1) % 4 === 0 ? lengthBit(year + 1) : 0)) & 7
-      const length = 365 + ((lengths >> 1) & 1)
-      const kind = (place * 7 + weekday) * 8 + lengths
-      count += inKind[kind] ??= this.#countIn(day, day + length, Infinity)
-      day += length
-      weekday = (weekday + length) % 7
-      place = (place + 1) % period
+      // Up to the next year at which there is anything to be looked at but the count.
+      const stop = year < restYear && restYear < endYear ? restYear : endYear
+      const end = Math.min(year + CYCLE_YEARS, stop)
+      for (; year < end; year++) {
+        const kind = kinds[year % CYCLE_YEARS]!
+        const length = 365 + (kind & 1)
+        count += inKind[place * MOST_KINDS + kind] ??= this.#countIn(day, day + length, Infinity)
+        day += length
+        place = (place + 1) % period
+      }
     }
     return cycles > 0 ? cycles * count + countOfRest : count
   }
-}
-
-function lengthBit(year: number): number {
-  return isLeapYear(year) ? 1 : 0
 }
 
 function leastMultiple(a: number, b: number): number {

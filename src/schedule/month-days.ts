@@ -1,7 +1,8 @@
 import { DAY_S, modulo, monthLength, monthOf, monthStart, weekdayOf } from './calendar.js'
 import { bitCount, lowestBit } from './field-set.js'
 import { LAST_SECOND } from './horizon.js'
-import { LongCount } from './long-count.js'
+import { type CountDays, LongCount } from './long-count.js'
+import { StepCount, type Steps } from './step-count.js'
 
 /** The days a schedule names, by day number. */
 export interface Days {
@@ -19,6 +20,8 @@ export interface MonthRule {
   readonly mostMonths: number
   /** After how many years like years have the same days; see `Pattern`. */
   readonly yearPeriod: number
+  /** What is named and the steps it must fall into, unless all of it counts. */
+  readonly steps?: Steps | undefined
   /** The first month at or after `month` that can hold a match. */
   monthFrom(month: number): number
   /** Bit 0 is the first day. `firstDay` is its day number and `firstWeekday` its weekday, Sunday as 0. */
@@ -44,7 +47,7 @@ export const LAST_DAY = Math.floor(LAST_SECOND / DAY_S) + 1
 export class MonthDays implements Days {
   readonly yearPeriod: number
   readonly #rule: MonthRule
-  readonly #long: LongCount
+  readonly #long: LongCount | StepCount
   #start = 0
   #length = 0
   #mask = 0
@@ -52,10 +55,8 @@ export class MonthDays implements Days {
   constructor(rule: MonthRule) {
     this.yearPeriod = rule.yearPeriod
     this.#rule = rule
-    this.#long = new LongCount(
-      (from, until, most) => this.#countMonths(from, until, most),
-      Math.max(rule.yearPeriod, 1),
-    )
+    const countIn: CountDays = (from, until, most) => this.#countMonths(from, until, most)
+    this.#long = rule.steps ? new StepCount(rule.steps, countIn) : new LongCount(countIn, 1)
   }
 
   firstFrom(day: number): number {
@@ -69,8 +70,7 @@ export class MonthDays implements Days {
   }
 
   count(from: number, untilExclusive: number, most: number): number {
-    if (this.yearPeriod > 0 && untilExclusive - from > LONG_DAYS)
-      return this.#long.count(from, untilExclusive, most)
+    if (untilExclusive - from > LONG_DAYS) return this.#long.count(from, untilExclusive, most)
     return this.#countMonths(from, untilExclusive, most)
   }
 

@@ -1,9 +1,10 @@
 import { DAY_S, monthIndex, monthOf, monthStart } from './calendar.js'
-import { LongCount } from './long-count.js'
+import { type CountDays, LongCount } from './long-count.js'
 import type { Days } from './month-days.js'
 import type { Pattern } from './pattern.js'
 import { yearPeriod } from './rrule-days.js'
 import type { Frequency, RruleParts } from './rrule-text.js'
+import { type Add, StepCount, type Steps } from './step-count.js'
 import type { TimesOfDay } from './time-of-day.js'
 
 // Once around the calendar, in periods of each length.
@@ -29,7 +30,7 @@ export class PickedPositions implements Pattern {
   readonly #parts: RruleParts
   readonly #start: number
   readonly #startDay: number
-  readonly #long: LongCount
+  readonly #long: LongCount | StepCount
   readonly #pickCounts: (number | undefined)[] = []
   readonly #leastPosition: number
   readonly #largestSet: number
@@ -45,10 +46,11 @@ export class PickedPositions implements Pattern {
     this.#start = start
     this.#startDay = Math.floor(start / DAY_S)
     this.#largestSet = mostDays(parts) * times.count
-    this.#long = new LongCount(
-      (from, until, most) => this.#countDays(from, until, most),
-      Math.max(this.yearPeriod, 1),
-    )
+    const countIn: CountDays = (from, until, most) => this.#countDays(from, until, most)
+    this.#long =
+      parts.interval === 1
+        ? new LongCount(countIn, 1)
+        : new StepCount(this.#steps(), countIn, (day) => this.#startOf(this.#periodOf(day - 1) + 1))
     this.#leastPosition = Math.min(...parts.setPositions.map(Math.abs))
   }
 
@@ -74,7 +76,7 @@ export class PickedPositions implements Pattern {
     if (last < first) return this.#countOn(last, since, untilExclusive)
     return (
       this.#countOn(first - 1, since, first * DAY_S) +
-      (this.yearPeriod > 0 ? this.#long.count(first, last, most) : this.#countDays(first, last, most)) +
+      (this.#isEveryWeek() ? this.#countDays(first, last, most) : this.#long.count(first, last, most)) +
       this.#countOn(last, last * DAY_S, untilExclusive)
     )
   }
@@ -86,10 +88,46 @@ export class PickedPositions implements Pattern {
     return this.#picksOf(period).filter((pick) => pick >= from && pick < untilExclusive).length
   }
 
+  #steps(): Steps {
+    const { freq, interval, weekNumbers } = this.#parts
+    const period = this.#periodOf(this.#startDay)
+    const isLong = freq === 'YEARLY' || freq === 'MONTHLY'
+    return {
+      unit: freq === 'YEARLY' ? 'year' : freq === 'MONTHLY' ? 'month' : 'day',
+      start: isLong ? period : this.#startOf(period),
+      step: freq === 'WEEKLY' ? 7 * interval : interval,
+      places: [0],
+      hasNeighbours: weekNumbers.length > 0,
+      each: (firstDay, length, add) => this.#eachIn(firstDay, firstDay + length, add),
+    }
+  }
+
+  /** Tells how many places are picked from each period that begins in a year, whatever is in step. */
+  #eachIn(firstDay: number, untilExclusive: number, add: Add): void {
+    if (this.#parts.freq === 'DAILY') {
+      const picks = this.#countPicks(this.#times.count)
+      let day = this.#days.firstFrom(firstDay)
+      for (; day < untilExclusive; day = this.#days.firstFrom(day + 1)) add(day - firstDay, picks)
+      return
+    }
+    const isLong = this.#parts.freq === 'YEARLY' || this.#parts.freq === 'MONTHLY'
+    const origin = isLong ? this.#periodOf(firstDay) : firstDay
+    let day = this.#days.firstFrom(this.#startOf(this.#periodOf(firstDay - 1) + 1))
+    while (day !== Infinity) {
+      const period = this.#periodOf(day)
+      const start = this.#startOf(period)
+      if (start >= untilExclusive) break
+      const end = this.#startOf(period + 1)
+      add(
+        (isLong ? period : start) - origin,
+        this.#countPicks(this.#days.count(day, end, Infinity) * this.#times.count),
+      )
+      day = this.#days.firstFrom(end)
+    }
+  }
+
   #countDays(from: number, untilExclusive: number, most: number): number {
-    // Without months every week is like the next.
-    const inWeek =
-      this.#parts.freq === 'WEEKLY' && this.#parts.months.length === 0 && this.#days.count(0, 7, 7)
+    const inWeek = this.#isEveryWeek() && this.#days.count(0, 7, 7)
     let count = 0
     let period = this.#periodFrom(from)
     while (count <= most) {
@@ -112,6 +150,11 @@ export class PickedPositions implements Pattern {
       period = this.#periodFrom(inWeek === false ? this.#days.firstFrom(next) : next)
     }
     return count
+  }
+
+  /** Without months every week is like the next. */
+  #isEveryWeek(): boolean {
+    return this.#parts.freq === 'WEEKLY' && this.#parts.months.length === 0
   }
 
   /** How many places are picked from a set of a size. */

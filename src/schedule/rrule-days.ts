@@ -9,9 +9,10 @@ import {
   monthStart,
   weekdayOf,
 } from './calendar.js'
-import { lowestBit } from './field-set.js'
+import { bitCount, lowestBit } from './field-set.js'
 import { allDays, type MonthRule, monthWaits, weekdayMasks } from './month-days.js'
 import type { Frequency, RruleParts } from './rrule-text.js'
+import type { Add, Steps } from './step-count.js'
 
 /**
  * The days a recurrence rule names, a month at a time: those that pass every BY part, in the periods the
@@ -20,6 +21,7 @@ import type { Frequency, RruleParts } from './rrule-text.js'
 export class RruleDays implements MonthRule {
   readonly mostMonths: number
   readonly yearPeriod: number
+  readonly steps: Steps | undefined
   readonly #parts: RruleParts
   readonly #startDay: number
   readonly #startMonth: number
@@ -41,6 +43,7 @@ export class RruleDays implements MonthRule {
     this.#weekdays = weekdayMasks(every.reduce((bits, { weekday }) => bits | (1 << weekday), 0))
     this.#waits = parts.months.length > 0 ? monthWaits(parts.months) : undefined
     this.yearPeriod = yearPeriod(parts.freq, interval)
+    this.steps = interval === 1 ? undefined : this.#stepsOf(startDay)
     // Days or weeks at a distance meet the calendar's cycle anew until both have come around.
     this.mostMonths = interval === 1 ? CYCLE_MONTHS : CYCLE_DAYS
   }
@@ -88,17 +91,70 @@ export class RruleDays implements MonthRule {
   }
 
   mask(month: number, length: number, firstWeekday: number, firstDay: number): number {
-    const { freq, weekNumbers } = this.#parts
+    const { freq } = this.#parts
     if (this.#interval > 1 && !this.#inStep(month)) return 0
-    // Months of one name that begin on one weekday have the same days, but for week numbers.
-    const kind = (modulo(month, 12) * 7 + firstWeekday) * 2 + (isLeapYear(Math.floor(month / 12)) ? 1 : 0)
-    let mask =
-      weekNumbers.length > 0
-        ? this.#maskOfParts(month, length, firstWeekday, firstDay)
-        : (this.#ofKind[kind] ??= this.#maskOfParts(month, length, firstWeekday, firstDay))
+    let mask = (this.#ofKind[this.#kindOf(month, firstWeekday)] ??= this.#maskOfParts(
+      month,
+      length,
+      firstWeekday,
+      firstDay,
+    ))
     if (mask !== 0 && this.#interval > 1 && (freq === 'WEEKLY' || freq === 'DAILY'))
       mask &= this.#stepMask(length, firstDay)
     return mask
+  }
+
+  /** Months of one name that begin on one weekday have the same days; week numbers depend on neighbouring years. */
+  #kindOf(month: number, firstWeekday: number): number {
+    const year = Math.floor(month / 12)
+    const kind = (modulo(month, 12) * 7 + firstWeekday) * 2 + (isLeapYear(year) ? 1 : 0)
+    if (this.#parts.weekNumbers.length === 0) return kind
+    return (kind * 2 + (isLeapYear(year - 1) ? 1 : 0)) * 2 + (isLeapYear(year + 1) ? 1 : 0)
+  }
+
+  #stepsOf(startDay: number): Steps {
+    const { freq, weekNumbers } = this.#parts
+    const common = {
+      hasNeighbours: weekNumbers.length > 0,
+      each: (firstDay: number, _: number, add: Add) => this.#eachIn(firstDay, add),
+    }
+    if (freq === 'YEARLY' || freq === 'MONTHLY') {
+      const [unit, start] =
+        freq === 'MONTHLY'
+          ? (['month', this.#startMonth] as const)
+          : (['year', Math.floor(this.#startMonth / 12)] as const)
+      return { ...common, unit, start, step: this.#interval, places: [0] }
+    }
+    const isWeek = freq === 'WEEKLY'
+    return {
+      ...common,
+      unit: 'day',
+      start: isWeek ? this.#weekStart(startDay) : startDay,
+      step: this.#interval * (isWeek ? 7 : 1),
+      places: isWeek ? [0, 1, 2, 3, 4, 5, 6] : [0],
+    }
+  }
+
+  /** Tells what the parts name in a year, whatever is in step. */
+  #eachIn(yearStart: number, add: Add): void {
+    const { freq } = this.#parts
+    const january = monthOf(yearStart)
+    let firstDay = yearStart
+    for (let place = 0; place < 12; place++) {
+      const nextStart = monthStart(january + place + 1)
+      const month = january + place
+      const weekday = weekdayOf(firstDay)
+      let mask = (this.#ofKind[this.#kindOf(month, weekday)] ??= this.#maskOfParts(
+        month,
+        nextStart - firstDay,
+        weekday,
+        firstDay,
+      ))
+      if (freq === 'MONTHLY') add(place, bitCount(mask))
+      else if (freq === 'YEARLY') add(0, bitCount(mask))
+      else for (; mask !== 0; mask &= mask - 1) add(firstDay - yearStart + lowestBit(mask), 1)
+      firstDay = nextStart
+    }
   }
 
   #maskOfParts(month: number, length: number, firstWeekday: number, firstDay: number): number {
@@ -113,7 +169,7 @@ export class RruleDays implements MonthRule {
       const yearStart = monthStart(month - modulo(month, 12))
       mask &= placesMask(yearDays, yearLength(month), firstDay - yearStart, length)
     }
-    if (weekNumbers.length > 0) mask &= this.#weekNumberMask(length, firstDay)
+    if (weekNumbers.length > 0) mask &= this.#weekNumberMask(month, length, firstDay)
     return mask
   }
 
@@ -164,24 +220,34 @@ export class RruleDays implements MonthRule {
     return day - modulo(weekdayOf(day) - this.#parts.weekStart, 7)
   }
 
-  #weekNumberMask(length: number, firstDay: number): number {
+  #weekNumberMask(month: number, length: number, firstDay: number): number {
+    const january = month - modulo(month, 12)
+    let firstWeek = this.#firstWeek(january)
+    let nextFirstWeek = this.#firstWeek(january + 12)
+    let week = this.#weekStart(firstDay)
+    if (week < firstWeek) {
+      nextFirstWeek = firstWeek
+      firstWeek = this.#firstWeek(january - 12)
+    }
+    const { weekNumbers } = this.#parts
     let mask = 0
-    for (let week = this.#weekStart(firstDay); week < firstDay + length; week += 7) {
-      if (!this.#isNumbered(week)) continue
-      mask |= week < firstDay ? 0b111_1111 >> (firstDay - week) : 0b111_1111 << (week - firstDay)
+    for (; week < firstDay + length; week += 7) {
+      if (week === nextFirstWeek) {
+        firstWeek = nextFirstWeek
+        nextFirstWeek = this.#firstWeek(monthOf(week + 3) + 12)
+      }
+      const number = (week - firstWeek) / 7 + 1
+      const back = (week - nextFirstWeek) / 7
+      if (weekNumbers.includes(number) || weekNumbers.includes(back)) {
+        mask |= week < firstDay ? 0b111_1111 >> (firstDay - week) : 0b111_1111 << (week - firstDay)
+      }
     }
     return mask
   }
 
-  /** Week 1 is the first with at least four days in the year. */
-  #isNumbered(week: number): boolean {
-    // The fourth day of a week lies in the year the week belongs to.
-    const year = Math.floor(monthOf(week + 3) / 12)
-    const firstWeek = this.#weekStart(monthStart(monthIndex(year, 1)) + 3)
-    const weeks = (this.#weekStart(monthStart(monthIndex(year + 1, 1)) + 3) - firstWeek) / 7
-    const number = (week - firstWeek) / 7 + 1
-    const { weekNumbers } = this.#parts
-    return weekNumbers.includes(number) || weekNumbers.includes(number - weeks - 1)
+  /** Week 1 of a year is the first with at least four days in it. `january` is the year's first month. */
+  #firstWeek(january: number): number {
+    return this.#weekStart(monthStart(january) + 3)
   }
 }
 

@@ -1,4 +1,4 @@
-import { DAY_S, monthLength, monthOf, monthStart } from './calendar.js'
+import { DAY_S } from './calendar.js'
 
 /**
  * A stretch of time during which a zone keeps one offset, in whole epoch seconds. Where the offset grows at
@@ -76,9 +76,6 @@ export function findChange(probe: OffsetProbe, before: number, after: number, of
 /** Reads offsets off `Intl`, the only source of zone rules. Throws a RangeError for a zone it does not know. */
 export class IntlOffsets {
   readonly #format: Intl.DateTimeFormat
-  /** The month of UTC asked about last: questions mostly follow each other. */
-  #monthStart = 0
-  #monthLength = 0
 
   constructor(zone: string) {
     this.#format = new Intl.DateTimeFormat('en-US', {
@@ -111,26 +108,15 @@ export class IntlOffsets {
     if (!isAsExpected || !(day >= 1 && day <= 31 && time >= 0 && time < DAY_S)) {
       throw new Error(`Intl wrote ${text}, expected day, hour:minute:second`)
     }
-    const utcDay = Math.floor(second / DAY_S)
-    return this.#dayShift(utcDay, day) * DAY_S + time - (second - utcDay * DAY_S)
+    // The day of the month tells yesterday, today and tomorrow apart without a year or an era.
+    const ahead = day - new Date(second * 1000).getUTCDate()
+    const days = ahead > 1 ? -1 : ahead < -1 ? 1 : ahead
+    return days * DAY_S + time - (second - Math.floor(second / DAY_S) * DAY_S)
   }
 
   /** What clocks show, as text: that is compared faster than read. */
   timeAt(second: number): string {
     return this.#format.format(second * 1000).slice(-TIME_LENGTH)
-  }
-
-  /** The day of the month tells yesterday, today and tomorrow apart without a year or an era. */
-  #dayShift(utcDay: number, localDayOfMonth: number): number {
-    let place = utcDay - this.#monthStart
-    if (place < 0 || place >= this.#monthLength) {
-      const month = monthOf(utcDay)
-      this.#monthStart = monthStart(month)
-      this.#monthLength = monthLength(month)
-      place = utcDay - this.#monthStart
-    }
-    if (localDayOfMonth === place + 1) return 0
-    return localDayOfMonth === (place + 1 === this.#monthLength ? 1 : place + 2) ? 1 : -1
   }
 }
 

@@ -1,10 +1,14 @@
 import { DAY_S, greatestDivisor, modulo } from './calendar.js'
 import { type Days, everyDay, LAST_DAY } from './month-days.js'
 import type { Pattern } from './pattern.js'
+import { StepCount } from './step-count.js'
 import type { FieldTimes } from './time-of-day.js'
 
 // A rule that meets its days in none of so many tries meets them too rarely.
 const MOST_LEAPS = 2000
+
+// With more of them tables would take longer than looking at every day.
+const MOST_PLACES = 300
 
 export interface ShortPeriodParts {
   /** The days, and the times on them, at which a period may begin, in step or not. */
@@ -34,6 +38,7 @@ export class ShortPeriods implements Pattern {
   readonly #cycle: number
   /** The places in the cycle, ascending, at which a period may begin; undefined when all are. */
   readonly #places: Int32Array | undefined
+  #long: StepCount | undefined
 
   constructor(parts: ShortPeriodParts) {
     const { step, unit, beginnings, base, offsets } = parts
@@ -77,7 +82,53 @@ export class ShortPeriods implements Pattern {
   #countPeriods(first: number, lastExclusive: number, most: number): number {
     const { days } = this.#parts
     if (days === everyDay) return this.#countPlaces(lastExclusive) - this.#countPlaces(first)
+    const firstDay = this.#dayOf(first) + 1
+    const lastDay = this.#dayOf(lastExclusive)
+    const places = this.#places?.length ?? this.#cycle
+    if (!(firstDay < lastDay && places < MOST_PLACES)) return this.#countOnDays(first, lastExclusive, most)
+    this.#long ??= this.#longCount()
+    let count = this.#countOnDays(first, this.#firstOn(firstDay), most)
+    if (count <= most) count += this.#long.count(firstDay, lastDay, most - count)
+    return count > most
+      ? count
+      : count + this.#countOnDays(this.#firstOn(lastDay), lastExclusive, most - count)
+  }
+
+  /** After a fixed number of days periods begin at the same times of day: only then, and on a day, do they count. */
+  #longCount(): StepCount {
+    const { days, step } = this.#parts
+    const start = this.#dayOf(0)
+    const places = this.#places ?? Array.from({ length: this.#cycle }, (_, place) => place)
+    return new StepCount(
+      {
+        unit: 'day',
+        start,
+        step: (this.#cycle * step) / DAY_S,
+        places: Array.from(places, (place) => this.#dayOf(place) - start),
+        // Only rules of years name week numbers.
+        hasNeighbours: false,
+        each: (firstDay, length, add) => {
+          let day = days.firstFrom(firstDay)
+          for (; day < firstDay + length; day = days.firstFrom(day + 1)) add(day - firstDay, 1)
+        },
+      },
+      (from, until, most) => this.#countOnDays(this.#firstOn(from), this.#firstOn(until), most),
+    )
+  }
+
+  /** Counts day by day. */
+  #countOnDays(first: number, lastExclusive: number, most: number): number {
+    const { days, base, step } = this.#parts
     let count = 0
+    if (this.#places === undefined) {
+      const lastDay = this.#dayOf(lastExclusive - 1)
+      for (let day = days.firstFrom(this.#dayOf(first)); day <= lastDay && count <= most;) {
+        const begin = Math.max(first, Math.ceil((day * DAY_S - base) / step))
+        count += Math.min(lastExclusive, Math.ceil(((day + 1) * DAY_S - base) / step)) - begin
+        day = days.firstFrom(day + 1)
+      }
+      return count
+    }
     let period = this.#periodFrom(first)
     while (period < lastExclusive && count <= most) {
       const nextDay = Math.min(this.#firstOn(this.#dayOf(period) + 1), lastExclusive)

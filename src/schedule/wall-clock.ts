@@ -37,22 +37,37 @@ export class WallClock {
   readonly gap: Gap
   readonly overlap: Overlap
 
-  readonly #added: ChangeSum
-  readonly #taken: ChangeSum
+  readonly #changed: ChangeSum
+  /** What was answered last, and for what: between the two the answer is the same. */
+  #asked = Infinity
+  #answer = -Infinity
+  /** After this instant nothing comes any more; a long search may have found that. */
+  #nothingAfter = LAST_INSTANT
 
   constructor(pattern: Pattern, zone: Zone, gap: Gap, overlap: Overlap) {
     this.pattern = pattern
     this.zone = zone
     this.gap = gap
     this.overlap = overlap
-    const { yearPeriod } = pattern
-    this.#added = new ChangeSum(zone, yearPeriod, (change) => this.#addedAt(change))
-    this.#taken = new ChangeSum(zone, yearPeriod, (change) => this.#takenAt(change))
+    this.#changed = new ChangeSum(zone, pattern.yearPeriod, (change) =>
+      change.after < change.before ? this.#addedAt(change) : -this.#takenAt(change),
+    )
   }
 
   /** The first instant strictly later than `after`, in epoch milliseconds, or `NEVER`. */
   next(after: number): number {
-    if (after >= LAST_INSTANT) return NEVER
+    if (after >= this.#nothingAfter) return NEVER
+    if (after >= this.#asked && after < this.#answer) return this.#answer
+    const found = this.#find(after)
+    if (found === NEVER) this.#nothingAfter = after
+    else {
+      this.#asked = after
+      this.#answer = found
+    }
+    return found
+  }
+
+  #find(after: number): number {
     const afterSecond = Math.max(Math.floor(after / 1000), FIRST_SECOND - 1)
     let segment = this.zone.segmentAt(afterSecond)
     let nothingBefore = -Infinity
@@ -79,7 +94,8 @@ export class WallClock {
 
   /** How many instants lie after `after` and up to `at`, which is one; when more than `most`, any number above it. */
   count(after: number, at: number, most: number): number {
-    const first = this.next(after)
+    // What was asked for is kept: this is another question.
+    const first = after >= this.#nothingAfter ? NEVER : this.#find(after)
     if (!(first < at)) return first === at ? 1 : 0
     const atSecond = at / 1000
     if (this.gap !== 'skip' && this.overlap !== 'both' && this.pattern.daysApart) {
@@ -116,10 +132,9 @@ export class WallClock {
   }
 
   #countByChanges(start: number, end: number, most: number): number {
-    const added = this.overlap === 'both' ? this.#added.between(start, end) : 0
-    const taken = this.#taken.between(start, end)
+    const changed = this.#changed.between(start, end)
     const from = start + this.zone.offsetAt(start) + 1
-    return this.pattern.count(from, end + this.zone.offsetAt(end) + 1, most + taken) + added - taken
+    return this.pattern.count(from, end + this.zone.offsetAt(end) + 1, most - changed) + changed
   }
 
   /** Whether looking at what is named takes fewer questions than looking for every change. */
@@ -130,7 +145,7 @@ export class WallClock {
 
   /** How many instants a change adds to the local times of the pattern: those that come again. */
   #addedAt({ at, before, after }: Change): number {
-    if (after > before || this.overlap !== 'both') return 0
+    if (this.overlap !== 'both') return 0
     const low = at + after
     const high = at + before
     return this.pattern.firstFrom(low) < high ? this.pattern.count(low, high, Infinity) : 0
@@ -138,7 +153,6 @@ export class WallClock {
 
   /** How many local times of the pattern have no instant of their own because a change leaves them out. */
   #takenAt({ at, before, after }: Change): number {
-    if (after < before) return 0
     const low = at + before
     const high = at + after
     const first = this.pattern.firstFrom(low)

@@ -48,7 +48,29 @@ const anyFrom = fc.oneof(
   fc.integer({ min: Date.UTC(2011, 11, 20), max: Date.UTC(2012, 0, 2) }),
 )
 
+/** Rules whose periods drift through the years, over centuries. */
+const drifting = [
+  // A week that begins in December and has its day in January belongs to both years.
+  'FREQ=WEEKLY;INTERVAL=5;BYMONTH=1;BYDAY=TH;BYSETPOS=-1;WKST=SU',
+  'FREQ=WEEKLY;INTERVAL=3;BYMONTH=1,12;BYDAY=MO,TH,SA;BYSETPOS=1,-1',
+  'FREQ=WEEKLY;INTERVAL=3;BYMONTH=2;BYDAY=MO',
+  'FREQ=DAILY;INTERVAL=17;BYDAY=FR;BYMONTHDAY=13',
+  'FREQ=DAILY;INTERVAL=17;BYMONTH=2,3;BYHOUR=1,2;BYSETPOS=2',
+  'FREQ=MONTHLY;INTERVAL=13;BYMONTHDAY=29,31',
+  'FREQ=YEARLY;INTERVAL=13;BYWEEKNO=1,53;BYDAY=MO,SU',
+  'FREQ=HOURLY;INTERVAL=25;BYDAY=SU;BYHOUR=1,2',
+  'FREQ=MINUTELY;INTERVAL=1441;BYMONTHDAY=1;BYHOUR=9',
+  'FREQ=SECONDLY;INTERVAL=86399;BYMONTH=2;BYDAY=MO',
+]
+
 describe('a limited number of occurrences', () => {
+  it.each(drifting)('is counted over centuries as one by one: %s', (text) => {
+    const schedule = rrule(text, { start: '1970-01-01T02:30' })
+    for (const times of [100, 397, 398, 399, 400, 401, 402, 600]) {
+      expect(differences(schedule, 0, times)).toEqual([])
+    }
+  })
+
   it('is counted the same as one by one, wherever the first question is', () => {
     fc.assert(
       fc.property(anySchedule, anyFrom, fc.integer({ min: 1, max: 300 }), (schedule, from, times) => {

@@ -147,7 +147,7 @@ const sparse: readonly Case[] = [
   ],
 ]
 
-/** Where local times are left out or doubled over a few years, every change of clocks in them matters. */
+/** Where local times are left out or doubled every change of clocks matters: over decades of them. */
 const changes: readonly Case[] = [
   [
     'two times a day since 1916',
@@ -188,18 +188,58 @@ const changes: readonly Case[] = [
     daily({ at: '02:30', overlap: 'both', zone: 'Africa/Casablanca', from: '2012-01-01', times }),
     '2025-09-01',
   ],
+  ['three hours of leap days', cron('0 1-3 29 2 *', { zone, from: first, times }), '6800-06-01'],
+  ['weekly', weekly({ on: 'sunday', at: '01:30', overlap: 'both', zone, from: 0, times }), '2065-06-01'],
+  [
+    'half days of Sundays',
+    rrule('FREQ=HOURLY;INTERVAL=12;BYDAY=SU;COUNT=5000', { start: '1970-01-01', zone }),
+    '2017-07-01',
+  ],
 ]
 
-/** The same over a century of clocks that change by no rule, or of days that no cycle of the calendar brings again. */
+/** Days, weeks and hours in step, over millennia: no cycle of the calendar brings them again soon. */
+const stepped: readonly Case[] = [
+  [
+    'every 25 hours, in two hours of Sundays',
+    rrule('FREQ=HOURLY;INTERVAL=25;BYDAY=SU;BYHOUR=1,2;COUNT=5000', { start: '1970-01-01', zone }),
+    '3160-01-01',
+  ],
+  [
+    'picked from every third week, in some months',
+    rrule('FREQ=WEEKLY;INTERVAL=3;BYMONTH=2,3;BYDAY=MO,TU,FR;BYSETPOS=-1;COUNT=5000', { start: first, zone }),
+    '1700-01-01',
+  ],
+  [
+    'every 17 days, on Friday the 13th',
+    rrule('FREQ=DAILY;INTERVAL=17;BYDAY=FR;BYMONTHDAY=13;COUNT=5000', { start: first, zone }),
+    '9000-01-01',
+  ],
+  [
+    'every 13 years, on Friday the 13th',
+    rrule('FREQ=YEARLY;INTERVAL=13;BYDAY=FR;BYMONTHDAY=13;COUNT=5000', { start: first, zone }),
+    '9000-01-01',
+  ],
+  [
+    'a minute later every day, in an hour of the first',
+    rrule('FREQ=MINUTELY;INTERVAL=1441;BYMONTHDAY=1;BYHOUR=9;COUNT=5000', { start: first, zone }),
+    '9000-01-01',
+  ],
+  ['every 13 months', rrule('FREQ=MONTHLY;INTERVAL=13;COUNT=5000', { start, zone }), '7380-01-01'],
+  [
+    'every third week, in February',
+    rrule('FREQ=WEEKLY;INTERVAL=3;BYMONTH=2;BYDAY=MO;COUNT=5000', { start: first, zone }),
+    '3750-01-01',
+  ],
+]
+
+/** The same over a century and more, much of it of clocks that change by no rule. */
 const centuries: readonly Case[] = [
-  ['three hours of leap days', cron('0 1-3 29 2 *', { zone, from: first, times }), '6800-06-01'],
   ['monthly', monthly({ day: 31, at: '02:30', gap: 'skip', zone, from: 0, times }), '2386-03-01'],
   [
     'monthly since 1800',
     monthly({ day: 31, at: '02:30', gap: 'skip', zone, from: '1800-01-01', times }),
     '2216-06-01',
   ],
-  ['weekly', weekly({ on: 'sunday', at: '01:30', overlap: 'both', zone, from: 0, times }), '2065-06-01'],
   [
     'weekly in Casablanca',
     weekly({
@@ -255,22 +295,11 @@ const centuries: readonly Case[] = [
     }),
     '4880-01-01',
   ],
-  ['every 13 months', rrule('FREQ=MONTHLY;INTERVAL=13;COUNT=5000', { start, zone }), '7380-01-01'],
   [
     'a second earlier every day, on Mondays',
     rrule('FREQ=SECONDLY;INTERVAL=86399;BYDAY=MO;COUNT=5000', { start: '2000-01-01', zone }),
     '2095-07-01',
   ],
-  [
-    'half days of Sundays',
-    rrule('FREQ=HOURLY;INTERVAL=12;BYDAY=SU;COUNT=5000', { start: '1970-01-01', zone }),
-    '2017-07-01',
-  ],
-  [
-    'every third week, in February',
-    rrule('FREQ=WEEKLY;INTERVAL=3;BYMONTH=2;BYDAY=MO;COUNT=5000', { start: first, zone }),
-    '3750-01-01',
-  ],
 ]
 
-export const hostile = { counted, amended, sparse, changes, centuries }
+export const hostile = { counted, amended, sparse, stepped, changes, centuries }
