@@ -231,7 +231,7 @@ export class Writer {
         const rows = batch.some(needsLookUp) ? await this.#lookUp(batch) : []
         if (!rows.some((row) => row !== undefined && this.#stateOf(row) === REPORTED)) {
           const sent: Sent[] = []
-          for (const [index, task] of batch.entries()) this.#prepare(task, rows[index], sent)
+          for (let index = 0; index < batch.length; index++) this.#prepare(batch[index]!, rows[index], sent)
           if (sent.length > 0) await this.#send(sent)
           return
         }

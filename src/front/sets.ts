@@ -12,6 +12,8 @@ import { type SetOptions, type SetRequest, setRequestOf, windowsOf } from './set
 import type { Spread } from './spread.js'
 import { dueAtOfRow } from './timer-view.js'
 
+const setOutcomes = ['set', 'appended', 'conflict'] as const
+
 /** What `set` answers. */
 export interface SetTimer {
   /**
@@ -109,9 +111,9 @@ function timersOf(operations: readonly SetRequest[], answers: readonly SubmitAns
 }
 
 function setTimerOf(operation: SetRequest, answer: SubmitAnswer): SetTimer {
-  const outcome = outcomeOf(answer, ['set', 'appended', 'conflict'])
+  const isSet = answer.outcome === 'set' || outcomeOf(answer, setOutcomes) !== 'conflict'
   return {
-    outcome: outcome === 'conflict' ? 'conflict' : 'set',
+    outcome: isSet ? 'set' : 'conflict',
     key: operation.key,
     handle: handleOf(operation),
     dueAt: operation.dueAt,
