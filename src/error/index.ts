@@ -10,5 +10,5 @@ export {
 export { errorCodes, type ErrorCode } from './code.js'
 export { PartialError, type PartialRow } from './partial-error.js'
 export { checkInstant } from './instant.js'
-export { checkFunction, checkOptions } from './option.js'
+export { checkFunction, checkOptions, checkRate, checkWhole } from './option.js'
 export { shown } from './shown.js'

@@ -1,5 +1,5 @@
 import type { Engine } from '../engine/index.js'
-import { checkOptions, InvalidInputError, shown } from '../error/index.js'
+import { checkOptions, checkWhole } from '../error/index.js'
 import { type Clock, type Duration, parseDuration } from '../time/index.js'
 
 // How often it looks whether anything is left.
@@ -87,11 +87,6 @@ export class Drains {
 function boundsOf(options: DrainOptions): DrainBounds {
   checkOptions('drain', options, ['maxTime', 'maxTimers'])
   const { maxTime = '10s', maxTimers = Infinity } = options
-  if (!(maxTimers === Infinity || (Number.isInteger(maxTimers) && maxTimers >= 1))) {
-    throw new InvalidInputError(
-      'invalid-option',
-      `maxTimers must be a whole number from 1, got ${shown(maxTimers)}`,
-    )
-  }
+  if (maxTimers !== Infinity) checkWhole('maxTimers', maxTimers, 1)
   return { maxTimeMs: parseDuration(maxTime), maxTimers }
 }

@@ -1,4 +1,4 @@
-import { checkOptions, InvalidInputError, shown } from '../error/index.js'
+import { checkOptions, checkRate, checkWhole, InvalidInputError, shown } from '../error/index.js'
 import { type Duration, parseDuration } from '../time/index.js'
 import { checkKind, parseRetry, type RetryOptions, type RetryPolicy } from '../timer/index.js'
 import type { StandardSchema } from './schema.js'
@@ -46,18 +46,8 @@ export function timer<Payload = undefined>(
   checkKind(name)
   checkOptions(`timer(${shown(name)})`, options, known)
   const { concurrency, rate, timeout, payload } = options
-  if (concurrency !== undefined && !(Number.isInteger(concurrency) && concurrency >= 1)) {
-    throw new InvalidInputError(
-      'invalid-option',
-      `concurrency must be a whole number from 1, got ${shown(concurrency)}`,
-    )
-  }
-  if (rate !== undefined && !(typeof rate === 'number' && rate > 0 && Number.isFinite(rate))) {
-    throw new InvalidInputError(
-      'invalid-option',
-      `rate must be a number above 0, per second, got ${shown(rate)}`,
-    )
-  }
+  if (concurrency !== undefined) checkWhole('concurrency', concurrency, 1)
+  checkRate(rate)
   if (payload !== undefined && typeof payload['~standard']?.validate !== 'function') {
     throw new InvalidInputError(
       'invalid-option',

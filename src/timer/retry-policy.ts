@@ -1,4 +1,4 @@
-import { checkOptions, InvalidInputError, shown } from '../error/index.js'
+import { checkOptions, checkWhole, InvalidInputError, shown } from '../error/index.js'
 import { type Duration, parseDuration } from '../time/index.js'
 
 export interface RetryOptions {
@@ -29,12 +29,7 @@ export function parseRetry(options: RetryOptions | undefined): RetryPolicy {
   if (options === undefined) return defaultRetry
   checkOptions('retry', options, ['attempts', 'backoff', 'maxDuration'])
   const { attempts = defaultRetry.attempts, backoff, maxDuration } = options
-  if (!(Number.isInteger(attempts) && attempts >= 1)) {
-    throw new InvalidInputError(
-      'invalid-option',
-      `retry.attempts must be a whole number from 1, got ${shown(attempts)}`,
-    )
-  }
+  checkWhole('retry.attempts', attempts, 1)
   const [minMs, maxMs] =
     backoff === undefined ? [defaultRetry.minMs, defaultRetry.maxMs] : parseBackoff(backoff)
   const maxDurationMs = maxDuration === undefined ? Infinity : parseDuration(maxDuration)

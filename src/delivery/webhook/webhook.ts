@@ -1,4 +1,4 @@
-import { checkOptions, InvalidInputError, shown } from '../../error/index.js'
+import { checkOptions, checkRate, checkWhole, InvalidInputError, shown } from '../../error/index.js'
 import { type Duration, parseDuration } from '../../time/index.js'
 import { parseSecrets, type Secret } from '../../webhooks/index.js'
 import type { BreakerPolicy } from './breaker.js'
@@ -76,11 +76,7 @@ export function webhook(url: string | URL, options: WebhookOptions): Webhook {
   const target = parseUrl(url)
   guard?.checkUrl(target)
   checkHeaders(headers)
-  if (rate !== undefined && !(Number.isFinite(rate) && rate > 0))
-    throw new InvalidInputError(
-      'invalid-option',
-      `rate must be a number above 0, per second, got ${shown(rate)}`,
-    )
+  checkRate(rate)
   return Object.freeze({
     type: 'webhook' as const,
     origin: target.origin,
@@ -149,6 +145,6 @@ function durationOf(duration: Duration | undefined, otherwise: number): number {
 
 function countOf(name: string, count: number | undefined, otherwise: number): number {
   if (count === undefined) return otherwise
-  if (Number.isInteger(count) && count >= 1) return count
-  throw new InvalidInputError('invalid-option', `${name} must be a whole number from 1, got ${shown(count)}`)
+  checkWhole(name, count, 1)
+  return count
 }

@@ -1,4 +1,4 @@
-import { checkFunction, checkOptions, InvalidInputError, shown } from '../../error/index.js'
+import { checkFunction, checkOptions, checkWhole } from '../../error/index.js'
 import { type Clock, systemClock } from '../../time/index.js'
 import { nameLimits } from '../../timer/index.js'
 import type { Strategy } from '../store.js'
@@ -47,12 +47,4 @@ export function fileStoreOptions(
   checkFunction('onProgress', whole.onProgress)
   checkFunction('fileSystem', whole.fileSystem)
   return whole
-}
-
-function checkWhole(name: string, value: number, least: number, most: number): void {
-  if (Number.isInteger(value) && value >= least && value <= most) return
-  throw new InvalidInputError(
-    'invalid-option',
-    `${name} must be a whole number from ${least} to ${most}, got ${shown(value)}`,
-  )
 }

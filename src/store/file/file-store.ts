@@ -1,7 +1,8 @@
 import { randomInt } from 'node:crypto'
-import { InvalidInputError, shown, StateError, StoreError } from '../../error/index.js'
+import { StateError, StoreError } from '../../error/index.js'
 import type { Clock } from '../../time/index.js'
 import { type Place, shardOf, type TimerName, type TimerRow } from '../../timer/index.js'
+import { shardAt } from '../check-call.js'
 import { checkOperations, checkRequests } from '../check-write.js'
 import { noted } from '../noted.js'
 import type {
@@ -485,12 +486,7 @@ export class FileStore implements Store {
   }
 
   #shard(shard: number): FileShard {
-    const found = this.#shards[shard]
-    if (found !== undefined) return found
-    throw new InvalidInputError(
-      'invalid-option',
-      `the store has the shards 0 to ${this.shardCount - 1}, asked was ${shown(shard)}`,
-    )
+    return shardAt(this.#shards, shard)
   }
 
   #wrongStrategy(call: string): StoreError {

@@ -1,6 +1,7 @@
-import { checkOptions, InvalidInputError, shown, StateError, StoreError } from '../../error/index.js'
+import { checkOptions, checkWhole, StateError } from '../../error/index.js'
 import { type Clock, systemClock } from '../../time/index.js'
 import { firstPlace, nameLimits, type Place, type TimerName, type TimerRow } from '../../timer/index.js'
+import { checkStrategy, shardAt } from '../check-call.js'
 import { checkOperations, checkRequests } from '../check-write.js'
 import { noted } from '../noted.js'
 import type {
@@ -145,7 +146,7 @@ export class MemoryStore implements Store {
   }
 
   async write(fence: Fence | undefined, write: OwnerWrite): Promise<WriteAnswer> {
-    this.#checkStrategy(fence === undefined ? 'claim' : 'owned', 'write')
+    checkStrategy(this, fence === undefined ? 'claim' : 'owned', 'write')
     checkOperations(write.operations, this.maxPayloadBytes)
     if (fence !== undefined) {
       return this.#onShard('write', fence.shard, (shard, now) => {
@@ -184,7 +185,7 @@ export class MemoryStore implements Store {
   async append(
     requests: readonly Request[],
   ): Promise<readonly ('appended' | 'answered-before' | 'expired')[]> {
-    this.#checkStrategy('owned', 'append')
+    checkStrategy(this, 'owned', 'append')
     checkRequests(requests, this.maxPayloadBytes)
     return this.#call({ name: 'append' }, (now) =>
       requests.map((request) => this.#shard(request.shard).inbox.append(request, now)),
@@ -208,12 +209,12 @@ export class MemoryStore implements Store {
   // ---- claims
 
   async claimDue(claim: DueClaim): Promise<readonly ClaimedRow[]> {
-    this.#checkStrategy('claim', 'claimDue')
+    checkStrategy(this, 'claim', 'claimDue')
     return this.#call({ name: 'claimDue' }, (now) => this.#data.claimDue(claim, now))
   }
 
   async extend(receipts: readonly Receipt[], leaseMs: number): Promise<readonly boolean[]> {
-    this.#checkStrategy('claim', 'extend')
+    checkStrategy(this, 'claim', 'extend')
     return this.#call({ name: 'extend' }, (now) =>
       receipts.map((receipt) => this.#data.extend(receipt, leaseMs, now)),
     )
@@ -223,7 +224,7 @@ export class MemoryStore implements Store {
     settlements: readonly ClaimSettlement[],
     history: readonly HistoryEntry[],
   ): Promise<readonly boolean[]> {
-    this.#checkStrategy('claim', 'settleClaimed')
+    checkStrategy(this, 'claim', 'settleClaimed')
     return this.#call({ name: 'settleClaimed' }, (now) => {
       this.#data.addHistory(history)
       return settlements.map((settlement) => this.#data.settleClaimed(settlement, now))
@@ -323,20 +324,7 @@ export class MemoryStore implements Store {
   }
 
   #shard(shard: number): MemoryShard {
-    const found = this.#data.shards[shard]
-    if (found !== undefined) return found
-    throw new InvalidInputError(
-      'invalid-option',
-      `the store has the shards 0 to ${this.shardCount - 1}, asked was ${shown(shard)}`,
-    )
-  }
-
-  #checkStrategy(strategy: Strategy, call: string): void {
-    if (this.strategy === strategy) return
-    throw new StoreError(
-      'wrong-strategy',
-      `${call} is for the strategy ${strategy}; this store was made for ${this.strategy}`,
-    )
+    return shardAt(this.#data.shards, shard)
   }
 }
 
@@ -344,11 +332,6 @@ function dataFor(options: MemoryStoreOptions): MemoryData {
   checkOptions('MemoryStore', options, ['clock', 'strategy', 'shardCount', 'maxPayloadBytes', 'carriage'])
   const { clock = systemClock, strategy = 'owned', shardCount = 1 } = options
   const { maxPayloadBytes = nameLimits.payloadBytes } = options
-  if (!(Number.isInteger(shardCount) && shardCount >= 1 && shardCount <= 4096)) {
-    throw new InvalidInputError(
-      'invalid-option',
-      `shardCount must be a whole number from 1 to 4096, got ${shown(shardCount)}`,
-    )
-  }
+  checkWhole('shardCount', shardCount, 1, 4096)
   return new MemoryData(clock, strategy, shardCount, maxPayloadBytes)
 }

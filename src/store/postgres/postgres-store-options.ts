@@ -1,6 +1,7 @@
-import { checkOptions, InvalidInputError, shown } from '../../error/index.js'
+import { checkOptions, checkWhole, InvalidInputError, shown } from '../../error/index.js'
 import { type Clock, systemClock } from '../../time/index.js'
 import { nameLimits } from '../../timer/index.js'
+import { checkStrategyOption } from '../check-call.js'
 import type { Strategy } from '../store.js'
 
 export interface PostgresStoreOptions {
@@ -60,12 +61,7 @@ export function postgresStoreOptions(
   checkWhole('maxConnections', whole.maxConnections, 1, 1000)
   checkWhole('statementTimeoutMs', whole.statementTimeoutMs, 1, 3_600_000)
   checkWhole('connectTimeoutMs', whole.connectTimeoutMs, 1, 3_600_000)
-  if (whole.strategy !== undefined && whole.strategy !== 'owned' && whole.strategy !== 'claim') {
-    throw new InvalidInputError(
-      'invalid-option',
-      `strategy must be owned or claim, got ${shown(whole.strategy)}`,
-    )
-  }
+  checkStrategyOption(whole.strategy)
   if (typeof whole.schema !== 'string' || !/^[a-z_][a-z0-9_]{0,40}$/.test(whole.schema)) {
     throw new InvalidInputError(
       'invalid-option',
@@ -82,12 +78,4 @@ export function takenApart(url: string): { readonly url: string; readonly schema
   if (parsed === undefined || schema === null || schema === undefined) return { url, schema: undefined }
   parsed.searchParams.delete('schema')
   return { url: parsed.href, schema }
-}
-
-function checkWhole(name: string, value: number, least: number, most: number): void {
-  if (Number.isInteger(value) && value >= least && value <= most) return
-  throw new InvalidInputError(
-    'invalid-option',
-    `${name} must be a whole number from ${least} to ${most}, got ${shown(value)}`,
-  )
 }

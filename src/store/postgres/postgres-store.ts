@@ -1,6 +1,7 @@
-import { InvalidInputError, shown, StateError, StoreError } from '../../error/index.js'
+import { InvalidInputError, StateError } from '../../error/index.js'
 import { systemClock } from '../../time/index.js'
 import { levelAt, type Place, type TimerName, type TimerRow } from '../../timer/index.js'
+import { checkStrategy, unknownShard } from '../check-call.js'
 import { checkOperations, checkRequests } from '../check-write.js'
 import { claimed, lowered, refenced, released, renewed } from '../shard-row.js'
 import type {
@@ -195,7 +196,7 @@ export class PostgresStore implements Store {
   }
 
   async write(fence: Fence | undefined, write: OwnerWrite): Promise<WriteAnswer> {
-    this.#checkStrategy(fence === undefined ? 'claim' : 'owned', 'write')
+    checkStrategy(this, fence === undefined ? 'claim' : 'owned', 'write')
     checkOperations(write.operations, this.maxPayloadBytes)
     const batch = new WriteBatch(write)
     if (fence === undefined) {
@@ -265,12 +266,12 @@ export class PostgresStore implements Store {
   // ---- claims
 
   async claimDue(claim: DueClaim): Promise<readonly ClaimedRow[]> {
-    this.#checkStrategy('claim', 'claimDue')
+    checkStrategy(this, 'claim', 'claimDue')
     return await this.#claims.claimDue(claim)
   }
 
   async extend(receipts: readonly Receipt[], leaseMs: number): Promise<readonly boolean[]> {
-    this.#checkStrategy('claim', 'extend')
+    checkStrategy(this, 'claim', 'extend')
     return await this.#claims.extend(receipts, leaseMs)
   }
 
@@ -278,7 +279,7 @@ export class PostgresStore implements Store {
     settlements: readonly ClaimSettlement[],
     history: readonly HistoryEntry[],
   ): Promise<readonly boolean[]> {
-    this.#checkStrategy('claim', 'settleClaimed')
+    checkStrategy(this, 'claim', 'settleClaimed')
     return await this.#claims.settle(settlements, history)
   }
 
@@ -356,23 +357,12 @@ export class PostgresStore implements Store {
   }
 
   #checkRequests(requests: readonly Request[]): void {
-    this.#checkStrategy('owned', 'append')
+    checkStrategy(this, 'owned', 'append')
     checkRequests(requests, this.maxPayloadBytes)
     for (const { shard } of requests) {
-      if (Number.isInteger(shard) && shard >= 0 && shard < this.shardCount) continue
-      throw new InvalidInputError(
-        'invalid-option',
-        `the store has the shards 0 to ${this.shardCount - 1}, asked was ${shown(shard)}`,
-      )
+      if (!(Number.isInteger(shard) && shard >= 0 && shard < this.shardCount))
+        throw unknownShard(shard, this.shardCount)
     }
-  }
-
-  #checkStrategy(strategy: Strategy, call: string): void {
-    if (this.strategy === strategy) return
-    throw new StoreError(
-      'wrong-strategy',
-      `${call} is for the strategy ${strategy}; this store was made for ${this.strategy}`,
-    )
   }
 }
 

@@ -1,6 +1,7 @@
-import { checkOptions, InvalidInputError, shown } from '../../error/index.js'
+import { checkOptions, checkWhole } from '../../error/index.js'
 import { type Clock, systemClock } from '../../time/index.js'
 import { nameLimits } from '../../timer/index.js'
+import { checkStrategyOption } from '../check-call.js'
 import type { Strategy } from '../store.js'
 import type { RedisDriver } from './driver.js'
 import { loadDriver } from './driver.js'
@@ -38,9 +39,7 @@ export function redisStoreOptions(options: RedisStoreOptions) {
   checkOptions('RedisStore', options, known)
   checkOptions('tuning', options.tuning ?? {}, Object.keys(tuningDefaults))
   const { strategy } = options
-  if (strategy !== undefined && strategy !== 'owned' && strategy !== 'claim') {
-    throw new InvalidInputError('invalid-option', `strategy must be owned or claim, got ${shown(strategy)}`)
-  }
+  checkStrategyOption(strategy)
   const whole = {
     clock: options.clock ?? systemClock,
     strategy,
@@ -54,12 +53,4 @@ export function redisStoreOptions(options: RedisStoreOptions) {
   checkWhole('tuning.bucketMs', whole.tuning.bucketMs, 1, 2 ** 40)
   checkWhole('tuning.partRows', whole.tuning.partRows, 2, 1_000_000)
   return whole
-}
-
-function checkWhole(name: string, value: number, least: number, most: number): void {
-  if (Number.isInteger(value) && value >= least && value <= most) return
-  throw new InvalidInputError(
-    'invalid-option',
-    `${name} must be a whole number from ${least} to ${most}, got ${shown(value)}`,
-  )
 }

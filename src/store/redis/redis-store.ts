@@ -1,6 +1,7 @@
-import { InvalidInputError, LimitError, shown, StateError, StoreError } from '../../error/index.js'
+import { LimitError, StateError } from '../../error/index.js'
 import { type Clock, systemClock } from '../../time/index.js'
 import { firstPlace, type Place, shardOf, type TimerName, type TimerRow } from '../../timer/index.js'
+import { checkStrategy, shardAt } from '../check-call.js'
 import { checkOperations, checkRequests } from '../check-write.js'
 import type {
   ClaimedRow,
@@ -158,7 +159,7 @@ export class RedisStore implements Store {
   }
 
   async write(fence: Fence | undefined, write: OwnerWrite): Promise<WriteAnswer> {
-    this.#checkStrategy(fence === undefined ? 'claim' : 'owned', 'write')
+    checkStrategy(this, fence === undefined ? 'claim' : 'owned', 'write')
     checkOperations(write.operations, this.maxPayloadBytes)
     checkWeight(write)
     if (fence !== undefined) return await this.#run(() => this.#shard(fence.shard).write(fence, write))
@@ -178,7 +179,7 @@ export class RedisStore implements Store {
   async append(
     requests: readonly Request[],
   ): Promise<readonly ('appended' | 'answered-before' | 'expired')[]> {
-    this.#checkStrategy('owned', 'append')
+    checkStrategy(this, 'owned', 'append')
     checkRequests(requests, this.maxPayloadBytes)
     return await this.#run(() =>
       inGroups(
@@ -203,12 +204,12 @@ export class RedisStore implements Store {
   // ---- claims
 
   async claimDue(claim: DueClaim): Promise<readonly ClaimedRow[]> {
-    this.#checkStrategy('claim', 'claimDue')
+    checkStrategy(this, 'claim', 'claimDue')
     return await this.#run(() => this.#claimDue(claim))
   }
 
   async extend(receipts: readonly Receipt[], leaseMs: number): Promise<readonly boolean[]> {
-    this.#checkStrategy('claim', 'extend')
+    checkStrategy(this, 'claim', 'extend')
     return await this.#run(() =>
       inGroups(
         receipts,
@@ -222,7 +223,7 @@ export class RedisStore implements Store {
     settlements: readonly ClaimSettlement[],
     history: readonly HistoryEntry[],
   ): Promise<readonly boolean[]> {
-    this.#checkStrategy('claim', 'settleClaimed')
+    checkStrategy(this, 'claim', 'settleClaimed')
     return await this.#run(async () => {
       const notes = new Notes(history, this.shardCount)
       const answers = await inGroups(
@@ -393,20 +394,7 @@ export class RedisStore implements Store {
   }
 
   #shard(shard: number): RedisShard {
-    const found = this.#shards[shard]
-    if (found !== undefined) return found
-    throw new InvalidInputError(
-      'invalid-option',
-      `the store has the shards 0 to ${this.shardCount - 1}, asked was ${shown(shard)}`,
-    )
-  }
-
-  #checkStrategy(strategy: Strategy, call: string): void {
-    if (this.strategy === strategy) return
-    throw new StoreError(
-      'wrong-strategy',
-      `${call} is for the strategy ${strategy}; this store was made for ${this.strategy}`,
-    )
+    return shardAt(this.#shards, shard)
   }
 }
 
