@@ -3,7 +3,7 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, expect, it } from 'vitest'
 import { openTimers, timer, webhook } from '../../src/index.js'
-import { until } from './receiver.js'
+import { until } from '../eventually.js'
 
 const TARGETS = 1000
 const EACH = 3

@@ -51,18 +51,3 @@ export class Receiver {
     this.#server.close()
   }
 }
-
-/** Waits for something to become so; says what it waited for when it does not. */
-export async function until(
-  what: string,
-  isSo: () => boolean | Promise<boolean>,
-  ms = 20_000,
-): Promise<void> {
-  const end = Date.now() + ms
-  while (!(await isSo())) {
-    if (Date.now() > end) throw new Error(`it did not happen within ${ms} ms: ${what}`)
-    await new Promise((resolve) => {
-      setTimeout(resolve, 5)
-    })
-  }
-}

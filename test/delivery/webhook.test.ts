@@ -10,7 +10,8 @@ import {
   webhook,
   type WebhookOptions,
 } from '../../src/index.js'
-import { Receiver, until } from './receiver.js'
+import { until } from '../eventually.js'
+import { Receiver } from './receiver.js'
 
 const newSecret = (): string => `whsec_${randomBytes(32).toString('base64')}`
 const secret = newSecret()

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { during } from '../during.js'
 import { Dead } from '../../src/delivery/index.js'
 import { openTimers, timer, type TimerEvent, type Timers } from '../../src/front/index.js'
 import { type Schedule, yearly } from '../../src/schedule/index.js'
@@ -144,14 +145,7 @@ class BirthdayRun {
 
   /** Lets time pass until it is done. */
   async during<T>(work: Promise<T>): Promise<T> {
-    const state = { isOver: false }
-    const watched = work.finally(() => {
-      state.isOver = true
-    })
-    watched.catch(() => undefined)
-    await this.clock.advance(0)
-    while (!state.isOver) await this.clock.advance(100)
-    return await watched
+    return await during(this.clock, work, 100)
   }
 
   async replaceOne(): Promise<void> {

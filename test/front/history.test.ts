@@ -1,11 +1,13 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
+import { setImmediate as turn } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { openTimers, timer, type TimersOptions } from '../../src/front/index.js'
 import { daily } from '../../src/schedule/index.js'
 import { testTimers } from '../../src/testing/index.js'
 import { VirtualClock } from '../../src/time/index.js'
+import { during } from '../during.js'
 
 const START = Date.UTC(2026, 0, 1)
 const kind = timer<string>('kind', { retry: { attempts: 3, backoff: '10s..10s' } })
@@ -139,20 +141,8 @@ describe.each(['memory', 'file'])('on %s', (store) => {
     }
   }
 
-  async function settled<T>(clock: VirtualClock, promise: Promise<T>, stepMs = 5): Promise<T> {
-    const state = { isOver: false }
-    const watched = promise.finally(() => {
-      state.isOver = true
-    })
-    watched.catch(() => undefined)
-    while (!state.isOver) {
-      await clock.advance(stepMs)
-      await new Promise((resolve) => {
-        setImmediate(resolve)
-      })
-    }
-    return await watched
-  }
+  const settled = <T>(clock: VirtualClock, promise: Promise<T>, stepMs = 5): Promise<T> =>
+    during(clock, promise, stepMs, turn)
 
   /** Lets virtual time pass, and the disk do its work meanwhile. */
   async function pass(clock: VirtualClock, ms: number, stepMs = 500): Promise<void> {

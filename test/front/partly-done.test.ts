@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { during } from '../during.js'
 import { PartialError, StoreError } from '../../src/error/index.js'
 import { openTimers, timer, type Timers, type TimersEvent } from '../../src/front/index.js'
 import { MemoryStore, type Store } from '../../src/store/index.js'
@@ -44,14 +45,7 @@ class Pair {
   }
 
   async during<T>(work: Promise<T>): Promise<T> {
-    const state = { isOver: false }
-    const watched = work.finally(() => {
-      state.isOver = true
-    })
-    watched.catch(() => undefined)
-    await this.clock.advance(0)
-    while (!state.isOver) await this.clock.advance(100)
-    return await watched
+    return await during(this.clock, work, 100)
   }
 
   async stop(): Promise<void> {

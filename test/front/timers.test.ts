@@ -1,12 +1,14 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, describe, expect, it } from 'vitest'
 import { Dead, RetryAfter } from '../../src/delivery/index.js'
 import { openTimers, timer, type Timers } from '../../src/front/index.js'
 import { every } from '../../src/schedule/index.js'
 import { openStore } from '../../src/store/index.js'
 import { VirtualClock } from '../../src/time/index.js'
+import { during } from '../during.js'
 
 const START = Date.UTC(2026, 0, 1)
 const folders: string[] = []
@@ -31,28 +33,14 @@ function seeded(seed: number): () => number {
 }
 
 /** Lets real work (a disk) and virtual time go on until a promise is settled. */
-async function settled<T>(clock: VirtualClock, promise: Promise<T>, stepMs = 0): Promise<T> {
-  const state = { isOver: false }
-  const watched = promise.finally(() => {
-    state.isOver = true
-  })
-  watched.catch(() => undefined)
-  while (!state.isOver) {
-    await clock.advance(stepMs)
-    await new Promise((resolve) => {
-      setTimeout(resolve, 1)
-    })
-  }
-  return await watched
-}
+const settled = <T>(clock: VirtualClock, promise: Promise<T>, stepMs = 0): Promise<T> =>
+  during(clock, promise, stepMs, () => sleep(1))
 
 /** Advances in steps, leaving a disk the time to answer. */
 async function advance(clock: VirtualClock, ms: number): Promise<void> {
   for (let step = 0; step < ms; step += 250) {
     await clock.advance(Math.min(250, ms - step))
-    await new Promise((resolve) => {
-      setTimeout(resolve, 2)
-    })
+    await sleep(2)
   }
 }
 

@@ -6,6 +6,7 @@ export class TcpProxy {
   readonly #server: net.Server
   readonly #pairs = new Set<readonly [client: net.Socket, server: net.Socket]>()
   #holdsAnswers = false
+  #cutsAtAnswer = false
   #isClosed = false
 
   private constructor(server: net.Server, target: number) {
@@ -25,6 +26,11 @@ export class TcpProxy {
     this.#holdsAnswers = true
   }
 
+  /** From now on a connection is cut as soon as the server says something, which does not arrive. */
+  cutAtAnswer(): void {
+    this.#cutsAtAnswer = true
+  }
+
   /** From now on what the server says is not even taken from it: as by a process that was stopped. */
   stopReading(): void {
     for (const [, server] of this.#pairs) server.pause()
@@ -39,6 +45,7 @@ export class TcpProxy {
   open(): void {
     this.#isClosed = false
     this.#holdsAnswers = false
+    this.#cutsAtAnswer = false
   }
 
   /** Ends every connection, as a network would. */
@@ -72,7 +79,8 @@ export class TcpProxy {
     }
     client.on('data', (bytes) => server.write(bytes))
     server.on('data', (bytes) => {
-      if (!this.#holdsAnswers) client.write(bytes)
+      if (this.#cutsAtAnswer) server.destroy()
+      else if (!this.#holdsAnswers) client.write(bytes)
     })
   }
 }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { newFolder, openIn, own, setOf } from './scratch.js'
+import { own, setOf } from '../owner.js'
+import { newFolder, openIn } from './scratch.js'
 
 describe('a file store', () => {
   it('has after reopening what was acknowledged before, and nothing that was removed', async () => {

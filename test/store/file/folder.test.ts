@@ -17,7 +17,8 @@ import path from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { isNetwork } from '../../../src/store/file/file-system.js'
 import { FileStore } from '../../../src/store/file/file-store.js'
-import { newFolder, openIn, own, setOf } from './scratch.js'
+import { own, setOf } from '../owner.js'
+import { newFolder, openIn } from './scratch.js'
 
 const { open } = createRequire(import.meta.url)('lmdb') as {
   readonly open: (options: object) => {

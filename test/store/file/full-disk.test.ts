@@ -3,7 +3,8 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { FileStore } from '../../../src/store/file/file-store.js'
-import { newFolder, openIn, own, setOf } from './scratch.js'
+import { own, setOf } from '../owner.js'
+import { newFolder, openIn } from './scratch.js'
 
 let mounted: string | undefined
 

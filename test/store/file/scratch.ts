@@ -4,7 +4,6 @@ import path from 'node:path'
 import { afterEach } from 'vitest'
 import { FileStore } from '../../../src/store/file/file-store.js'
 import type { FileStoreOptions } from '../../../src/store/file/file-store-options.js'
-import type { Fence, SetOperation, ShardRow } from '../../../src/store/index.js'
 
 const folders: string[] = []
 const stores: FileStore[] = []
@@ -26,44 +25,4 @@ export async function openIn(folder: string, options: FileStoreOptions = {}): Pr
   const store = await FileStore.open(folder, options)
   stores.push(store)
   return store
-}
-
-let nonces = 0
-
-export async function own(
-  store: FileStore,
-  shard = 0,
-): Promise<Fence & { readLevel: ShardRow['readLevel'] }> {
-  const row = (await store.shards())[shard]!
-  const claimed = await store.claim({
-    shard,
-    owner: 'test',
-    nonce: ++nonces,
-    leaseMs: 1e9,
-    expectedEpoch: row.epoch,
-  })
-  if (claimed === undefined) throw new Error(`shard ${shard} is owned by ${row.owner}`)
-  const { epoch, nonce, settledLevel, readLevel } = claimed
-  return { shard, epoch, nonce, settledLevel, readLevel }
-}
-
-let identities = 0
-
-export function setOf(key: string, position: number, parts: Partial<SetOperation> = {}): SetOperation {
-  return {
-    type: 'set',
-    namespace: 'test',
-    kind: 'sample',
-    key,
-    identity: ++identities,
-    createdAt: 1_700_000_000_000,
-    payload: Buffer.from(`payload of ${key}`),
-    tags: [],
-    details: '',
-    dueAt: position,
-    attempt: 0,
-    occurrence: 0,
-    position,
-    ...parts,
-  }
 }

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { ClaimSettlement, Operation } from '../../../src/store/index.js'
 import { Random } from '../../../src/testing/index.js'
 import type { PostgresStore } from '../../../src/store/postgres/postgres-store.js'
-import { eventually } from './eventually.js'
+import { eventually } from '../../eventually.js'
 import { newSchema, openStoreIn, sql, usePostgres } from './scratch.js'
 
 usePostgres()

@@ -3,7 +3,7 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { afterEach, describe, expect, it } from 'vitest'
 import { openTimers, timer, type Timers } from '../../../src/index.js'
-import { eventually } from './eventually.js'
+import { eventually } from '../../eventually.js'
 import { isForeign, newSchema, sql, thisServer, usePostgres } from './scratch.js'
 
 usePostgres()

@@ -6,7 +6,7 @@ import { loadDriver } from '../../../src/store/postgres/driver.js'
 import type { PostgresStore } from '../../../src/store/postgres/postgres-store.js'
 import type { PostgresStoreOptions } from '../../../src/store/postgres/postgres-store-options.js'
 import { TcpProxy } from '../../servers/tcp-proxy.js'
-import { eventually } from './eventually.js'
+import { eventually } from '../../eventually.js'
 import { newSchema, openStoreIn, sql, thisServer, usePostgres } from './scratch.js'
 
 usePostgres()

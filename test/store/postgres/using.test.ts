@@ -1,7 +1,7 @@
 import pg from 'pg'
 import { afterEach, describe, expect, it } from 'vitest'
 import { openTimers, timer, type Timers } from '../../../src/index.js'
-import { eventually } from './eventually.js'
+import { eventually } from '../../eventually.js'
 import { newSchema, sql, thisServer, usePostgres } from './scratch.js'
 
 usePostgres()

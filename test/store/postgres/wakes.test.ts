@@ -1,6 +1,6 @@
 import pg from 'pg'
 import { afterEach, describe, expect, it } from 'vitest'
-import { eventually } from './eventually.js'
+import { eventually } from '../../eventually.js'
 import { isForeign, newSchema, openStoreIn, sql, thisServer, usePostgres } from './scratch.js'
 
 usePostgres()

@@ -4,11 +4,12 @@ import { openTimers, timer, type Timers, type TimersOptions } from '../../../src
 import { openStore } from '../../../src/store/index.js'
 import { RedisClusterServer } from '../../servers/redis-cluster.js'
 import { startOwnRedis } from '../../servers/redis.js'
-import { DroppingProxy } from '../../servers/dropping-proxy.js'
+import { until } from '../../eventually.js'
+import { TcpProxy } from '../../servers/tcp-proxy.js'
 import { withNewPrefix } from './prefix.js'
 
 const server = await startOwnRedis()
-const proxy = await DroppingProxy.start(server.process.port)
+const proxy = await TcpProxy.to(server.process.port)
 const cluster = await RedisClusterServer.start()
 afterAll(async () => {
   await proxy.stop()
@@ -77,10 +78,11 @@ describe.each([
       receiver.listen(a, 'a')
       receiver.listen(b, 'b')
       await Promise.all([a.start(), b.start()])
-      await until(async () => {
+      const areSpread = async (): Promise<boolean> => {
         const names = await owners(url)
         return names.every((name) => name !== '') && new Set(names).size === 2
-      })
+      }
+      await until('both have shards', areSpread, 30_000)
       const base = Date.now() + 1500
       const due = (index: number): number => base + (index % 40) * 20
       const rows = Array.from({ length: 200 }, (__, index) => ({
@@ -98,7 +100,7 @@ describe.each([
       const later = base + 1500
       await b.set(ring, 'key-7', { at: later, payload: { dueAt: later } })
       await a.move(ring, 'key-107', { at: later })
-      await until(async () => receiver.fired.size >= 196)
+      await until('all but those cancelled', () => receiver.fired.size >= 196, 30_000)
       await sleep(300)
       expect(receiver.fired.size).toBe(196)
       for (const key of cancelled) expect(receiver.fired.has(key)).toBe(false)
@@ -134,7 +136,11 @@ describe('an instance that is cut off from its server', () => {
     })
     receiver.listen(cutOff, 'cut off')
     await cutOff.start()
-    await until(async () => (await owners(url)).every((name) => name !== ''))
+    await until(
+      'every shard has an owner',
+      async () => (await owners(url)).every((name) => name !== ''),
+      30_000,
+    )
     const other = await openTimers({ store: url, engine: quick })
     receiver.listen(other, 'other')
     const start = Date.now()
@@ -145,14 +151,13 @@ describe('an instance that is cut off from its server', () => {
     await other.setMany(ring, rows)
     await other.start()
     await sleep(1000)
-    proxy.isShut = true
-    proxy.cut()
+    proxy.close()
     const cutAt = Date.now()
-    await until(async () => new Set(await owners(url)).size === 1)
+    await until('the other has all', async () => new Set(await owners(url)).size === 1, 30_000)
     const takenOver = Date.now() - cutAt
-    await until(async () => receiver.fired.size === 400)
-    proxy.isShut = false
-    await until(async () => new Set(await owners(url)).size === 2)
+    await until('all fired', () => receiver.fired.size === 400, 30_000)
+    proxy.open()
+    await until('both have some again', async () => new Set(await owners(url)).size === 2, 30_000)
     await Promise.all([cutOff.stop(), other.stop()])
     expect(receiver.early).toBe(0)
     // Lease, the time between looks, and what this machine needs besides.
@@ -168,12 +173,3 @@ describe('an instance that is cut off from its server', () => {
     console.log(`taken over ${takenOver} ms after the cut, ${receiver.repeats} of 400 fired twice`)
   })
 })
-
-async function until(isSo: () => Promise<boolean>): Promise<void> {
-  const started = Date.now()
-  while (Date.now() - started < 30_000) {
-    if (await isSo()) return
-    await sleep(50)
-  }
-  throw new Error('waited 30 s in vain')
-}

@@ -4,11 +4,13 @@ import { StoreError } from '../../../src/error/index.js'
 import type { Fence } from '../../../src/store/index.js'
 import { slotOf } from '../../../src/store/redis/slot.js'
 import { shardOf } from '../../../src/timer/index.js'
+import { until } from '../../eventually.js'
 import { freePorts } from '../../servers/free-ports.js'
 import { RedisClusterServer } from '../../servers/redis-cluster.js'
 import type { RedisProcess } from '../../servers/redis-process.js'
 import { withNewPrefix } from './prefix.js'
-import { openAt, own, setOf } from './scratch.js'
+import { own, setOf } from '../owner.js'
+import { openAt } from './scratch.js'
 
 const SHARDS = 12
 const cluster = await RedisClusterServer.start()
@@ -71,13 +73,13 @@ describe('a master that is killed', () => {
     expect(await store.countRows()).toBeGreaterThanOrEqual(writer.acknowledged.length)
     // Its replica's master has no replica now: nothing would be acknowledged there before the old one is back.
     await victim!.resume()
-    await until(() => cluster.masters().every(hasReplica))
+    await until('every master has its replica', () => cluster.masters().every(hasReplica), 30_000)
     await writer.reclaim()
     await writer.write(120)
     expect(await writer.missing()).toEqual([])
     expect(writer.acknowledged.length).toBeGreaterThan(240)
     store.wake(5)
-    await until(() => heard.includes(5))
+    await until('the wake-up', () => heard.includes(5), 30_000)
   })
 })
 
@@ -150,12 +152,4 @@ class Writer {
 
 function hasReplica(node: RedisProcess): boolean {
   return /slave0:.*state=online/.test(node.cli('info', 'replication'))
-}
-
-async function until(isSo: () => boolean): Promise<void> {
-  for (let tries = 0; tries < 300; tries++) {
-    if (isSo()) return
-    await sleep(100)
-  }
-  throw new Error('waited 30 s in vain')
 }

@@ -5,12 +5,14 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, describe, expect, it } from 'vitest'
 import { levelAt } from '../../../src/timer/index.js'
 import { startOwnRedis } from '../../servers/redis.js'
-import { DroppingProxy } from '../../servers/dropping-proxy.js'
+import { eventually, until } from '../../eventually.js'
+import { TcpProxy } from '../../servers/tcp-proxy.js'
 import { withNewPrefix } from './prefix.js'
-import { openAt, own, setOf } from './scratch.js'
+import { own, setOf } from '../owner.js'
+import { openAt } from './scratch.js'
 
 const server = await startOwnRedis()
-const proxy = await DroppingProxy.start(server.process.port)
+const proxy = await TcpProxy.to(server.process.port)
 afterAll(async () => {
   await proxy.stop()
   await server.stop()
@@ -26,13 +28,13 @@ describe('a Redis store that loses its connection', () => {
     const fence = await own(store)
     // The server knows the script from now on: the next write is all it has to be sent.
     await store.write(fence, { operations: [setOf('first', 1000)] })
-    proxy.dropsReplies = true
+    proxy.cutAtAnswer()
     const set = setOf('lost', 1000)
     await expect(store.write(fence, { operations: [set] })).rejects.toMatchObject({ code: 'unknown-outcome' })
-    proxy.dropsReplies = false
+    proxy.open()
     expect(await direct.countRows()).toBe(2)
     // Rule 5: it raises its epoch, and sends it again under the same identity.
-    const { epoch, nonce } = await untilAnswered(() => store.refence(fence, 4711, 1000))
+    const { epoch, nonce } = await eventually(() => store.refence(fence, 4711, 1000))
     const again = await store.write({ ...fence, epoch, nonce }, { operations: [set] })
     expect(again.answers[0]!.outcome).toBe('same')
     expect(await direct.countRows()).toBe(2)
@@ -41,23 +43,21 @@ describe('a Redis store that loses its connection', () => {
   it('says that nothing happened where nothing was sent, and goes on once it is back', async () => {
     const store = await openAt(withNewPrefix(proxied))
     const fence = await own(store)
-    proxy.isShut = true
-    proxy.cut()
+    proxy.close()
     await sleep(20)
     const write = () => store.write(fence, { operations: [setOf('unsent', 1000)] })
     await expect(write()).rejects.toMatchObject({ code: 'store-unavailable' })
     await expect(store.now()).rejects.toMatchObject({ code: 'store-unavailable' })
-    proxy.isShut = false
-    const { answers } = await untilAnswered(write)
+    proxy.open()
+    const { answers } = await eventually(write)
     expect(answers[0]!.outcome).toBe('set')
   })
 
   it('stops although its server is away', async () => {
     const store = await openAt(withNewPrefix(proxied))
-    proxy.isShut = true
-    proxy.cut()
+    proxy.close()
     await store.stop()
-    proxy.isShut = false
+    proxy.open()
     await expect(store.now()).rejects.toMatchObject({ code: 'stopped' })
   })
 
@@ -68,11 +68,11 @@ describe('a Redis store that loses its connection', () => {
     const heard: number[] = []
     store.onWake((shard) => heard.push(shard))
     server.process.cli('client', 'kill', 'type', 'pubsub')
-    await until(() => heard.length >= 3)
+    await until('a look at every shard', () => heard.length >= 3, 10_000)
     expect(new Set(heard)).toEqual(new Set([0, 1, 2]))
     heard.length = 0
     other.wake(2)
-    await until(() => heard.length > 0)
+    await until('the wake-up', () => heard.length > 0, 10_000)
     expect(heard).toEqual([2])
   })
 
@@ -87,7 +87,7 @@ describe('a Redis store that loses its connection', () => {
       await expect(write()).rejects.toMatchObject({ code: 'unknown-outcome' })
       expect(performance.now() - started).toBeLessThan(15_000)
       process.kill(hung.process.pid, 'SIGCONT')
-      await untilAnswered(write)
+      await eventually(write)
       expect(await store.countRows()).toBe(1)
     } finally {
       await hung.stop()
@@ -109,7 +109,7 @@ describe('a Redis server that is killed', () => {
           if (answers[0]!.outcome === 'set') acknowledged.push(key)
         }
       })().catch((error: unknown) => error)
-      await until(() => acknowledged.length > 300)
+      await until('300 writes', () => acknowledged.length > 300, 10_000)
       await own1.process.end('SIGKILL')
       expect(await writing).toMatchObject({
         code: expect.stringMatching(/unknown-outcome|store-unavailable/) as unknown,
@@ -117,7 +117,7 @@ describe('a Redis server that is killed', () => {
       await expect(store.counts()).rejects.toMatchObject({ code: 'store-unavailable' })
       await own1.process.resume()
       const names = acknowledged.map((key) => ({ namespace: 'test', kind: 'sample', key }))
-      const found = await untilAnswered(() => store.find(names))
+      const found = await eventually(() => store.find(names))
       expect(found.filter((row) => row === undefined)).toHaveLength(0)
     } finally {
       await own1.stop()
@@ -143,7 +143,7 @@ describe('a Redis server that is killed', () => {
       rmSync(aof, { recursive: true })
       cpSync(copy, aof, { recursive: true })
       await old.process.resume()
-      await untilAnswered(() => store.now())
+      await eventually(() => store.now())
       await expect(store.write(told, { operations: [setOf('late', now)] })).rejects.toMatchObject({
         code: 'fenced',
         message: expect.stringContaining('went back in time') as unknown,
@@ -170,7 +170,11 @@ describe('?wait=1', () => {
   it('acknowledges what a replica has', async () => {
     const replica = await startOwnRedis(['--replicaof', `127.0.0.1 ${server.process.port}`])
     try {
-      await until(() => replica.process.cli('info', 'replication').includes('master_link_status:up'))
+      await until(
+        'the replica',
+        () => replica.process.cli('info', 'replication').includes('master_link_status:up'),
+        10_000,
+      )
       const url = withNewPrefix(`${server.url}?wait=1&waitMs=5000`)
       const store = await openAt(url)
       const fence = await own(store)
@@ -184,23 +188,3 @@ describe('?wait=1', () => {
     }
   })
 })
-
-async function until(isSo: () => boolean): Promise<void> {
-  for (let tries = 0; tries < 400; tries++) {
-    if (isSo()) return
-    await sleep(25)
-  }
-  throw new Error('waited 10 s in vain')
-}
-
-/** Asks until the store is back. */
-async function untilAnswered<Answer>(ask: () => Promise<Answer>): Promise<Answer> {
-  for (let tries = 0; ; tries++) {
-    try {
-      return await ask()
-    } catch (error) {
-      if (tries > 400) throw error
-      await sleep(25)
-    }
-  }
-}

@@ -6,7 +6,8 @@ import { loadDriver } from '../../../src/store/redis/driver.js'
 import { freePorts } from '../../servers/free-ports.js'
 import { startOwnRedis } from '../../servers/redis.js'
 import { withNewPrefix } from './prefix.js'
-import { openAt, own, setOf } from './scratch.js'
+import { own, setOf } from '../owner.js'
+import { openAt } from './scratch.js'
 
 const server = await startOwnRedis()
 afterAll(() => server.stop())

@@ -1,7 +1,8 @@
 import { afterAll, describe, expect, it } from 'vitest'
 import { startRedis } from '../../servers/redis.js'
 import { withNewPrefix } from './prefix.js'
-import { openAt, own, setOf } from './scratch.js'
+import { own, setOf } from '../owner.js'
+import { openAt } from './scratch.js'
 
 const server = await startRedis()
 afterAll(() => server.stop())
