@@ -3,6 +3,7 @@ import { openTimers } from 'carillon'
 import { type Bench, lower, type Measurement, type Metric, type NodeCandidate } from '../harness/bench.js'
 import { Folder } from '../stores/folder.js'
 import { fill, kind, plannedStart } from './filled.js'
+import { IdleTimer } from './idle-timer.js'
 
 const WARM_UP_MS = 3000
 
@@ -13,6 +14,16 @@ export const latenessMetrics: readonly Metric[] = [
   lower('CPU', 'µs', 'processor time of the whole process for one fired timer'),
 ]
 
+/** What the machine itself did meanwhile: without it a pause of the machine would be ours. */
+const controlMetrics: readonly Metric[] = [
+  lower(
+    'idle p99',
+    'ms',
+    'how late a bare 1 ms timer was meanwhile, 99 of 100, in a process that does nothing else',
+  ),
+  lower('idle max', 'ms', 'how late that timer was at most'),
+]
+
 /** A steady load on file with the system's clock; lateness by the finest clock, at the handler. */
 export const lateness: Bench = {
   name: 'engine lateness',
@@ -21,7 +32,7 @@ export const lateness: Bench = {
   defaultN: 10,
   leastN: 1,
   defaultRounds: 3,
-  metrics: latenessMetrics,
+  metrics: [...latenessMetrics, ...controlMetrics],
   candidates: [
     candidate(10_000, 'many'),
     candidate(10_000, 'one'),
@@ -44,10 +55,21 @@ function candidate(rate: number, way: Way): NodeCandidate {
 
 async function measure(rate: number, way: Way, seconds: number): Promise<Measurement> {
   const folder = new Folder()
+  const idle = new IdleTimer()
   try {
-    const found = await measureLateness({ folder, rate, way, seconds, background: 0, horizonMs: 0 })
-    return { metrics: found.metrics, checks: {}, notes: [] }
+    const found = await measureLateness({
+      folder,
+      rate,
+      way,
+      seconds,
+      background: 0,
+      horizonMs: 0,
+      onWarm: () => idle.begin(),
+    })
+    const { p99, max } = await idle.end()
+    return { metrics: { ...found.metrics, 'idle p99': p99, 'idle max': max }, checks: {}, notes: [] }
   } finally {
+    idle.kill()
     folder.remove()
   }
 }
@@ -70,6 +92,8 @@ export interface LatenessTask {
   /** Timers pending beside the load, due evenly over `horizonMs` from now on. */
   readonly background: number
   readonly horizonMs: number
+  /** Called when the warm-up is over. */
+  readonly onWarm?: () => void
 }
 
 export async function measureLateness({
@@ -79,6 +103,7 @@ export async function measureLateness({
   seconds,
   background,
   horizonMs,
+  onWarm,
 }: LatenessTask): Promise<{
   readonly metrics: Readonly<Record<string, number>>
   /** What setting the background took. */
@@ -108,6 +133,7 @@ export async function measureLateness({
     if (dueAt < measureFrom || dueAt >= until) return
     if (!isWarm) {
       isWarm = true
+      onWarm?.()
       cpu = process.cpuUsage()
     }
     if (fired < measured) late[fired] = at - dueAt
