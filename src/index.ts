@@ -17,6 +17,7 @@ export {
   type ErrorCode,
   InvalidInputError,
   LimitError,
+  RequestError,
   StateError,
   StoreError,
   WebhookError,
