@@ -101,6 +101,23 @@ describe('a worker', () => {
     expect(await timers.lease([work, other], { max: 100 })).toEqual([])
   })
 
+  it('that wants more kinds than timers leaves the rest where they are', async () => {
+    await using timers = await testTimers()
+    timers.deliver(work, lease())
+    timers.deliver(other, lease())
+    const waiting = timers.lease([work, other], { max: 3, wait: '1h' })
+    for (const kind of [work, other]) {
+      await timers.setMany(
+        kind,
+        Array.from({ length: 5 }, (_, n) => ({ key: `${kind.name}${n}`, in: '1s', payload: { n } })),
+      )
+    }
+    await timers.advance('1s')
+    expect(await waiting).toHaveLength(3)
+    const rest = await timers.lease([work, other], { max: 100 })
+    expect(rest.map(({ attempt }) => attempt)).toEqual([1, 1, 1, 1, 1, 1, 1])
+  })
+
   it('that is not there any more gets nothing', async () => {
     await using timers = await testTimers()
     timers.deliver(work, lease())
