@@ -154,6 +154,11 @@ export class Engine {
     for (const shard of this.#shards.values()) shard.refresh()
   }
 
+  /** More or fewer of one kind may be under way than before. */
+  refreshKind(namespace: string, kind: string): void {
+    this.#quotas.refreshKind(namespace, kind)
+  }
+
   /** How far a row has got in this instance; 'waiting' for one of another's. */
   progressOf(row: TimerRow): RowProgress {
     return this.#shards.get(shardOf(row, this.#store.shardCount))?.progressOf(row) ?? 'waiting'

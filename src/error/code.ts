@@ -28,6 +28,7 @@ export const errorCodes = Object.freeze({
   'invalid-namespace': 'Give a text of 1 to 128 bytes of UTF-8, without U+0000.',
   'invalid-option': 'Correct the option the message names.',
   'invalid-payload': 'Give a payload that JSON can write: no functions, no bigints, no cycles.',
+  'invalid-receipt': 'Give the receipt that came with the leased firing, as it was.',
   'invalid-rrule': 'Correct the part the message names; see RFC 5545, section 3.3.10.',
   'invalid-schedule': 'Give what `JSON.stringify` made of a schedule of this version or an older one.',
   'invalid-secret': 'Give `whsec_` and 24 to 64 random bytes in base64, as the message shows.',
@@ -43,9 +44,11 @@ export const errorCodes = Object.freeze({
   'invalid-zone': "Give an IANA name such as 'Europe/Paris', 'UTC', or an offset such as '+05:30'.",
   'key-limit': 'Two keys of a name may be alive: revoke one of them first.',
   'key-unknown': 'There is no such key: list them to see which there are.',
+  'lease-ended': 'The worker did not answer in time: make it quicker, extend the lease, or lease for longer.',
   'never-matches': 'Name a date that exists: nothing would ever occur.',
   'no-transactions':
     'This store has no transactions that a caller could take part in: use PostgreSQL, or `set` without `using`.',
+  'not-leased': 'Give the kind the target `lease`, in code by `deliver` or in the store, or ask for another.',
   'off-loopback': 'Make a key first, or listen on 127.0.0.1.',
   'owner-unreachable': 'The owner of the shard did not answer: try again.',
   'partly-done': 'Look at `rows` of the error: what has an answer is done; try the rest again.',
@@ -82,6 +85,7 @@ export const errorCodes = Object.freeze({
   'timer-unknown': 'There is no such timer.',
   'too-many-listeners': 'Let some of those who listen to events end, or share what one hears.',
   'too-many-occurrences': 'Ask for fewer, or for a shorter time; the message says how many there may be.',
+  'too-many-waiting': 'Let workers ask for more at a time, or wait in fewer calls at once.',
   unauthorized: 'Send `Authorization: Bearer` and a key that is alive.',
   'unknown-kind':
     'Give a kind that `timer` made, or the name of one that was set or handled in this namespace.',

@@ -2,6 +2,14 @@
 export type { Drained, DrainOptions } from './drain.js'
 export type { HistoryPolicy, TimerEvent } from './history-policy.js'
 export { type AnyKind, type KindOptions, timer, type TimerKind } from './kind.js'
+export type {
+  AckOptions,
+  AckOutcome,
+  ExtendOutcome,
+  LeaseRequestOptions,
+  ReleaseOptions,
+  ReleaseOutcome,
+} from './leases.js'
 export { openTimers, type TimersOptions } from './open-timers.js'
 export type { ForecastOptions, ForecastSlice, PageOptions, TimerQuery, Why } from './records.js'
 export type { RedriveAnswer, Redriven, RedrivenBeside } from './redrives.js'

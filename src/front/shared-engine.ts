@@ -11,6 +11,8 @@ export interface NamespaceFlow {
   readonly rateOf: (kind: string) => number | undefined
   /** Tells every handler under way to end. */
   readonly abortAll: (reason: Error) => void
+  /** Answers workers who wait for firings: there will be none. */
+  readonly stopWaiting: () => void
 }
 
 export interface SharedEngineParts {
@@ -56,6 +58,10 @@ export class SharedEngine {
   /** Tells every handler under way to end, whatever its namespace. */
   abortAll(reason: Error): void {
     for (const flow of this.#flows.values()) flow.abortAll(reason)
+  }
+
+  stopWaiting(): void {
+    for (const flow of this.#flows.values()) flow.stopWaiting()
   }
 
   // They come from one lane, so all of them are of one namespace and one kind.

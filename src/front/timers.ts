@@ -1,8 +1,8 @@
-import { type Handle, type HandleMany, Handlers, type Webhook } from '../delivery/index.js'
+import { type Handle, type HandleMany, Handlers, LeaseDesk, type LeasedFiring } from '../delivery/index.js'
 import type { Engine, EngineSettings, EngineStats } from '../engine/index.js'
 import { checkFunction, StateError } from '../error/index.js'
 import type { Counts, Listed, Store } from '../store/index.js'
-import type { Clock } from '../time/index.js'
+import type { Clock, Duration } from '../time/index.js'
 import { checkNamespace, type TimerHandle } from '../timer/index.js'
 import { Chores } from './chores.js'
 import { type Drained, type DrainOptions, Drains } from './drain.js'
@@ -10,6 +10,15 @@ import { handlerOf } from './handler-of.js'
 import type { HistoryPolicy, TimerEvent } from './history-policy.js'
 import { type AnyKind, type KindOptions, timer, type TimerKind } from './kind.js'
 import { Kinds } from './kinds.js'
+import {
+  type AckOptions,
+  type AckOutcome,
+  type ExtendOutcome,
+  type LeaseRequestOptions,
+  Leases,
+  type ReleaseOptions,
+  type ReleaseOutcome,
+} from './leases.js'
 import { Listeners } from './listeners.js'
 import { ManyChanges, type ManyOptions, type ManyOutcome } from './many-changes.js'
 import { outcomeOf } from './outcome.js'
@@ -28,7 +37,7 @@ import { type Many, Selection, type WhichDead } from './selection.js'
 import type { SetManyRow, SetOptions } from './set-request.js'
 import { Sets, type SetTimer, type SetsParts } from './sets.js'
 import { SharedEngine } from './shared-engine.js'
-import { type TargetEvent, Targets } from './targets.js'
+import { type Target, type TargetEvent, Targets } from './targets.js'
 import { Spread } from './spread.js'
 import { TransactionSets } from './transaction-sets.js'
 import { type PauseOutcome, type ResumeOutcome, TimerPauses } from './timer-pauses.js'
@@ -97,6 +106,8 @@ export class Timers implements AsyncDisposable {
   readonly #targets: Targets
   readonly #shared: SharedEngine
   readonly #inner = new Map<string, Promise<Timers>>()
+  readonly #desk: LeaseDesk
+  readonly #leases: Leases
   #isStarted = false
   #stopping: Promise<void> | undefined
 
@@ -111,7 +122,6 @@ export class Timers implements AsyncDisposable {
       random,
       onFailure: (firing, error, outcome) => listeners.tell({ type: 'failed', firing, error, outcome }),
     })
-    this.#targets = new Targets({ clock, random, onChange: (event) => this.#targetChanged(event) })
     this.#pauses = new Pauses(store, namespace)
     const shared =
       parts.within ??
@@ -130,9 +140,18 @@ export class Timers implements AsyncDisposable {
       concurrencyOf: (kind) => this.#concurrencyOf(kind),
       rateOf: (kind) => this.#handlers.rateOf(kind),
       abortAll: (reason) => this.#handlers.abortAll(reason),
+      stopWaiting: () => this.#desk.stopWaiting(),
     })
     this.#shared = shared
     const kinds = new Kinds({ store, namespace, onTrouble })
+    const desk = new LeaseDesk({
+      clock,
+      member: engine.memberId,
+      onWanted: (kind) => engine.refreshKind(namespace, kind),
+    })
+    this.#desk = desk
+    this.#leases = new Leases(desk, kinds)
+    this.#targets = new Targets({ clock, random, desk, onChange: (event) => this.#targetChanged(event) })
     const requests = new Requests({ namespace, clock, history, kinds })
     const noted = requests.noted.bind(requests)
     const records = new Records({
@@ -269,11 +288,45 @@ export class Timers implements AsyncDisposable {
     this.#engine.refresh()
   }
 
-  /** Has the firings of a kind sent to a target, instead of handled here. */
-  deliver<Payload>(kind: TimerKind<Payload>, target: Webhook): void {
+  /** Has the firings of a kind sent to a webhook or kept for workers, instead of handled here. */
+  deliver<Payload>(kind: TimerKind<Payload>, target: Target): void {
     this.#kinds.use(kind)
     this.#handlers.add(this.#targets.handlerOf(handlerOf(kind, target.concurrency), target))
     this.#engine.refresh()
+  }
+
+  // ---- workers
+
+  /**
+   * Due firings of kinds that have the target `lease`, for a worker that answers for each by its receipt. Those of
+   * the shards of this instance. Waits for the first if it is told to; answers none when the time is over.
+   */
+  lease<Payload>(
+    kinds: TimerKind<Payload> | readonly TimerKind<Payload>[],
+    options?: LeaseRequestOptions,
+  ): Promise<readonly LeasedFiring<Payload>[]>
+  lease(kinds: AnyKind | readonly AnyKind[], options?: LeaseRequestOptions): Promise<readonly LeasedFiring[]>
+  async lease(
+    kinds: AnyKind | readonly AnyKind[],
+    options: LeaseRequestOptions = {},
+  ): Promise<readonly LeasedFiring[]> {
+    this.#checkOpen()
+    return await this.#leases.lease(kinds, options)
+  }
+
+  /** The leased firing is done, or fires once more if it is told to. */
+  async ack(receipt: string, options: AckOptions = {}): Promise<AckOutcome> {
+    return this.#leases.ack(receipt, options)
+  }
+
+  /** The lease ends that long from now, instead of when it would have. */
+  async extend(receipt: string, duration: Duration): Promise<ExtendOutcome> {
+    return this.#leases.extend(receipt, duration)
+  }
+
+  /** The attempt at the leased firing has failed: it is tried again, or given up. */
+  async release(receipt: string, options: ReleaseOptions = {}): Promise<ReleaseOutcome> {
+    return this.#leases.release(receipt, options)
   }
 
   // ---- timers
@@ -522,9 +575,11 @@ export class Timers implements AsyncDisposable {
     this.#chores.end()
     if (this.#isInner) {
       this.#shared.remove(this.#parts.namespace)
+      this.#desk.stop()
       await this.#targets.stop()
       return
     }
+    this.#shared.stopWaiting()
     // Handlers have half of the time to end by themselves, and half of it to end because they are told to.
     const patience = this.#parts.clock.wakeAfter(this.#engine.settings.stopMs / 2, () => {
       this.#shared.abortAll(new StateError('stopped', 'these timers are being stopped'))
@@ -532,6 +587,7 @@ export class Timers implements AsyncDisposable {
     await this.#engine.stop()
     for (const inner of this.#inner.values()) await (await inner).stop()
     await this.#targets.stop()
+    this.#desk.stop()
     patience.cancel()
     if (this.#parts.ownsStore) await this.#parts.store.stop()
   }

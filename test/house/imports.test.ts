@@ -17,7 +17,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   store: ['error', 'time', 'timer'],
   engine: ['error', 'time', 'wheel', 'timer', 'store'],
   webhooks: ['error', 'time'],
-  delivery: ['error', 'time', 'schedule', 'timer', 'webhooks'],
+  delivery: ['error', 'time', 'wheel', 'schedule', 'timer', 'webhooks'],
   front: ['error', 'time', 'schedule', 'timer', 'store', 'engine', 'delivery'],
   server: ['error', 'time', 'cache', 'schedule', 'timer', 'store', 'engine', 'delivery', 'front'],
   testing: ['error', 'time', 'timer', 'store', 'engine', 'delivery', 'front'],
@@ -33,6 +33,7 @@ const packages: readonly (readonly [part: string, specifier: RegExp])[] = [
   ['store/redis/', /^(redis|node:crypto)$/],
   ['store/postgres/', /^(pg|node:buffer)$/],
   ['webhooks/', /^node:crypto$/],
+  ['delivery/lease/', /^node:crypto$/],
   ['delivery/webhook/', /^(?:node:(?:crypto|dns|net)|undici)$/],
   ['store/file/', /^node:(buffer|crypto|fs|fs\/promises|module|os|path|timers)$/],
 ]
