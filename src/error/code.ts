@@ -68,6 +68,7 @@ export const errorCodes = Object.freeze({
   'store-volatile': 'Turn the append-only file on, or allow its absence in the URL if timers may be lost.',
   'tick-went-back': 'Advance a wheel only forward; read the tick from a clock that does not go back.',
   'too-many-occurrences': 'Ask for fewer, or for a shorter time; the message says how many there may be.',
+  'too-many-targets': 'Remove targets that nobody needs, or use another namespace.',
   'too-many-waiting': 'Let workers ask for more at a time, or wait in fewer calls at once.',
   'unknown-kind':
     'Give a kind that `timer` made, or the name of one that was set or handled in this namespace.',
