@@ -11,6 +11,7 @@ export const errorCodes = Object.freeze({
   fenced: 'Somebody else owns the shard now: drop what is in memory, claim it again and reload.',
   'handler-exists': 'A kind has one handler in each instance: register it once.',
   'handler-timeout': 'The handler took longer than its kind allows: make it quicker, or raise `timeout`.',
+  'inbox-first': 'Requests wait in the inbox of the shard: carry them out, then write again.',
   'invalid-cron': 'Correct the field the message names.',
   'invalid-cursor': 'Give the cursor of the page before, from the same kind of query.',
   'invalid-duration':
