@@ -2,6 +2,10 @@
 export * from './cache/index.js'
 export {
   Dead,
+  lease,
+  type LeasedFiring,
+  type LeaseOptions,
+  type LeaseTarget,
   RetryAfter,
   type TimerFiring,
   type Webhook,
@@ -17,6 +21,7 @@ export {
   type ErrorCode,
   InvalidInputError,
   LimitError,
+  RequestError,
   StateError,
   StoreError,
   WebhookError,

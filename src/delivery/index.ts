@@ -1,6 +1,9 @@
 /** From firing to outcome: the functions that handle timers. */
 export { Dead, RetryAfter } from './dead.js'
 export { type Handle, type HandleMany, type Handler, Handlers, type OnFailure } from './handlers.js'
+export { lease, leaseMsOf, type LeaseOptions, type LeaseTarget } from './lease/lease.js'
+export { LeaseDesk } from './lease/lease-desk.js'
+export type { LeasedFiring } from './lease/leased-firing.js'
 export { TimerFiring } from './timer-firing.js'
 export type { BreakerState } from './webhook/breaker.js'
 export type { GuardOptions } from './webhook/guard.js'

@@ -3,6 +3,8 @@ import type { Lane } from './lane.js'
 
 /** Hears how an attempt ended. */
 export interface AttemptListener {
+  /** Whether its shard is here and leased: what is heard without that may be another owner's to say. */
+  readonly isHeard: boolean
   ended(attempt: Attempt, outcome: Outcome): void
 }
 
@@ -38,6 +40,10 @@ export class Attempt implements Firing {
 
   get id(): string {
     return firingIdOf(this.row)
+  }
+
+  get isLive(): boolean {
+    return this.outcome === undefined && this.#listener.isHeard
   }
 
   report(outcome: Outcome): void {

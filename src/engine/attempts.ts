@@ -96,6 +96,10 @@ export class Attempts implements AttemptListener {
     return this.#started.size
   }
 
+  get isHeard(): boolean {
+    return !this.#isOver && this.#ownership.isLeased
+  }
+
   get started(): Iterable<Attempt> {
     return this.#started
   }

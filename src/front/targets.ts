@@ -1,4 +1,11 @@
-import { type BreakerState, type Handler, type Webhook, WebhookDelivery } from '../delivery/index.js'
+import {
+  type BreakerState,
+  type Handler,
+  type LeaseDesk,
+  type LeaseTarget,
+  type Webhook,
+  WebhookDelivery,
+} from '../delivery/index.js'
 import type { Clock } from '../time/index.js'
 
 /** What becomes of a target. */
@@ -9,19 +16,38 @@ export interface TargetEvent {
   readonly state: BreakerState | 'gone'
 }
 
+/** Where the timers of a kind go, instead of to a function. */
+export type Target = Webhook | LeaseTarget
+
 /** Where kinds are sent to that are not handled here. */
 export class Targets {
   readonly #parts: { readonly clock: Clock; readonly random: () => number }
+  readonly #desk: LeaseDesk
   readonly #onChange: (event: TargetEvent) => void
   readonly #deliveries: WebhookDelivery[] = []
 
-  constructor(parts: { clock: Clock; random: () => number; onChange: (event: TargetEvent) => void }) {
+  constructor(parts: {
+    clock: Clock
+    random: () => number
+    desk: LeaseDesk
+    onChange: (event: TargetEvent) => void
+  }) {
     this.#parts = parts
+    this.#desk = parts.desk
     this.#onChange = parts.onChange
   }
 
-  /** The handler that sends to a webhook what `base` would get. */
-  handlerOf(base: Omit<Handler, 'one' | 'many'>, webhook: Webhook): Handler {
+  /** The handler that takes to a target what `base` would get. */
+  handlerOf(base: Omit<Handler, 'one' | 'many'>, target: Target): Handler {
+    switch (target.type) {
+      case 'webhook':
+        return this.#webhookHandler(base, target)
+      case 'lease':
+        return this.#desk.handlerOf(base, target)
+    }
+  }
+
+  #webhookHandler(base: Omit<Handler, 'one' | 'many'>, webhook: Webhook): Handler {
     const tell = (state: TargetEvent['state']): void =>
       this.#onChange({ type: 'target', kind: base.kind, state })
     const delivery = new WebhookDelivery(webhook, {
