@@ -19,6 +19,7 @@ import type {
   Loaded,
   LoadRequest,
   Member,
+  NextDueQuery,
   Operation,
   OperationAnswer,
   OwnerWrite,
@@ -206,6 +207,15 @@ export class RedisStore implements Store {
   async claimDue(claim: DueClaim): Promise<readonly ClaimedRow[]> {
     checkStrategy(this, 'claim', 'claimDue')
     return await this.#run(() => this.#claimDue(claim))
+  }
+
+  async nextDue(query: NextDueQuery): Promise<number | undefined> {
+    checkStrategy(this, 'claim', 'nextDue')
+    return await this.#run(async () => {
+      const found = await Promise.all(this.#claims.map((claims) => claims.nextDue(query)))
+      const next = Math.min(...found.map((position) => position ?? Infinity))
+      return next === Infinity ? undefined : next
+    })
   }
 
   async extend(receipts: readonly Receipt[], leaseMs: number): Promise<readonly boolean[]> {
