@@ -21,11 +21,18 @@ export class Kinds {
     this.#onTrouble = parts.onTrouble
   }
 
-  /** Looks at the store again. */
-  async look(): Promise<void> {
+  /** All that are known here. */
+  get names(): readonly string[] {
+    return [...new Set([...this.#used, ...this.#stored])]
+  }
+
+  /** Looks at the store again. Answers whether it knows of more. */
+  async look(): Promise<boolean> {
+    const before = this.#stored.size
     for (const { name } of await this.#store.settings(this.#prefix)) {
       this.#stored.add(name.slice(this.#prefix.length))
     }
+    return this.#stored.size > before
   }
 
   /** Takes note of a kind that is used here. Refuses what `timer()` did not make. */
@@ -81,7 +88,7 @@ export class Kinds {
   }
 
   #listed(): string {
-    const names = [...new Set([...this.#used, ...this.#stored])].toSorted()
+    const names = this.names.toSorted()
     if (names.length === 0) return 'none so far'
     return names.length > 10 ? `${names.slice(0, 10).join(', ')}, …` : names.join(', ')
   }

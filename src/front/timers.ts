@@ -1,7 +1,7 @@
 import { type Handle, type HandleMany, Handlers, type Webhook } from '../delivery/index.js'
-import { Engine, type EngineSettings, type EngineStats } from '../engine/index.js'
+import { type EngineSettings, type EngineStats, makeEngine, type TimerEngine } from '../engine/index.js'
 import { checkFunction, StateError } from '../error/index.js'
-import type { Counts, Listed, Store } from '../store/index.js'
+import type { Counts, KindName, Listed, Store } from '../store/index.js'
 import type { Clock } from '../time/index.js'
 import type { TimerHandle } from '../timer/index.js'
 import { Chores } from './chores.js'
@@ -71,7 +71,7 @@ const LONGEST_PRUNE_MS = 86_400_000
 export class Timers implements AsyncDisposable {
   readonly #parts: TimersParts
   readonly #handlers: Handlers
-  readonly #engine: Engine
+  readonly #engine: TimerEngine
   readonly #kinds: Kinds
   readonly #requests: Requests
   readonly #records: Records
@@ -103,7 +103,7 @@ export class Timers implements AsyncDisposable {
     this.#targets = new Targets({ clock, random, onChange: (event) => this.#targetChanged(event) })
     this.#pauses = new Pauses(store, namespace)
     const allowance = { left: Infinity }
-    const engine = new Engine({
+    const engine = makeEngine({
       store,
       clock,
       random,
@@ -111,6 +111,7 @@ export class Timers implements AsyncDisposable {
       flow: {
         concurrencyOf: (of, kind) => (of === namespace ? this.#concurrencyOf(kind) : 0),
         rateOf: (_, kind) => this.#handlers.rateOf(kind),
+        kinds: () => this.#openKinds(),
         allowance,
         notesOf: (firing, ending) => notesOfAttempt(history, firing, ending),
       },
@@ -145,7 +146,7 @@ export class Timers implements AsyncDisposable {
   }
 
   /** The engine underneath, for those who watch it. */
-  get engine(): Engine {
+  get engine(): TimerEngine {
     return this.#engine
   }
 
@@ -173,7 +174,9 @@ export class Timers implements AsyncDisposable {
     // Where nobody shares the store, only this instance pauses anything.
     if (!this.#parts.holdsAll) {
       this.#chores.every(this.#engine.settings.acquireMs, 'settings', async () => {
-        if (await this.#pauses.look()) this.#engine.refresh()
+        // A kind that another instance set first may be one for the handler of all others.
+        const isNew = this.#handlers.hasOthers && (await this.#kinds.look())
+        if ((await this.#pauses.look()) || isNew) this.#engine.refresh()
       })
     }
     const { historyMs } = this.#parts
@@ -202,6 +205,7 @@ export class Timers implements AsyncDisposable {
       options,
       async () => {
         await this.#pauses.look()
+        if (this.#handlers.hasOthers) await this.#kinds.look()
         await this.#kinds.rememberAll()
       },
       async () => {
@@ -414,6 +418,13 @@ export class Timers implements AsyncDisposable {
 
   #concurrencyOf(kind: string): number {
     return this.#pauses.isPaused(kind) ? 0 : this.#handlers.concurrencyOf(kind)
+  }
+
+  /** The kinds that are handled here and not paused. */
+  #openKinds(): readonly KindName[] {
+    const { namespace } = this.#parts
+    const names = new Set([...this.#handlers.kinds, ...(this.#handlers.hasOthers ? this.#kinds.names : [])])
+    return [...names].filter((kind) => this.#concurrencyOf(kind) > 0).map((kind) => ({ namespace, kind }))
   }
 
   async #move(of: AnyKind, key: string | undefined, dueAt: number): Promise<MoveOutcome> {
