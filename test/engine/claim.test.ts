@@ -175,16 +175,19 @@ describe('claims', () => {
       kinds: () => [{ namespace: 'n', kind: 'k' }],
     }
     const [a, b] = [rig.engine('a', { flow }), rig.engine('b', { flow })]
-    rig.handle = (firing) => void rig.clock.wakeAfter(1000, () => firing.report(done))
+    rig.handle = (firing) => void rig.clock.wakeAfter(700, () => firing.report(done))
     await rig.settled(a.start())
     await rig.submit(a, ...Array.from({ length: 8 }, (_, i) => rig.set(`k${i}`, 100)))
     await rig.clock.advance(500)
     expect(rig.fired).toHaveLength(2)
     await rig.settled(b.start())
-    await rig.clock.advance(300)
+    await rig.clock.advance(150)
     expect(rig.fired.map(({ by }) => by)).toEqual(['a', 'a', 'b', 'b'])
     await rig.clock.advance(1500)
     expect(rig.fired).toHaveLength(8)
+    // As soon as there is room, not when it would look anyway.
+    const [first, , , , fifth, sixth] = rig.fired
+    for (const next of [fifth!, sixth!]) expect(next.at - first!.at).toBeLessThan(700 + 20)
   })
 
   it('are settled once when the answer is lost, and written down once', async () => {
@@ -238,6 +241,9 @@ describe('claims', () => {
     await rig.clock.advance(20_000)
     expect(rig.fired).toHaveLength(1)
     expect(rig.events.some(({ type }) => type === 'clock-off')).toBe(true)
+    await rig.settled(rig.engine('right').start())
+    await rig.clock.advance(100)
+    expect(rig.fired.map(({ by }) => by)).toEqual(['behind', 'right'])
   })
 
   it('that were not started are given back by whoever rests', async () => {
