@@ -390,7 +390,17 @@ export class RedisStore implements Store {
   async #claimDue(claim: DueClaim): Promise<ClaimedRow[]> {
     if (claim.limit <= 0) return []
     if (this.shardCount === 1) return await this.#claims[0]!.claimDue(claim, claim.limit)
+    for (;;) {
+      const claimed = await this.#claimEarliest(claim)
+      // Nothing was due; or all that was seen was taken by others meanwhile, and there may be more.
+      if (claimed === undefined || claimed.length > 0) return claimed ?? []
+    }
+  }
+
+  /** Undefined when nothing is due. */
+  async #claimEarliest(claim: DueClaim): Promise<ClaimedRow[] | undefined> {
     const due = await Promise.all(this.#claims.map((claims) => claims.due(claim)))
+    if (due.every((places) => places.length === 0)) return undefined
     const earliest = due
       .flatMap((places, shard) => places.map((place) => ({ place: place.slice(0, 14), shard })))
       .toSorted((a, b) => (a.place < b.place ? -1 : a.place > b.place ? 1 : a.shard - b.shard))
