@@ -70,8 +70,14 @@ describe('timers by claims', () => {
     expect(seen.at(-1)).toBe('flaky 1')
     const why = await timers.why(flaky, 'b')
     expect(why.events.map(({ event }) => event)).toEqual([
-      ...['created', 'attempt', 'attempt', 'attempt', 'dead'],
-      ...['created', 'attempt', 'settled'],
+      'created',
+      'attempt',
+      'attempt',
+      'attempt',
+      'dead',
+      'created',
+      'attempt',
+      'settled',
     ])
     expect((await timers.get(tick, 'a'))?.occurrence).toBe(3)
     await rig.during(timers.stop())

@@ -68,7 +68,11 @@ export function playClaims({ newUrl, port }: Stage): void {
     expect(new Set([...seen.by.values()].map(([first]) => first!.by))).toEqual(new Set(['a', 'b']))
     for (const key of ['key-7', 'key-8']) expect(seen.by.get(key)![0]!.at).toBeGreaterThanOrEqual(later)
     expect((await setter.stats()).store).toEqual({
-      ...{ created: 401, settled: 398, cancelled: 2, replaced: 1, dead: 0 },
+      created: 401,
+      settled: 398,
+      cancelled: 2,
+      replaced: 1,
+      dead: 0,
     })
     const store = await openStore(url)
     expect(store.strategy).toBe('claim')
@@ -162,7 +166,7 @@ export function playClaims({ newUrl, port }: Stage): void {
     expect(first).toEqual({ fired: 100, isCaughtUp: false })
     const drained = await Promise.all([a.drain(), b.drain()])
     expect(drained.map(({ isCaughtUp }) => isCaughtUp)).toEqual([true, true])
-    expect(drained[0]!.fired + drained[1]!.fired).toBe(1900)
+    expect(drained[0].fired + drained[1].fired).toBe(1900)
     expect(drained.every(({ fired }) => fired > 0)).toBe(true)
     expect(seen.by.size).toBe(2000)
     expect(seen.repeats).toEqual([])

@@ -207,7 +207,9 @@ function answerOf(answer: OperationAnswer): SubmitAnswer {
     case 'settled':
     case 'unknown':
       return { outcome: answer.outcome }
-    default:
+    case 'below-level':
+    case 'answered-before':
+    case 'expired':
       throw new Error(`a write without an owner is never answered by ${answer.outcome}`)
   }
 }

@@ -167,6 +167,8 @@ export class LeasedAttempts implements AttemptListener, Gate {
     const handOver = { from, to: this.#memberId, at }
     const { namespace, kind, key, identity } = row
     const notes = this.#flow.notesOf(unknown, { type: 'unknown', at, handOver })
-    this.#listener.noted(notes.map((note) => ({ namespace, kind, key, identity, ...note })))
+    const entries: HistoryEntry[] = []
+    for (const note of notes) entries.push({ namespace, kind, key, identity, ...note })
+    this.#listener.noted(entries)
   }
 }

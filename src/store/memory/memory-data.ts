@@ -74,7 +74,7 @@ export class MemoryData {
       for (const row of shard.rows.from(firstPlace)) {
         if (row.position > now || taken === claim.limit) break
         if (row.lease !== undefined && row.lease.until > now) continue
-        if (!isAsked(row, claim.kinds)) continue
+        if (!isOfKinds(row, claim.kinds)) continue
         due.push([shard, row])
         taken++
       }
@@ -97,7 +97,7 @@ export class MemoryData {
     for (const shard of this.shards) {
       for (const row of shard.rows.from(levelAt(now + 1))) {
         if (row.position > now + withinMs || row.position >= (next ?? Infinity)) break
-        if (isAsked(row, kinds)) next = row.position
+        if (isOfKinds(row, kinds)) next = row.position
       }
     }
     return next
@@ -253,7 +253,7 @@ export class MemoryData {
 }
 
 /** Whether a row is of one of these kinds; of any when none are named. */
-function isAsked(row: TimerName, kinds: readonly KindName[] | undefined): boolean {
+function isOfKinds(row: TimerName, kinds: readonly KindName[] | undefined): boolean {
   return kinds === undefined || kinds.some(({ namespace, kind }) => matchesName(row, { namespace, kind }))
 }
 

@@ -155,12 +155,12 @@ export function describeClaims(suite: Suite): void {
     'what the history gets of a lease is written if it was held, and only then',
     async (world) => {
       await dueRows(world, [world.now() - 20, world.now() - 10])
-      const [held, lost] = await claimed(world, 'me')
-      await world.write(cancelOf(lost!.row), setOf(lost!.row, world.now() + 1000))
+      const [held, gone] = await claimed(world, 'me')
+      await world.write(cancelOf(gone!.row), setOf(gone!.row, world.now() + 1000))
       const note = (event: string) => [{ at: world.now(), event, details: '{}' }]
       const answers = await settled(
         world,
-        { receipt: lost!.receipt, outcome: 'done', notes: note('lost') },
+        { receipt: gone!.receipt, outcome: 'done', notes: note('lost') },
         { receipt: held!.receipt, outcome: 'done', notes: [...note('attempt'), ...note('settled')] },
         { receipt: held!.receipt, outcome: 'done', notes: note('again') },
       )
