@@ -72,6 +72,16 @@ export class Handlers {
     this.#others = handler
   }
 
+  /** The kinds that have a handler of their own. */
+  get kinds(): Iterable<string> {
+    return this.#byKind.keys()
+  }
+
+  /** Whether there is a handler for all other kinds. */
+  get hasOthers(): boolean {
+    return this.#others !== undefined
+  }
+
   /** Tells every handler under way to end. */
   abortAll(reason: Error): void {
     for (const given of this.#underWay) TimerFiring.abort(given, reason)

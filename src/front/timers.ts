@@ -1,7 +1,7 @@
 import { type Handle, type HandleMany, Handlers, LeaseDesk, type LeasedFiring } from '../delivery/index.js'
-import type { Engine, EngineSettings, EngineStats } from '../engine/index.js'
+import type { EngineSettings, EngineStats, TimerEngine } from '../engine/index.js'
 import { checkFunction, StateError } from '../error/index.js'
-import type { Counts, Listed, Store } from '../store/index.js'
+import type { Counts, KindName, Listed, Store } from '../store/index.js'
 import type { Clock, Duration } from '../time/index.js'
 import { checkNamespace, type TimerHandle } from '../timer/index.js'
 import { Chores } from './chores.js'
@@ -89,7 +89,7 @@ const LONGEST_PRUNE_MS = 86_400_000
 export class Timers implements AsyncDisposable {
   readonly #parts: TimersParts
   readonly #handlers: Handlers
-  readonly #engine: Engine
+  readonly #engine: TimerEngine
   readonly #kinds: Kinds
   readonly #requests: Requests
   readonly #records: Records
@@ -139,6 +139,7 @@ export class Timers implements AsyncDisposable {
       deliver: this.#handlers.deliver,
       concurrencyOf: (kind) => this.#concurrencyOf(kind),
       rateOf: (kind) => this.#handlers.rateOf(kind),
+      kinds: () => this.#openKinds(),
       abortAll: (reason) => this.#handlers.abortAll(reason),
       stopWaiting: () => this.#desk.stopWaiting(),
     })
@@ -178,7 +179,7 @@ export class Timers implements AsyncDisposable {
   }
 
   /** The engine underneath, for those who watch it. */
-  get engine(): Engine {
+  get engine(): TimerEngine {
     return this.#engine
   }
 
@@ -223,7 +224,9 @@ export class Timers implements AsyncDisposable {
     // Where nobody shares the store, only this instance pauses anything.
     if (!this.#parts.holdsAll) {
       this.#chores.every(this.#engine.settings.acquireMs, 'settings', async () => {
-        if (await this.#pauses.look()) this.#engine.refresh()
+        // A kind that another instance set first may be one for the handler of all others.
+        const isNew = this.#handlers.hasOthers && (await this.#kinds.look())
+        if ((await this.#pauses.look()) || isNew) this.#engine.refresh()
       })
     }
     const { historyMs } = this.#parts
@@ -255,6 +258,7 @@ export class Timers implements AsyncDisposable {
       options,
       async () => {
         await this.#pauses.look()
+        if (this.#handlers.hasOthers) await this.#kinds.look()
         await this.#kinds.rememberAll()
       },
       async () => {
@@ -533,6 +537,13 @@ export class Timers implements AsyncDisposable {
 
   #concurrencyOf(kind: string): number {
     return this.#pauses.isPaused(kind) ? 0 : this.#handlers.concurrencyOf(kind)
+  }
+
+  /** The kinds that are handled here and not paused. */
+  #openKinds(): readonly KindName[] {
+    const { namespace } = this.#parts
+    const names = new Set([...this.#handlers.kinds, ...(this.#handlers.hasOthers ? this.#kinds.names : [])])
+    return [...names].filter((kind) => this.#concurrencyOf(kind) > 0).map((kind) => ({ namespace, kind }))
   }
 
   async #move(

@@ -320,6 +320,11 @@ export type RequestedOperation =
 export interface StoreClaims {
   /** Leases due rows that nobody holds, earliest first. A row whose lease is over counts one attempt more. */
   claimDue(claim: DueClaim): Promise<readonly ClaimedRow[]>
+  /**
+   * The earliest position after the store's now, at most `withinMs` after it; undefined when there is none. What
+   * is due already does not count, whoever holds it.
+   */
+  nextDue(query: NextDueQuery): Promise<number | undefined>
   /** Prolongs leases; false for one that is over or whose row is gone. */
   extend(receipts: readonly Receipt[], leaseMs: number): Promise<readonly boolean[]>
   /** Ends leases with an outcome; false where the lease was lost, and nothing happened there. */
@@ -329,17 +334,31 @@ export interface StoreClaims {
   ): Promise<readonly boolean[]>
 }
 
+/** A kind of a namespace. */
+export interface KindName {
+  readonly namespace: string
+  readonly kind: string
+}
+
 export interface DueClaim {
   readonly owner: string
   readonly limit: number
   readonly leaseMs: number
   /** Only these; all when absent. */
-  readonly kinds?: readonly { readonly namespace: string; readonly kind: string }[]
+  readonly kinds?: readonly KindName[]
+}
+
+export interface NextDueQuery {
+  readonly withinMs: number
+  /** Only these; all when absent. */
+  readonly kinds?: readonly KindName[]
 }
 
 export interface ClaimedRow {
   readonly row: TimerRow
   readonly receipt: Receipt
+  /** Who held it before and let the lease run out: an attempt of theirs may have begun. */
+  readonly lostOwner: string | undefined
 }
 
 export interface Receipt extends TimerName {
@@ -348,19 +367,23 @@ export interface Receipt extends TimerName {
   readonly nonce: number
 }
 
-export type ClaimSettlement =
-  | { readonly receipt: Receipt; readonly outcome: 'done' }
+export type ClaimSettlement = {
+  readonly receipt: Receipt
+  /** What the history gets of the timer, if the lease was still held. */
+  readonly notes?: readonly HistoryNote[]
+} & (
+  | { readonly outcome: 'done' }
   /** Unstarted: it is as if it had never been leased. */
-  | { readonly receipt: Receipt; readonly outcome: 'released' }
-  | { readonly receipt: Receipt; readonly outcome: 'follow-up'; readonly progress: ClaimProgress }
+  | { readonly outcome: 'released' }
+  | { readonly outcome: 'follow-up'; readonly progress: ClaimProgress }
   | {
-      readonly receipt: Receipt
       readonly outcome: 'dead'
       readonly reason: string
       readonly diedAt: number
       /** The timer goes on, and has not died: as in `NewDeadLetter`. */
       readonly next?: ClaimProgress
     }
+)
 
 /** How the row of a lease goes on; its position is its due time. */
 export interface ClaimProgress extends TimerProgress {

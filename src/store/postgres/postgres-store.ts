@@ -20,6 +20,7 @@ import type {
   Loaded,
   LoadRequest,
   Member,
+  NextDueQuery,
   OperationAnswer,
   OwnerWrite,
   Receipt,
@@ -268,6 +269,11 @@ export class PostgresStore implements Store {
   async claimDue(claim: DueClaim): Promise<readonly ClaimedRow[]> {
     checkStrategy(this, 'claim', 'claimDue')
     return await this.#claims.claimDue(claim)
+  }
+
+  async nextDue(query: NextDueQuery): Promise<number | undefined> {
+    checkStrategy(this, 'claim', 'nextDue')
+    return await this.#claims.nextDue(query)
   }
 
   async extend(receipts: readonly Receipt[], leaseMs: number): Promise<readonly boolean[]> {
