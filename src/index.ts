@@ -29,6 +29,7 @@ export {
   type ErrorCode,
   InvalidInputError,
   LimitError,
+  RequestError,
   StateError,
   StoreError,
   WebhookError,

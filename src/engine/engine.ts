@@ -93,6 +93,11 @@ export class Engine {
     return this.#membership.id
   }
 
+  /** The instances that take a share of the shards, as far as this one has heard. */
+  get memberIds(): readonly string[] {
+    return this.#membership.firingIds
+  }
+
   /** The shards this instance owns now. */
   get shards(): readonly ShardEngine[] {
     return [...this.#shards.values()]

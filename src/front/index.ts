@@ -22,5 +22,12 @@ export type { Logger, TimersEvent } from './timers-event.js'
 export type { ManyOptions, ManyOutcome } from './many-changes.js'
 export type { SetTimer } from './sets.js'
 export type { TransactionSets } from './transaction-sets.js'
-export { type CancelOutcome, type MoveOutcome, Timers, type TimersParts, type TimersStats } from './timers.js'
+export {
+  type CancelOutcome,
+  type ChangeOptions,
+  type MoveOutcome,
+  Timers,
+  type TimersParts,
+  type TimersStats,
+} from './timers.js'
 export type { Instant, When } from './when.js'

@@ -22,6 +22,10 @@ export class Kinds {
     this.#onTrouble = parts.onTrouble
   }
 
+  get names(): readonly string[] {
+    return [...new Set([...this.#used, ...this.#stored])].toSorted()
+  }
+
   /** Looks at the store again. */
   async look(): Promise<void> {
     for (const { name } of await this.#store.settings(this.#prefix)) {
@@ -89,7 +93,7 @@ export class Kinds {
   }
 
   #listed(): string {
-    const names = [...new Set([...this.#used, ...this.#stored])].toSorted()
+    const { names } = this
     if (names.length === 0) return 'none so far'
     return names.length > 10 ? `${names.slice(0, 10).join(', ')}, …` : names.join(', ')
   }

@@ -10,15 +10,15 @@ import {
   type TargetForm,
   type TargetView,
 } from '../delivery/index.js'
-import { Engine, type EngineSettings, type EngineStats } from '../engine/index.js'
+import type { Engine, EngineSettings, EngineStats } from '../engine/index.js'
 import { checkFunction, StateError } from '../error/index.js'
 import type { Counts, Listed, Store } from '../store/index.js'
 import type { Clock, Duration } from '../time/index.js'
-import type { TimerHandle } from '../timer/index.js'
+import { checkNamespace, type TimerHandle } from '../timer/index.js'
 import { Chores } from './chores.js'
 import { type Drained, type DrainOptions, Drains } from './drain.js'
 import { handlerOf } from './handler-of.js'
-import { type HistoryPolicy, notesOfAttempt, type TimerEvent } from './history-policy.js'
+import type { HistoryPolicy, TimerEvent } from './history-policy.js'
 import { type AnyKind, type KindOptions, timer, type TimerKind } from './kind.js'
 import { Kinds } from './kinds.js'
 import {
@@ -47,6 +47,7 @@ import { Requests } from './requests.js'
 import { type Many, Selection, type WhichDead } from './selection.js'
 import type { SetManyRow, SetOptions } from './set-request.js'
 import { Sets, type SetTimer, type SetsParts } from './sets.js'
+import { SharedEngine } from './shared-engine.js'
 import { type StoredTarget, StoredTargets } from './stored-targets.js'
 import { type LoggedEvent, type TargetEvent, Targets } from './targets.js'
 import { Spread } from './spread.js'
@@ -82,6 +83,14 @@ export interface TimersParts {
   /** Over webhooks; undefined for those in the store alone, false for none. */
   readonly guard?: GuardOptions | false | undefined
   readonly onEvent: (event: TimersEvent) => void
+  /** The engine of the timers that these were opened within; one of their own without it. */
+  readonly within?: SharedEngine
+}
+
+/** What a change is only made under. */
+export interface ChangeOptions {
+  /** Only if the timer stands at this revision: 'conflict' otherwise. */
+  readonly ifRevision?: number
 }
 
 const moveOutcomes = ['moved', 'firing', 'settled', 'unknown'] as const
@@ -110,6 +119,8 @@ export class Timers implements AsyncDisposable {
   readonly #listeners: Listeners
   readonly #targets: Targets
   readonly #storedTargets: StoredTargets
+  readonly #shared: SharedEngine
+  readonly #inner = new Map<string, Promise<Timers>>()
   readonly #desk: LeaseDesk
   readonly #leases: Leases
   #isStarted = false
@@ -127,22 +138,26 @@ export class Timers implements AsyncDisposable {
       onFailure: (firing, error, outcome) => listeners.tell({ type: 'failed', firing, error, outcome }),
     })
     this.#pauses = new Pauses(store, namespace)
-    const allowance = { left: Infinity }
-    const engine = new Engine({
-      store,
-      clock,
-      random,
+    const shared =
+      parts.within ??
+      new SharedEngine({
+        store,
+        clock,
+        random,
+        settings: parts.settings,
+        history,
+        holdsAll: parts.holdsAll,
+        onEvent: (event) => listeners.tell(event),
+      })
+    const { engine, allowance } = shared
+    shared.add(namespace, {
       deliver: this.#handlers.deliver,
-      flow: {
-        concurrencyOf: (of, kind) => (of === namespace ? this.#concurrencyOf(kind) : 0),
-        rateOf: (_, kind) => this.#handlers.rateOf(kind),
-        allowance,
-        notesOf: (firing, ending) => notesOfAttempt(history, firing, ending),
-      },
-      settings: parts.settings,
-      holdsAll: parts.holdsAll,
-      onEvent: (event) => listeners.tell(event),
+      concurrencyOf: (kind) => this.#concurrencyOf(kind),
+      rateOf: (kind) => this.#handlers.rateOf(kind),
+      abortAll: (reason) => this.#handlers.abortAll(reason),
+      stopWaiting: () => this.#desk.stopWaiting(),
     })
+    this.#shared = shared
     const kinds = new Kinds({ store, namespace, onTrouble })
     const desk = new LeaseDesk({
       clock,
@@ -205,6 +220,23 @@ export class Timers implements AsyncDisposable {
     await this.#storedTargets.look()
   }
 
+  /**
+   * Timers of another namespace on the same store: fired by this instance, started and stopped with these, heard by
+   * whoever listens to these. Asked for twice they are the same.
+   */
+  async within(namespace: string): Promise<Timers> {
+    this.#checkOpen()
+    checkNamespace(namespace)
+    if (namespace === this.#parts.namespace) return this
+    let opening = this.#inner.get(namespace)
+    if (opening === undefined) {
+      opening = this.#openWithin(namespace)
+      this.#inner.set(namespace, opening)
+      opening.catch(() => this.#inner.delete(namespace))
+    }
+    return await opening
+  }
+
   /** Loads and fires from now on. Idempotent. */
   async start(): Promise<void> {
     this.#checkOpen()
@@ -221,7 +253,10 @@ export class Timers implements AsyncDisposable {
       })
     }
     const { historyMs } = this.#parts
-    if (historyMs !== Infinity) this.#chores.every(pruneMsOf(historyMs), 'pruneHistory', () => this.#prune())
+    // One prunes for all namespaces of the store.
+    if (historyMs !== Infinity && !this.#isInner)
+      this.#chores.every(pruneMsOf(historyMs), 'pruneHistory', () => this.#prune())
+    for (const inner of this.#inner.values()) await (await inner).start()
   }
 
   /** Finishes attempts under way (bounded), lets go of everything. Idempotent. */
@@ -381,29 +416,50 @@ export class Timers implements AsyncDisposable {
   }
 
   /** Gives a timer another due time; its payload stays. By kind and key, or by handle. */
-  move<Payload>(kind: TimerKind<Payload>, key: string, when: When): Promise<MoveOutcome>
+  move<Payload>(kind: TimerKind<Payload> | string, key: string, when: When): Promise<MoveOutcome>
+  move<Payload>(
+    kind: TimerKind<Payload> | string,
+    key: string,
+    when: When,
+    options: ChangeOptions,
+  ): Promise<MoveOutcome | 'conflict'>
   move(handle: TimerHandle, when: When): Promise<MoveOutcome>
-  async move(of: AnyKind, keyOrWhen: string | When, when?: When): Promise<MoveOutcome> {
+  async move(
+    of: AnyKind,
+    keyOrWhen: string | When,
+    when?: When,
+    options: ChangeOptions = {},
+  ): Promise<MoveOutcome | 'conflict'> {
     const isByKey = typeof keyOrWhen === 'string'
     const dueAt = this.#requests.dueAt(isByKey ? when : keyOrWhen)
-    return await this.#move(of, isByKey ? keyOrWhen : undefined, dueAt)
+    return await this.#move(of, isByKey ? keyOrWhen : undefined, dueAt, options)
   }
 
   /** Fires a timer now, whenever it was due. By kind and key, or by handle. */
-  fireNow<Payload>(kind: TimerKind<Payload>, key: string): Promise<MoveOutcome>
+  fireNow<Payload>(kind: TimerKind<Payload> | string, key: string): Promise<MoveOutcome>
+  fireNow<Payload>(
+    kind: TimerKind<Payload> | string,
+    key: string,
+    options: ChangeOptions,
+  ): Promise<MoveOutcome | 'conflict'>
   fireNow(handle: TimerHandle): Promise<MoveOutcome>
-  async fireNow(of: AnyKind, key?: string): Promise<MoveOutcome> {
-    return await this.#move(of, key, this.#parts.clock.now())
+  async fireNow(of: AnyKind, key?: string, options: ChangeOptions = {}): Promise<MoveOutcome | 'conflict'> {
+    return await this.#move(of, key, this.#parts.clock.now(), options)
   }
 
   /** Takes a timer away. By kind and key, or by handle. Never silent: the answer says what became of it. */
-  cancel<Payload>(kind: TimerKind<Payload>, key: string): Promise<CancelOutcome>
+  cancel<Payload>(kind: TimerKind<Payload> | string, key: string): Promise<CancelOutcome>
+  cancel<Payload>(
+    kind: TimerKind<Payload> | string,
+    key: string,
+    options: ChangeOptions,
+  ): Promise<CancelOutcome | 'conflict'>
   cancel(handle: TimerHandle): Promise<CancelOutcome>
-  async cancel(of: AnyKind, key?: string): Promise<CancelOutcome> {
+  async cancel(of: AnyKind, key?: string, options: ChangeOptions = {}): Promise<CancelOutcome | 'conflict'> {
     const named = this.#requests.named(of, key)
     const name = named instanceof Promise ? await named : named
-    const [answer] = await this.#engine.submit([this.#requests.cancel(name)])
-    return outcomeOf(answer!, cancelOutcomes)
+    const [answer] = await this.#engine.submit([this.#requests.cancel(name, options)])
+    return outcomeOf(answer!, withConflict(cancelOutcomes, options))
   }
 
   /** Moves timers by their keys, or all that a query finds. */
@@ -422,7 +478,7 @@ export class Timers implements AsyncDisposable {
   }
 
   /** A timer as it stands; undefined when there is none. By kind and key, or by handle. */
-  get<Payload>(kind: TimerKind<Payload>, key: string): Promise<TimerView<Payload> | undefined>
+  get<Payload>(kind: TimerKind<Payload> | string, key: string): Promise<TimerView<Payload> | undefined>
   get(handle: TimerHandle): Promise<TimerView | undefined>
   async get(of: AnyKind, key?: string): Promise<TimerView | undefined> {
     return await this.#records.get(await this.#requests.named(of, key))
@@ -504,6 +560,17 @@ export class Timers implements AsyncDisposable {
     return 'resumed'
   }
 
+  /** What is paused: kinds by their names, and whether everything is. Single timers tell of themselves. */
+  paused(): { readonly all: boolean; readonly kinds: readonly string[] } {
+    return this.#pauses.standing
+  }
+
+  /** The names of the kinds that were set or handled in this namespace, as far as is known. */
+  async kinds(): Promise<readonly string[]> {
+    await this.#kinds.look()
+    return this.#kinds.names
+  }
+
   async #putPause(kind: AnyKind | undefined, isPaused: boolean): Promise<void> {
     this.#checkOpen()
     await this.#pauses.put(kind === undefined ? undefined : await this.#kinds.nameOf(kind), isPaused)
@@ -526,11 +593,16 @@ export class Timers implements AsyncDisposable {
     return this.#pauses.isPaused(kind) ? 0 : this.#handlers.concurrencyOf(kind)
   }
 
-  async #move(of: AnyKind, key: string | undefined, dueAt: number): Promise<MoveOutcome> {
+  async #move(
+    of: AnyKind,
+    key: string | undefined,
+    dueAt: number,
+    options: ChangeOptions,
+  ): Promise<MoveOutcome | 'conflict'> {
     const named = this.#requests.named(of, key)
     const name = named instanceof Promise ? await named : named
-    const [answer] = await this.#engine.submit([this.#requests.move(name, dueAt)])
-    return outcomeOf(answer!, moveOutcomes)
+    const [answer] = await this.#engine.submit([this.#requests.move(name, dueAt, options)])
+    return outcomeOf(answer!, withConflict(moveOutcomes, options))
   }
 
   #putStoredTarget(kind: string, stored: StoredTarget): void {
@@ -546,19 +618,52 @@ export class Timers implements AsyncDisposable {
     else void this.#chores.once('settings', () => this.#putPause(event.kind, true))
   }
 
+  get #isInner(): boolean {
+    return this.#parts.within !== undefined
+  }
+
+  async #openWithin(namespace: string): Promise<Timers> {
+    const timers = new Timers({
+      ...this.#parts,
+      namespace,
+      ownsStore: false,
+      within: this.#shared,
+      onEvent: (event) => this.#listeners.tell(event),
+    })
+    await timers.open()
+    if (this.#isStarted) await timers.start()
+    this.#engine.refresh()
+    return timers
+  }
+
   async #stop(): Promise<void> {
     this.#chores.end()
-    this.#desk.stopWaiting()
+    if (this.#isInner) {
+      this.#shared.remove(this.#parts.namespace)
+      this.#desk.stop()
+      await this.#targets.stop()
+      return
+    }
+    this.#shared.stopWaiting()
     // Handlers have half of the time to end by themselves, and half of it to end because they are told to.
     const patience = this.#parts.clock.wakeAfter(this.#engine.settings.stopMs / 2, () => {
-      this.#handlers.abortAll(new StateError('stopped', 'these timers are being stopped'))
+      this.#shared.abortAll(new StateError('stopped', 'these timers are being stopped'))
     })
     await this.#engine.stop()
+    for (const inner of this.#inner.values()) await (await inner).stop()
     await this.#targets.stop()
     this.#desk.stop()
     patience.cancel()
     if (this.#parts.ownsStore) await this.#parts.store.stop()
   }
+}
+
+/** Only whoever asked for a condition may hear that it did not hold. */
+function withConflict<Outcome extends MoveOutcome | CancelOutcome>(
+  outcomes: readonly Outcome[],
+  { ifRevision }: ChangeOptions,
+): readonly (Outcome | 'conflict')[] {
+  return ifRevision === undefined ? outcomes : [...outcomes, 'conflict']
 }
 
 /** How often old history is dropped: a hundredth of its retention is soon enough. */
