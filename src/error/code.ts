@@ -86,6 +86,7 @@ export const errorCodes = Object.freeze({
   'timer-unknown': 'There is no such timer.',
   'too-many-listeners': 'Let some of those who listen to events end, or share what one hears.',
   'too-many-occurrences': 'Ask for fewer, or for a shorter time; the message says how many there may be.',
+  'too-many-targets': 'Remove targets that nobody needs, or use another namespace.',
   'too-many-waiting': 'Let workers ask for more at a time, or wait in fewer calls at once.',
   unauthorized: 'Send `Authorization: Bearer` and a key that is alive.',
   'unknown-kind':

@@ -42,10 +42,12 @@ const LONGEST_REASON = 1000
 export class Leases {
   readonly #desk: LeaseDesk
   readonly #kinds: Kinds
+  readonly #isForWorkers: (kind: string) => boolean
 
-  constructor(desk: LeaseDesk, kinds: Kinds) {
-    this.#desk = desk
-    this.#kinds = kinds
+  constructor(parts: { desk: LeaseDesk; kinds: Kinds; isForWorkers: (kind: string) => boolean }) {
+    this.#desk = parts.desk
+    this.#kinds = parts.kinds
+    this.#isForWorkers = parts.isForWorkers
   }
 
   async lease(
@@ -93,7 +95,7 @@ export class Leases {
     const names: string[] = []
     for (const kind of given) {
       const name = await this.#kinds.nameOf(kind)
-      if (!this.#desk.has(name))
+      if (!this.#isForWorkers(name))
         throw new StateError('not-leased', `timers of the kind ${shown(name)} are not for workers`)
       names.push(name)
     }

@@ -1,4 +1,15 @@
-import { type Handle, type HandleMany, Handlers, LeaseDesk, type LeasedFiring } from '../delivery/index.js'
+import {
+  Guard,
+  type GuardOptions,
+  type Handle,
+  type HandleMany,
+  Handlers,
+  LeaseDesk,
+  type LeasedFiring,
+  type Target,
+  type TargetForm,
+  type TargetView,
+} from '../delivery/index.js'
 import type { EngineSettings, EngineStats, TimerEngine } from '../engine/index.js'
 import { checkFunction, StateError } from '../error/index.js'
 import type { Counts, KindName, Listed, Store } from '../store/index.js'
@@ -37,7 +48,8 @@ import { type Many, Selection, type WhichDead } from './selection.js'
 import type { SetManyRow, SetOptions } from './set-request.js'
 import { Sets, type SetTimer, type SetsParts } from './sets.js'
 import { SharedEngine } from './shared-engine.js'
-import { type Target, type TargetEvent, Targets } from './targets.js'
+import { type StoredTarget, StoredTargets } from './stored-targets.js'
+import { type LoggedEvent, type TargetEvent, Targets } from './targets.js'
 import { Spread } from './spread.js'
 import { TransactionSets } from './transaction-sets.js'
 import { type PauseOutcome, type ResumeOutcome, TimerPauses } from './timer-pauses.js'
@@ -68,6 +80,8 @@ export interface TimersParts {
   readonly historyMs: number
   /** Claim every shard before the start, too: for a store that nobody shares. */
   readonly holdsAll: boolean
+  /** Over webhooks; undefined for those in the store alone, false for none. */
+  readonly guard?: GuardOptions | false | undefined
   readonly onEvent: (event: TimersEvent) => void
   /** The engine of the timers that these were opened within; one of their own without it. */
   readonly within?: SharedEngine
@@ -104,6 +118,7 @@ export class Timers implements AsyncDisposable {
   readonly #chores: Chores
   readonly #listeners: Listeners
   readonly #targets: Targets
+  readonly #storedTargets: StoredTargets
   readonly #shared: SharedEngine
   readonly #inner = new Map<string, Promise<Timers>>()
   readonly #desk: LeaseDesk
@@ -151,8 +166,17 @@ export class Timers implements AsyncDisposable {
       onWanted: (kind) => engine.refreshKind(namespace, kind),
     })
     this.#desk = desk
-    this.#leases = new Leases(desk, kinds)
-    this.#targets = new Targets({ clock, random, desk, onChange: (event) => this.#targetChanged(event) })
+    this.#leases = new Leases({ desk, kinds, isForWorkers: (kind) => this.#handlers.isForWorkers(kind) })
+    const guard = typeof parts.guard === 'object' ? new Guard(parts.guard) : undefined
+    this.#targets = new Targets({ clock, random, guard, desk, onEvent: (event) => this.#targetEvent(event) })
+    this.#storedTargets = new StoredTargets({
+      store,
+      namespace,
+      // Whoever names a URL there is not the program that calls it.
+      guard: parts.guard === false ? undefined : (guard ?? new Guard()),
+      onChange: (kind, target) => this.#putStoredTarget(kind, target),
+      onTrouble,
+    })
     const requests = new Requests({ namespace, clock, history, kinds })
     const noted = requests.noted.bind(requests)
     const records = new Records({
@@ -194,6 +218,7 @@ export class Timers implements AsyncDisposable {
     await this.#engine.open()
     await this.#pauses.look()
     await this.#kinds.look()
+    await this.#storedTargets.look()
   }
 
   /**
@@ -221,12 +246,13 @@ export class Timers implements AsyncDisposable {
     this.#isStarted = true
     await this.#engine.start()
     await this.#kinds.rememberAll()
-    // Where nobody shares the store, only this instance pauses anything.
+    // Where nobody shares the store, only this instance pauses anything or sets a target.
     if (!this.#parts.holdsAll) {
       this.#chores.every(this.#engine.settings.acquireMs, 'settings', async () => {
         // A kind that another instance set first may be one for the handler of all others.
         const isNew = this.#handlers.hasOthers && (await this.#kinds.look())
         if ((await this.#pauses.look()) || isNew) this.#engine.refresh()
+        await this.#storedTargets.look()
       })
     }
     const { historyMs } = this.#parts
@@ -259,6 +285,7 @@ export class Timers implements AsyncDisposable {
       async () => {
         await this.#pauses.look()
         if (this.#handlers.hasOthers) await this.#kinds.look()
+        await this.#storedTargets.look()
         await this.#kinds.rememberAll()
       },
       async () => {
@@ -292,11 +319,42 @@ export class Timers implements AsyncDisposable {
     this.#engine.refresh()
   }
 
-  /** Has the firings of a kind sent to a webhook or kept for workers, instead of handled here. */
+  /** Has the firings of a kind sent to a webhook, kept for workers or logged, instead of handled here. */
   deliver<Payload>(kind: TimerKind<Payload>, target: Target): void {
     this.#kinds.use(kind)
-    this.#handlers.add(this.#targets.handlerOf(handlerOf(kind, target.concurrency), target))
+    this.#handlers.add(this.#targets.handlerOf(kind, target))
     this.#engine.refresh()
+  }
+
+  // ---- targets in the store
+
+  /**
+   * Keeps a target for a kind in the store: every instance that has no handler of its own for the kind sends its
+   * timers there, this one at once, others within about two seconds. A webhook there is guarded, unless these timers
+   * were opened with another `guard`; without a `secret` it keeps the one it had.
+   */
+  async setTarget(kind: AnyKind, target: TargetForm): Promise<TargetView> {
+    this.#checkOpen()
+    const name = this.#kinds.newNameOf(kind)
+    const view = await this.#storedTargets.set(name, target)
+    await this.#kinds.remember(name)
+    return view
+  }
+
+  /** The target of a kind in the store, without its secrets; undefined when there is none. */
+  async getTarget(kind: AnyKind): Promise<TargetView | undefined> {
+    return await this.#storedTargets.get(this.#kinds.newNameOf(kind))
+  }
+
+  /** All targets in the store, by kind, without their secrets. */
+  async listTargets(): Promise<readonly TargetView[]> {
+    return await this.#storedTargets.list()
+  }
+
+  /** Takes the target of a kind out of the store: its timers wait, unless they have a handler. */
+  async removeTarget(kind: AnyKind): Promise<'removed' | 'unknown'> {
+    this.#checkOpen()
+    return await this.#storedTargets.remove(this.#kinds.newNameOf(kind))
   }
 
   // ---- workers
@@ -558,8 +616,15 @@ export class Timers implements AsyncDisposable {
     return outcomeOf(answer!, withConflict(moveOutcomes, options))
   }
 
-  #targetChanged(event: TargetEvent): void {
+  #putStoredTarget(kind: string, stored: StoredTarget): void {
+    this.#handlers.putStored(kind, this.#targets.storedHandlerOf(kind, stored))
+    const state = stored === undefined ? 'removed' : stored === 'refused' ? stored : 'set'
+    this.#targetEvent({ type: 'target', kind, state })
+  }
+
+  #targetEvent(event: TargetEvent | LoggedEvent): void {
     this.#listeners.tell(event)
+    if (event.type === 'logged') return
     if (event.state !== 'gone') this.#engine.refresh()
     else void this.#chores.once('settings', () => this.#putPause(event.kind, true))
   }

@@ -61,26 +61,15 @@ export class LeaseDesk {
     })
   }
 
-  /** Whether workers may take timers of this kind. */
-  has(kind: string): boolean {
-    return this.#kinds.get(kind)?.target !== undefined
-  }
-
-  /** Workers get no more of this kind. What they have they may still answer for. */
-  close(kind: string): void {
-    const leased = this.#kinds.get(kind)
-    if (leased !== undefined) leased.target = undefined
-  }
-
   /** The handler that keeps for workers what `base` would get. */
   handlerOf(base: Omit<Handler, 'one' | 'many'>, target: LeaseTarget): Handler {
     const kind = this.#kindOf(base.kind)
-    kind.target = target
     const most = Math.min(base.concurrency, target.concurrency)
     return {
       ...base,
       one: (firing) => this.#give(kind, target, firing),
       many: undefined,
+      isForWorkers: true,
       // The worker knows what it takes.
       check: undefined,
       get concurrency() {

@@ -1,11 +1,8 @@
-import type { LeaseTarget } from './lease.js'
 import type { WaitingWorker } from './waiting-worker.js'
 
 /** A kind that workers take, and who waits for it, longest first. */
 export class LeasedKind {
   readonly name: string
-  /** Undefined while the kind is not for workers. */
-  target: LeaseTarget | undefined
   /** What workers have. */
   leased = 0
   readonly #workers = new Set<WaitingWorker>()
