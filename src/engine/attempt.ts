@@ -1,9 +1,17 @@
-import { type Firing, firingIdOf, type Outcome, type TimerRow } from '../timer/index.js'
+import {
+  type Firing,
+  firingIdOf,
+  type FiringTransaction,
+  type Outcome,
+  type TimerRow,
+} from '../timer/index.js'
 import type { Lane } from './lane.js'
 
 /** Hears how an attempt ended. */
 export interface AttemptListener {
   ended(attempt: Attempt, outcome: Outcome): void
+  /** It is to be settled by a transaction. */
+  begin(attempt: Attempt): Promise<FiringTransaction>
 }
 
 /** A firing on its way: from being due, through its attempt, to its outcome. Its row may be rewritten meanwhile. */
@@ -38,6 +46,10 @@ export class Attempt implements Firing {
 
   get id(): string {
     return firingIdOf(this.row)
+  }
+
+  begin(): Promise<FiringTransaction> {
+    return this.#listener.begin(this)
   }
 
   report(outcome: Outcome): void {

@@ -38,7 +38,7 @@ export const errorCodes = Object.freeze({
   'invalid-zone': "Give an IANA name such as 'Europe/Paris', 'UTC', or an offset such as '+05:30'.",
   'never-matches': 'Name a date that exists: nothing would ever occur.',
   'no-transactions':
-    'This store has no transactions that a caller could take part in: use PostgreSQL, or `set` without `using`.',
+    'There are no transactions to take part in here: use PostgreSQL, or do without `using` and `transaction: true`.',
   'owner-unreachable': 'The owner of the shard did not answer: try again.',
   'partly-done': 'Look at `rows` of the error: what has an answer is done; try the rest again.',
   'payload-refused': 'Give a payload that the schema of its kind accepts.',
@@ -65,6 +65,7 @@ export const errorCodes = Object.freeze({
   'store-volatile': 'Turn the append-only file on, or allow its absence in the URL if timers may be lost.',
   'tick-went-back': 'Advance a wheel only forward; read the tick from a clock that does not go back.',
   'too-many-occurrences': 'Ask for fewer, or for a shorter time; the message says how many there may be.',
+  'transaction-over': 'The transaction of a firing ends with its handler: await every query within it.',
   'unknown-kind':
     'Give a kind that `timer` made, or the name of one that was set or handled in this namespace.',
   'unknown-option': 'Remove the option or mend its spelling; the message lists what is accepted.',
