@@ -200,6 +200,10 @@ export class Attempts implements AttemptListener, Gate {
     this.look()
   }
 
+  begin(): Promise<never> {
+    throw new Error('a timer whose shard is owned is settled by the owner')
+  }
+
   ended(attempt: Attempt, outcome: Outcome): void {
     this.#lanes.leave(attempt)
     if (this.#isOver) return

@@ -132,6 +132,11 @@ export class Engine implements TimerEngine {
     await this.#acquire()
   }
 
+  /** Whoever owns a shard settles for all of it: a handler cannot. */
+  get transactionCapacity(): number {
+    return 0
+  }
+
   /** Whether everything due in the shards of this instance has been started and has ended. */
   get isCaughtUp(): boolean {
     return this.#shards.size > 0 && this.shards.every((shard) => shard.isCaughtUp)

@@ -17,6 +17,8 @@ export interface TimerEngine {
   open(): Promise<void>
   /** Fires from now on. Opens first where that was not done. */
   start(): Promise<void>
+  /** How many attempts at once can be settled by transactions of their handlers; 0 where none can. */
+  readonly transactionCapacity: number
   /** Whether it was started, and everything due that it can have has been started and has ended. */
   readonly isCaughtUp: boolean
   /** Finishes attempts under way (bounded), and fires nothing more until it is started again. */

@@ -2,6 +2,7 @@ import {
   Guard,
   type GuardOptions,
   type Handle,
+  type HandleInTransaction,
   type HandleMany,
   Handlers,
   LeaseDesk,
@@ -17,7 +18,7 @@ import type { Clock, Duration } from '../time/index.js'
 import { checkNamespace, type TimerHandle } from '../timer/index.js'
 import { Chores } from './chores.js'
 import { type Drained, type DrainOptions, Drains } from './drain.js'
-import { handlerOf } from './handler-of.js'
+import { handlerOf, howToHandle } from './handler-of.js'
 import type { HistoryPolicy, TimerEvent } from './history-policy.js'
 import { type AnyKind, type KindOptions, timer, type TimerKind } from './kind.js'
 import { Kinds } from './kinds.js'
@@ -296,11 +297,29 @@ export class Timers implements AsyncDisposable {
 
   // ---- handlers
 
-  /** The function that gets the firings of a kind, one by one. */
-  handle<Payload>(kind: TimerKind<Payload>, handle: Handle<Payload>): void {
+  /**
+   * The function that gets the firings of a kind, one by one. With `transaction: true`, what it writes by
+   * `firing.transaction` and that the firing is dealt with are committed together, or neither.
+   */
+  handle<Payload>(
+    kind: TimerKind<Payload>,
+    handle: HandleInTransaction<Payload>,
+    options: { readonly transaction: true },
+  ): void
+  handle<Payload>(
+    kind: TimerKind<Payload>,
+    handle: Handle<Payload>,
+    options?: { readonly transaction?: false },
+  ): void
+  handle<Payload>(
+    kind: TimerKind<Payload>,
+    handle: Handle<Payload> | HandleInTransaction<Payload>,
+    options: { readonly transaction?: boolean } = {},
+  ): void {
     this.#kinds.use(kind)
     checkFunction('handle', handle)
-    this.#handlers.add({ ...handlerOf(kind, 1000), one: handle as Handle<unknown>, many: undefined })
+    const how = howToHandle(kind, options, this.#engine, this.#parts.store)
+    this.#handlers.add({ ...how, one: handle as Handle<unknown>, many: undefined })
     this.#engine.refresh()
   }
 

@@ -17,6 +17,8 @@ export interface Store extends StoreShards, StoreOwner, StoreInbox, StoreClaims,
   /** Fixed when the store was made. */
   readonly shardCount: number
   readonly strategy: Strategy
+  /** Transactions that settle firings; only stores that have such transactions have it. */
+  readonly transactions?: StoreTransactions
   /** Heaviest payload it takes, in bytes. */
   readonly maxPayloadBytes: number
   /** Wall time by the store's clock, the one that leases, deadlines and levels are compared with. */
@@ -389,6 +391,31 @@ export type ClaimSettlement = {
 export interface ClaimProgress extends TimerProgress {
   /** As before unless given. */
   readonly details?: string
+}
+
+// ---------------------------------------------------------------------------------------------- transactions
+
+/** Transactions in which a handler writes rows of its own and its firing is settled: both, or neither. */
+export interface StoreTransactions {
+  /** How many there can be at once; whoever begins one more waits. */
+  readonly capacity: number
+  begin(): Promise<SettlingTransaction>
+}
+
+/** One of them. It ends once; calls after its end reject with 'transaction-over'. */
+export interface SettlingTransaction {
+  /** What its writer sends statements by. */
+  readonly connection: unknown
+  /** As `settleClaimed` of the store, of one lease. What rejects did not happen. */
+  settleClaimed(settlement: ClaimSettlement): Promise<boolean>
+  /** As `settle` of the store. What rejects did not happen. */
+  settle(fence: Fence, settlement: Settlement): Promise<SettleAnswer>
+  /** Rejects with 'unknown-outcome' when it may have been committed; any other rejection undid it. */
+  commit(): Promise<void>
+  /** Undoes it. Never rejects; does nothing after the end. */
+  rollback(): Promise<void>
+  /** Undoes it at once, whatever is still under way by its connection. */
+  abandon(): void
 }
 
 // ---------------------------------------------------------------------------------------------- reading

@@ -71,6 +71,7 @@ export class ClaimEngine implements TimerEngine {
           settler.ended(attempt, outcome)
           this.#claimer.noticeRoom()
         },
+        begin: (attempt) => settler.begin(attempt),
         noted: (entries) => settler.noted(entries),
       },
     })
@@ -125,6 +126,10 @@ export class ClaimEngine implements TimerEngine {
     if (!this.#membership.isFit) await this.#membership.beat()
     this.#attempts.open()
     this.#claimer.start()
+  }
+
+  get transactionCapacity(): number {
+    return this.#store.transactions?.capacity ?? 0
   }
 
   get isCaughtUp(): boolean {

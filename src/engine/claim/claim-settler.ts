@@ -1,12 +1,13 @@
 import { StateError, StoreError } from '../../error/index.js'
 import type { ClaimSettlement, HistoryEntry, HistoryNote, Store } from '../../store/index.js'
 import type { Clock } from '../../time/index.js'
-import type { Outcome } from '../../timer/index.js'
+import type { FiringTransaction, Outcome } from '../../timer/index.js'
 import type { EngineCounts } from '../engine-counts.js'
 import type { OnEvent } from '../event.js'
 import { progressAfter, progressOfNext } from '../follow-up.js'
 import type { EngineSettings } from '../settings.js'
 import { Waits } from '../waits.js'
+import { LeaseTransaction } from './lease-transaction.js'
 import type { LeasedAttempt } from './leased-attempt.js'
 import type { LeasedAttempts } from './leased-attempts.js'
 
@@ -68,12 +69,27 @@ export class ClaimSettler {
   }
 
   ended(attempt: LeasedAttempt, outcome: Outcome): void {
-    if (attempt.isSuperseded) this.#lost(attempt, outcome)
-    else {
-      const notes = this.#attempts.notesOf(attempt, outcome, true)
-      this.#reports.push({ attempt, outcome, at: this.#clock.now(), notes })
+    if (attempt.isSettled) {
+      this.#settled(attempt, outcome)
+      return
     }
+    if (attempt.isSuperseded) this.#lost(attempt, outcome)
+    // Only the row knows whether its transaction was committed: it is gone, or comes back when the lease ends.
+    else if (attempt.isUnsure) this.#attempts.forget(attempt)
+    else this.#reports.push(this.#reportOf(attempt, outcome))
     this.#begin()
+  }
+
+  /** Begins a transaction of the store's that settles an attempt. */
+  async begin(attempt: LeasedAttempt): Promise<FiringTransaction> {
+    const { transactions } = this.#store
+    if (transactions === undefined) {
+      throw new StoreError('no-transactions', `a ${this.#store.name} store has no transactions`)
+    }
+    const transaction = await transactions.begin()
+    return new LeaseTransaction(transaction, attempt, (outcome) =>
+      settlementOf(this.#reportOf(attempt, outcome)),
+    )
   }
 
   /** Rows that were not started: it is to be as if they had never been claimed. */
@@ -129,7 +145,7 @@ export class ClaimSettler {
       this.#counts.settlements++
       this.#failures = 0
       for (const [index, report] of batch.entries()) {
-        if (answers[index] === true) this.#settled(report)
+        if (answers[index] === true) this.#settled(report.attempt, report.outcome)
         else this.#refused(report)
       }
     } catch (error) {
@@ -148,7 +164,12 @@ export class ClaimSettler {
     }
   }
 
-  #settled({ attempt, outcome }: Report): void {
+  #reportOf(attempt: LeasedAttempt, outcome: Outcome): Report {
+    const notes = this.#attempts.notesOf(attempt, outcome, true)
+    return { attempt, outcome, at: this.#clock.now(), notes }
+  }
+
+  #settled(attempt: LeasedAttempt, outcome: Report['outcome']): void {
     this.#attempts.forget(attempt)
     switch (outcome.type) {
       case 'done':

@@ -55,7 +55,10 @@ export class LeaseKeeper {
   async #prolong(): Promise<boolean> {
     const { leaseMs } = this.#settings
     const sentAt = { monotonic: this.#clock.monotonic(), wall: this.#clock.now() }
-    const old = [...this.#attempts.held].filter((attempt) => !attempt.isHeldFor(leaseMs / 4, sentAt))
+    // One that is being settled would keep the others waiting for its row.
+    const old = [...this.#attempts.held].filter(
+      (attempt) => !attempt.isSettling && !attempt.isHeldFor(leaseMs / 4, sentAt),
+    )
     for (let from = 0; from < old.length; from += MOST_AT_ONCE) {
       const some = old.slice(from, from + MOST_AT_ONCE)
       try {

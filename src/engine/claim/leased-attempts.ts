@@ -1,6 +1,12 @@
 import type { ClaimedRow, HistoryEntry, HistoryNote } from '../../store/index.js'
 import type { Clock, Wake } from '../../time/index.js'
-import { type Deliver, nameText, type Outcome, type TimerRow } from '../../timer/index.js'
+import {
+  type Deliver,
+  type FiringTransaction,
+  nameText,
+  type Outcome,
+  type TimerRow,
+} from '../../timer/index.js'
 import { Attempt, type AttemptListener } from '../attempt.js'
 import type { EngineCounts } from '../engine-counts.js'
 import type { Flow } from '../flow.js'
@@ -15,6 +21,7 @@ import { LeasedAttempt } from './leased-attempt.js'
 /** Hears of attempts that ended, and of what the history is to get besides. */
 export interface LeasedAttemptsListener {
   ended(attempt: LeasedAttempt, outcome: Outcome): void
+  begin(attempt: LeasedAttempt): Promise<FiringTransaction>
   noted(entries: readonly HistoryEntry[]): void
 }
 
@@ -130,6 +137,10 @@ export class LeasedAttempts implements AttemptListener, Gate {
     this.#lanes.leave(attempt)
     this.#listener.ended(attempt as LeasedAttempt, outcome)
     this.#lanes.goOn(attempt)
+  }
+
+  begin(attempt: Attempt): Promise<FiringTransaction> {
+    return this.#listener.begin(attempt as LeasedAttempt)
   }
 
   /** What the history gets of an attempt that ended. */

@@ -12,6 +12,7 @@ import type {
 import { listOf, numberOf, sent } from './answer-row.js'
 import { ElementList, int8Array, int8s, textArray } from './binary-array.js'
 import type { Database } from './database.js'
+import type { PostgresClient } from './driver.js'
 import { historyParameters } from './owner-write.js'
 import { rowColumnNames, RowColumns } from './row-columns.js'
 
@@ -65,6 +66,7 @@ export class PostgresClaims {
   async settle(
     settlements: readonly ClaimSettlement[],
     history: readonly HistoryEntry[],
+    client?: PostgresClient,
   ): Promise<boolean[]> {
     // A lease ends once: whoever comes second with it has lost it.
     const seen = new Set<string>()
@@ -81,25 +83,25 @@ export class PostgresClaims {
     const noted = first.flatMap((settlement, index) =>
       entriesOf(settlement).map((entry) => ({ entry, number: index + 1 })),
     )
-    const [row] = await this.#database.write(
-      'settleClaimed',
-      `select ${sent(['held'])} from S.settle_claimed(${dollars(23)})`,
-      [
-        this.#now(),
-        ...this.#receipts(first.map(({ receipt }) => receipt)),
-        int8Array(first, ({ outcome }) => outcomeNumbers[outcome]),
-        int8Array(first, (one) => progressOf(one)?.dueAt),
-        int8Array(first, (one) => progressOf(one)?.attempt),
-        int8Array(first, (one) => progressOf(one)?.occurrence),
-        textArray(first, (one) => progressOf(one)?.details),
-        int8Array(first, (one) => (one.outcome === 'dead' ? one.diedAt : null)),
-        textArray(first, (one) => (one.outcome === 'dead' ? one.reason : null)),
-        ...historyParameters([...history, ...noted.map(({ entry }) => entry)]),
-        noted.length === 0
-          ? null
-          : int8Array([...history.map(() => null), ...noted.map(({ number }) => number)], (number) => number),
-      ],
-    )
+    const values = [
+      this.#now(),
+      ...this.#receipts(first.map(({ receipt }) => receipt)),
+      int8Array(first, ({ outcome }) => outcomeNumbers[outcome]),
+      int8Array(first, (one) => progressOf(one)?.dueAt),
+      int8Array(first, (one) => progressOf(one)?.attempt),
+      int8Array(first, (one) => progressOf(one)?.occurrence),
+      textArray(first, (one) => progressOf(one)?.details),
+      int8Array(first, (one) => (one.outcome === 'dead' ? one.diedAt : null)),
+      textArray(first, (one) => (one.outcome === 'dead' ? one.reason : null)),
+      ...historyParameters([...history, ...noted.map(({ entry }) => entry)]),
+      noted.length === 0
+        ? null
+        : int8Array([...history.map(() => null), ...noted.map(({ number }) => number)], (number) => number),
+    ]
+    const [row] =
+      client === undefined
+        ? await this.#database.write('settleClaimed', SETTLE_CLAIMED, values)
+        : await this.#database.writeWith(client, 'settleClaimed', SETTLE_CLAIMED, values)
     const answers = new Array<boolean>(settlements.length).fill(false)
     for (const number of int8s(listOf(row!, 'held'))) answers[indexes[number - 1]!] = true
     return answers
@@ -117,6 +119,8 @@ export class PostgresClaims {
     ]
   }
 }
+
+const SETTLE_CLAIMED = `select ${sent(['held'])} from S.settle_claimed(${dollars(23)})`
 
 /** From the index by place: the rows between now and then, of which the first that is asked for is enough. */
 const NEXT_DUE = `
