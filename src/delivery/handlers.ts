@@ -37,6 +37,8 @@ export interface Handler {
   readonly retry: RetryPolicy
   /** Checks a payload before it is handed over, and gives it back; undefined when there is nothing to check. */
   readonly check: ((payload: unknown) => Promise<unknown>) | undefined
+  /** Workers take the firings, instead of being called. */
+  readonly isForWorkers?: boolean
 }
 
 /** Told of attempts that failed, for logs. */
@@ -51,6 +53,8 @@ export class Handlers {
   readonly #random: () => number
   readonly #onFailure: OnFailure
   readonly #byKind = new Map<string, Handler>()
+  // Those of targets that are kept in the store. A handler that the program itself has comes before them.
+  readonly #stored = new Map<string, Handler>()
   #others: Handler | undefined
   // Those whose handler has not ended by itself.
   readonly #underWay = new Set<TimerFiring>()
@@ -76,14 +80,25 @@ export class Handlers {
     this.#others = handler
   }
 
-  /** The kinds that have a handler of their own. */
+  /** The kinds that have a handler of their own, or a target in the store. */
   get kinds(): Iterable<string> {
-    return this.#byKind.keys()
+    return new Set([...this.#byKind.keys(), ...this.#stored.keys()])
   }
 
   /** Whether there is a handler for all other kinds. */
   get hasOthers(): boolean {
     return this.#others !== undefined
+  }
+
+  /** What gets a kind that has no handler of its own here; undefined takes it away. */
+  putStored(kind: string, handler: Handler | undefined): void {
+    if (handler === undefined) this.#stored.delete(kind)
+    else this.#stored.set(kind, handler)
+  }
+
+  /** Whether workers get the firings of a kind. */
+  isForWorkers(kind: string): boolean {
+    return this.#of(kind)?.isForWorkers ?? false
   }
 
   /** Tells every handler under way to end. */
@@ -110,7 +125,7 @@ export class Handlers {
   }
 
   #of(kind: string): Handler | undefined {
-    return this.#byKind.get(kind) ?? this.#others
+    return this.#byKind.get(kind) ?? this.#stored.get(kind) ?? this.#others
   }
 
   async #deliverOne(handler: Handler, handle: Handle<unknown>, firing: Firing): Promise<void> {

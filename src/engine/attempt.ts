@@ -9,6 +9,8 @@ import type { Lane } from './lane.js'
 
 /** Hears how an attempt ended. */
 export interface AttemptListener {
+  /** Whether its shard is here and leased: what is heard without that may be another owner's to say. */
+  readonly isHeard: boolean
   ended(attempt: Attempt, outcome: Outcome): void
   /** It is to be settled by a transaction. */
   begin(attempt: Attempt): Promise<FiringTransaction>
@@ -50,6 +52,10 @@ export class Attempt implements Firing {
 
   begin(): Promise<FiringTransaction> {
     return this.#listener.begin(this)
+  }
+
+  get isLive(): boolean {
+    return this.outcome === undefined && this.#listener.isHeard
   }
 
   report(outcome: Outcome): void {

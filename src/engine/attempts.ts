@@ -88,6 +88,10 @@ export class Attempts implements AttemptListener, Gate {
     return this.#lanes.running
   }
 
+  get isHeard(): boolean {
+    return !this.#isOver && this.#ownership.isLeased
+  }
+
   get started(): Iterable<Attempt> {
     return this.#lanes.started
   }

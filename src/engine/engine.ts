@@ -96,6 +96,11 @@ export class Engine implements TimerEngine {
     return this.#membership.id
   }
 
+  /** The instances that take a share of the shards, as far as this one has heard. */
+  get memberIds(): readonly string[] {
+    return this.#membership.firingIds
+  }
+
   /** The shards this instance owns now. */
   get shards(): readonly ShardEngine[] {
     return [...this.#shards.values()]
@@ -156,6 +161,11 @@ export class Engine implements TimerEngine {
   refresh(): void {
     this.#quotas.refresh()
     for (const shard of this.#shards.values()) shard.refresh()
+  }
+
+  /** More or fewer of one kind may be under way than before. */
+  refreshKind(namespace: string, kind: string): void {
+    this.#quotas.refreshKind(namespace, kind)
   }
 
   /** How far a row has got in this instance; 'waiting' for one of another's. */

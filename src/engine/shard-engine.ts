@@ -102,7 +102,13 @@ export class ShardEngine {
     const common = { store, clock, settings, ownership, window, attempts, counts, turns }
     const settler = new Settler({ ...common, random, onEvent, storeNow: parts.storeNow })
     const loader = new Loader({ ...common, settler, onEvent })
-    const writer = new Writer({ ...common, holds, settler, loader })
+    const writer = new Writer({
+      ...common,
+      holds,
+      settler,
+      loader,
+      hearInbox: () => this.#inbox.hear(),
+    })
     settler.connect(loader)
     this.#ownership = ownership
     this.#window = window

@@ -10,6 +10,8 @@ export interface TimerEngine {
   readonly settings: EngineSettings
   /** What this instance is called among the members. */
   readonly memberId: string
+  /** The instances that fire timers of this store, as far as this one has heard. */
+  readonly memberIds: readonly string[]
   stats(): EngineStats
   /** Makes it known; from now on operations are carried out. */
   open(): Promise<void>
@@ -25,6 +27,8 @@ export interface TimerEngine {
   stop(): Promise<void>
   /** A handler came or went, or something was paused: more or fewer may start. */
   refresh(): void
+  /** More or fewer of one kind may be under way than before. */
+  refreshKind(namespace: string, kind: string): void
   /** How far a row has got in this instance; 'waiting' for one of another's. */
   progressOf(row: TimerRow): RowProgress
   /** Carries out operations; one answer each. */

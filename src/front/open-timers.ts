@@ -1,3 +1,4 @@
+import type { GuardOptions } from '../delivery/index.js'
 import type { EngineSettings } from '../engine/index.js'
 import { checkFunction, checkOptions, InvalidInputError, shown } from '../error/index.js'
 import { openStore, type Store, type Strategy } from '../store/index.js'
@@ -20,6 +21,11 @@ export interface TimersOptions {
   /** What the history keeps, and for how long. Default failures, for 7 days. */
   readonly history?: HistoryPolicy
   readonly historyRetention?: Duration
+  /**
+   * Keeps webhooks on the public internet, but for what is allowed. Left out, those that targets in the store name are
+   * kept there and those that the program itself names are not, unless they say so; `false` keeps none.
+   */
+  readonly guard?: GuardOptions | false
   readonly logger?: Logger
   readonly onEvent?: (event: TimersEvent) => void
 }
@@ -32,6 +38,7 @@ const known = [
   'engine',
   'history',
   'historyRetention',
+  'guard',
   'logger',
   'onEvent',
 ]
@@ -71,6 +78,7 @@ export async function openTimers(options: TimersOptions): Promise<Timers> {
       settings: options.engine ?? {},
       history,
       historyMs,
+      guard: options.guard,
       onEvent: listenerOf(options),
     })
     await timers.open()

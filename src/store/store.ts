@@ -6,8 +6,8 @@ import type { Place, TimerContent, TimerName, TimerProgress, TimerRow } from '..
  * absent. `describeStoreContract` of `carillon/testing` proves it for a backend.
  *
  * Every write takes many and answers for each. What is acknowledged survives what the store's page in
- * docs/stores.md says it survives. A call rejects with a `StoreError`: 'fenced' and 'store-unavailable' mean
- * that nothing happened, 'unknown-outcome' that it may have happened or may still happen until the shard's
+ * docs/stores.md says it survives. A call rejects with a `StoreError`: 'fenced', 'inbox-first' and
+ * 'store-unavailable' mean that nothing happened, 'unknown-outcome' that it may have happened or may still happen until the shard's
  * fence changes. Any other rejection (an `InvalidInputError`, a `LimitError`) refuses the whole call.
  */
 export interface Store extends StoreShards, StoreOwner, StoreInbox, StoreClaims, StoreReading, StoreCluster {
@@ -155,6 +155,8 @@ export interface Page {
 
 export interface OwnerWrite {
   readonly operations: readonly Operation[]
+  /** Only while no request waits in the shard's inbox; otherwise it rejects with 'inbox-first'. */
+  readonly ifInboxEmpty?: boolean
   readonly history?: readonly HistoryEntry[]
 }
 

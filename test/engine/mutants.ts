@@ -384,6 +384,30 @@ export const mutants: readonly Mutant[] = [
     ],
   },
   {
+    name: 'an own operation goes before what is in the inbox',
+    patches: [
+      {
+        file: 'engine/writer.ts',
+        find: 'const ifInboxEmpty = !batch[0]!.isNext',
+        replace: 'const ifInboxEmpty = false',
+      },
+    ],
+  },
+  {
+    name: 'too late is answered before the inbox is heard',
+    patches: [
+      {
+        file: 'engine/writer.ts',
+        find: 'if (isAnyTooLate && !batch[0]!.isNext) {',
+        replace: 'if (isAnyTooLate && this.#isOver) {',
+      },
+    ],
+  },
+  {
+    name: 'the inbox counts as heard when it could not be read',
+    patches: [{ file: 'engine/inbox.ts', find: "if (found === 'all')", replace: "if (found !== 'some')" }],
+  },
+  {
     name: 'a row may start while its cancel is on its way',
     patches: [
       {

@@ -23,6 +23,7 @@ const lastLines: Readonly<Record<string, RegExp>> = {
   'timing-wheel': /^order:8 was removed, nothing more to ring$/,
   'webhook-receiver': /^1 message dealt with$/,
   'visibility-queue': /^2 deleted, 1 given up after 3 receives, 0 invisible$/,
+  workers: /^6 films done, once each: true$/,
   wheel: /^tick 70: "far" fires, nothing is left$/,
 }
 

@@ -28,6 +28,7 @@ export class WebhookDelivery {
   // What it needs is loaded only when there is a webhook.
   readonly #sender: Promise<HttpSender>
   readonly #breaker: Breaker | undefined
+  #isRetired = false
 
   constructor(webhook: Webhook, parts: { clock: Clock; random: () => number; listener: WebhookListener }) {
     this.#webhook = webhook
@@ -36,7 +37,10 @@ export class WebhookDelivery {
     this.#listener = parts.listener
     this.#sender = senderFor(webhook, parts.clock)
     this.#breaker =
-      webhook.breaker && new Breaker(webhook.breaker, parts.clock, (state) => parts.listener.changed(state))
+      webhook.breaker &&
+      new Breaker(webhook.breaker, parts.clock, (state) => {
+        if (!this.#isRetired) parts.listener.changed(state)
+      })
   }
 
   /** How many may be under way: none while the target is left alone, one to see whether it is back. */
@@ -67,9 +71,16 @@ export class WebhookDelivery {
         // A little later than asked for, each at another time: all that wait for this were told the same.
         throw new RetryAfter(outcome.afterMs * (1 + this.#random() / 10), outcome.reason)
       case 'dead':
-        if (outcome.isGone) this.#listener.gone()
+        if (outcome.isGone && !this.#isRetired) this.#listener.gone()
         throw new Dead(outcome.reason)
     }
+  }
+
+  /** Another takes its place: what is under way goes on, and nobody is told of it any more. */
+  async retire(): Promise<void> {
+    this.#breaker?.stop()
+    this.#isRetired = true
+    await (await this.#sender).retire()
   }
 
   async stop(): Promise<void> {

@@ -93,6 +93,13 @@ export function webhook(url: string | URL, options: WebhookOptions): Webhook {
   })
 }
 
+/** The same webhook under a guard, unless it has one already. */
+export function guarded(target: Webhook, guard: Guard): Webhook {
+  if (target.guard !== undefined) return target
+  guard.checkUrl(new URL(target.origin))
+  return Object.freeze({ ...target, guard })
+}
+
 function parseUrl(url: string | URL): URL {
   let target: URL
   try {
@@ -117,6 +124,8 @@ function parseUrl(url: string | URL): URL {
 }
 
 function checkHeaders(headers: Readonly<Record<string, string>>): void {
+  if (typeof headers !== 'object' || headers === null || Array.isArray(headers))
+    throw new InvalidInputError('invalid-option', `headers are an object of texts, got ${shown(headers)}`)
   for (const [name, value] of Object.entries(headers)) {
     const isRight =
       /^[\w!#$%&'*+.^`|~-]+$/.test(name) && typeof value === 'string' && /^[\t\x20-\x7e]*$/.test(value)

@@ -102,6 +102,10 @@ export class ClaimEngine implements TimerEngine {
     return this.#membership.id
   }
 
+  get memberIds(): readonly string[] {
+    return this.#membership.firingIds
+  }
+
   stats(): EngineStats {
     const counts = new EngineCounts()
     counts.addAll(this.#counts)
@@ -151,6 +155,12 @@ export class ClaimEngine implements TimerEngine {
 
   refresh(): void {
     this.#quotas.refresh()
+    this.#attempts.refresh()
+    this.#claimer.poke()
+  }
+
+  refreshKind(namespace: string, kind: string): void {
+    this.#quotas.refreshKind(namespace, kind)
     this.#attempts.refresh()
     this.#claimer.poke()
   }

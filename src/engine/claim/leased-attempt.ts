@@ -7,6 +7,8 @@ export class LeasedAttempt extends Attempt {
   readonly receipt: Receipt
   /** Both clocks before the lease was asked for or prolonged: it runs from then. */
   leasedAt: Reading
+  /** The row is this instance's still, as far as it has heard. */
+  isHeld = true
   /** Its outcome is on its way to the store. */
   isSettling = false
   /** Its outcome is stored: by the transaction of its handler. */
@@ -18,6 +20,10 @@ export class LeasedAttempt extends Attempt {
     super(row, -1, readyAt, listener)
     this.receipt = receipt
     this.leasedAt = leasedAt
+  }
+
+  override get isLive(): boolean {
+    return super.isLive && this.isHeld
   }
 
   /** Whether the lease still runs by both clocks, when it is taken to last so long. */

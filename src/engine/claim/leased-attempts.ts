@@ -62,6 +62,9 @@ export class LeasedAttempts implements AttemptListener, Gate {
     this.#lanes = new Lanes({ ...parts, gate: this })
   }
 
+  /** Each attempt knows by its lease whether it is ours still. */
+  readonly isHeard = true
+
   /** Attempts under way. */
   get running(): number {
     return this.#lanes.running
@@ -119,6 +122,7 @@ export class LeasedAttempts implements AttemptListener, Gate {
 
   /** From now on the row is nobody's, or another's. */
   forget(attempt: LeasedAttempt): void {
+    attempt.isHeld = false
     const name = nameText(attempt.receipt)
     if (this.#held.get(name) === attempt) this.#held.delete(name)
   }

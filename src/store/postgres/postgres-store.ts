@@ -400,8 +400,8 @@ export class PostgresStore implements Store {
   }
 }
 
-const WRITE_OWNED = `select ${writeAnswerColumns} from S.write_owned(${dollars(38)})`
-const WRITE_CLAIMED = `select ${writeAnswerColumns} from S.write_claimed(${dollars(38)})`
+const WRITE_OWNED = `select ${writeAnswerColumns} from S.write_owned(${dollars(39)})`
+const WRITE_CLAIMED = `select ${writeAnswerColumns} from S.write_claimed(${dollars(39)})`
 const SETTLE = `select base, read_position, read_revision, ${sent(['dead_letters', 'followed'])}
   from S.settle(${dollars(44)})`
 const LOAD = `select read_position, read_revision, next_position, bytes, ${sent(rowColumnNames)}
