@@ -379,6 +379,24 @@ describe('a target that one instance sets', () => {
   })
 })
 
+it('timers of another namespace within these have targets of their own, under the same guard', async () => {
+  const { started, url, guard } = await receiver()
+  const { timers } = await opened({ guard })
+  const inner = await timers.within('inner')
+  await inner.setTarget(remind, { type: 'webhook', url, secret })
+  await timers.setTarget(remind, { type: 'lease' })
+  await set(inner, 'sent')
+  await set(timers, 'leased')
+  const [firing] = await timers.lease(remind, { max: 9, wait: '5s' })
+  expect(firing).toMatchObject({ key: 'leased' })
+  await timers.ack(firing!.receipt)
+  expect(await inner.ack(firing!.receipt)).toBe('stale')
+  await until('it is sent', () => started.received.length === 1)
+  await expect(inner.lease(remind)).rejects.toMatchObject({ code: 'not-leased' })
+  const elsewhere = { type: 'webhook', url: 'https://10.0.0.1/', secret } as const
+  await expect(inner.setTarget(remind, elsewhere)).rejects.toMatchObject({ code: 'refused-url' })
+})
+
 it('lease() is what deliver takes as well', async () => {
   const { timers } = await opened()
   timers.deliver(remind, lease())
