@@ -18,6 +18,11 @@ export {
   type WebhookForm,
 } from './target-form.js'
 export { TimerFiring } from './timer-firing.js'
+export {
+  type HandleInTransaction,
+  type SettlingConnection,
+  type TransactionFiring,
+} from './transaction-firing.js'
 export type { BreakerState } from './webhook/breaker.js'
 export { Guard, type GuardOptions } from './webhook/guard.js'
 export { guarded, type Webhook, webhook, type WebhookOptions } from './webhook/webhook.js'

@@ -1,4 +1,10 @@
-import { type Firing, firingIdOf, type Outcome, type TimerRow } from '../timer/index.js'
+import {
+  type Firing,
+  firingIdOf,
+  type FiringTransaction,
+  type Outcome,
+  type TimerRow,
+} from '../timer/index.js'
 import type { Lane } from './lane.js'
 
 /** Hears how an attempt ended. */
@@ -6,6 +12,8 @@ export interface AttemptListener {
   /** Whether its shard is here and leased: what is heard without that may be another owner's to say. */
   readonly isHeard: boolean
   ended(attempt: Attempt, outcome: Outcome): void
+  /** It is to be settled by a transaction. */
+  begin(attempt: Attempt): Promise<FiringTransaction>
 }
 
 /** A firing on its way: from being due, through its attempt, to its outcome. Its row may be rewritten meanwhile. */
@@ -44,6 +52,10 @@ export class Attempt implements Firing {
 
   get isLive(): boolean {
     return this.outcome === undefined && this.#listener.isHeard
+  }
+
+  begin(): Promise<FiringTransaction> {
+    return this.#listener.begin(this)
   }
 
   report(outcome: Outcome): void {

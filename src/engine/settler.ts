@@ -1,17 +1,18 @@
 import { StoreError } from '../error/index.js'
 import type { Clock } from '../time/index.js'
-import type { FollowUp, NewDeadLetter, SettleAnswer, Settlement, Store } from '../store/index.js'
-import {
-  earlierOf,
-  isBefore,
-  levelAt,
-  type NextOccurrence,
-  type Place,
-  type TimerRow,
-} from '../timer/index.js'
+import type {
+  ClaimProgress,
+  FollowUp,
+  NewDeadLetter,
+  SettleAnswer,
+  Settlement,
+  Store,
+} from '../store/index.js'
+import { earlierOf, isBefore, levelAt, type Place, type TimerRow } from '../timer/index.js'
 import type { Attempt } from './attempt.js'
 import type { Attempts, Report } from './attempts.js'
 import type { OnEvent } from './event.js'
+import { progressAfter, progressOfNext } from './follow-up.js'
 import type { Loader } from './loader.js'
 import { newNonce, Outdated, type Ownership, Unresolved, Untaken } from './ownership.js'
 import { Waits } from './waits.js'
@@ -213,7 +214,7 @@ export class Settler {
           row,
           diedAt: this.#clock.now(),
           reason,
-          ...(next && { next: nextOf(row, next, level.position, this.#loader.soonest) }),
+          ...(next && { next: placed(progressOfNext(row, next), level.position, this.#loader.soonest) }),
         })
       } else {
         followUps.push(followUpOf(report, level.position, this.#loader.soonest))
@@ -395,20 +396,13 @@ export class Settler {
   }
 }
 
-function followUpOf({ attempt, outcome }: Report, floor: number, soonest: number): FollowUp {
+function followUpOf(report: Report, floor: number, soonest: number): FollowUp {
+  const { attempt, outcome } = report
   const { row } = attempt
   switch (outcome.type) {
     case 'next':
-      return { row, ...nextOf(row, outcome, floor, soonest) }
     case 'retry':
-      return {
-        row,
-        dueAt: outcome.dueAt,
-        attempt: attempt.attempt,
-        occurrence: row.occurrence,
-        position: Math.max(outcome.dueAt, floor, soonest),
-        ...(outcome.details !== undefined && { details: outcome.details }),
-      }
+      return { row, ...placed(progressAfter(attempt, outcome), floor, soonest) }
     case 'record':
       return {
         row,
@@ -422,19 +416,8 @@ function followUpOf({ attempt, outcome }: Report, floor: number, soonest: number
   }
 }
 
-function nextOf(
-  row: TimerRow,
-  { dueAt, details }: NextOccurrence,
-  floor: number,
-  soonest: number,
-): Omit<FollowUp, 'row'> {
-  return {
-    dueAt,
-    attempt: 0,
-    occurrence: row.occurrence + 1,
-    position: Math.max(dueAt, floor, soonest),
-    ...(details !== undefined && { details }),
-  }
+function placed(progress: ClaimProgress, floor: number, soonest: number): Omit<FollowUp, 'row'> {
+  return { ...progress, position: Math.max(progress.dueAt, floor, soonest) }
 }
 
 /** The state of a carried row: its attempt may have ended meanwhile. */

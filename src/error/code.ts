@@ -48,7 +48,7 @@ export const errorCodes = Object.freeze({
   'lease-ended': 'The worker did not answer in time: make it quicker, extend the lease, or lease for longer.',
   'never-matches': 'Name a date that exists: nothing would ever occur.',
   'no-transactions':
-    'This store has no transactions that a caller could take part in: use PostgreSQL, or `set` without `using`.',
+    'There are no transactions to take part in here: use PostgreSQL, or do without `using` and `transaction: true`.',
   'not-leased': 'Give the kind the target `lease`, in code by `deliver` or in the store, or ask for another.',
   'off-loopback': 'Make a key first, or listen on 127.0.0.1.',
   'owner-unreachable': 'The owner of the shard did not answer: try again.',
@@ -88,6 +88,7 @@ export const errorCodes = Object.freeze({
   'too-many-occurrences': 'Ask for fewer, or for a shorter time; the message says how many there may be.',
   'too-many-targets': 'Remove targets that nobody needs, or use another namespace.',
   'too-many-waiting': 'Let workers ask for more at a time, or wait in fewer calls at once.',
+  'transaction-over': 'The transaction of a firing ends with its handler: await every query within it.',
   unauthorized: 'Send `Authorization: Bearer` and a key that is alive.',
   'unknown-kind':
     'Give a kind that `timer` made, or the name of one that was set or handled in this namespace.',

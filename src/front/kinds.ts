@@ -22,15 +22,18 @@ export class Kinds {
     this.#onTrouble = parts.onTrouble
   }
 
+  /** All that are known here. */
   get names(): readonly string[] {
     return [...new Set([...this.#used, ...this.#stored])].toSorted()
   }
 
-  /** Looks at the store again. */
-  async look(): Promise<void> {
+  /** Looks at the store again. Answers whether it knows of more. */
+  async look(): Promise<boolean> {
+    const before = this.#stored.size
     for (const { name } of await this.#store.settings(this.#prefix)) {
       this.#stored.add(name.slice(this.#prefix.length))
     }
+    return this.#stored.size > before
   }
 
   /** Takes note of a kind that is used here. Refuses what `timer()` did not make. */

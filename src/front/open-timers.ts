@@ -1,7 +1,7 @@
 import type { GuardOptions } from '../delivery/index.js'
 import type { EngineSettings } from '../engine/index.js'
 import { checkFunction, checkOptions, InvalidInputError, shown } from '../error/index.js'
-import { openStore, type Store } from '../store/index.js'
+import { openStore, type Store, type Strategy } from '../store/index.js'
 import { type Clock, type Duration, parseDuration, systemClock } from '../time/index.js'
 import { checkNamespace } from '../timer/index.js'
 import type { HistoryPolicy } from './history-policy.js'
@@ -62,7 +62,10 @@ export async function openTimers(options: TimersOptions): Promise<Timers> {
   }
   const historyMs = parseDuration(options.historyRetention ?? '7d')
   const ownsStore = typeof options.store === 'string'
-  const store = typeof options.store === 'string' ? await openStore(options.store, { clock }) : options.store
+  const store =
+    typeof options.store === 'string'
+      ? await openStore(options.store, { clock, ...strategyOf(options.engine) })
+      : options.store
   try {
     const timers = new Timers({
       store,
@@ -84,6 +87,12 @@ export async function openTimers(options: TimersOptions): Promise<Timers> {
     if (ownsStore) await store.stop()
     throw error
   }
+}
+
+/** What the store must be made for; nothing when any will do. */
+function strategyOf(engine: TimersOptions['engine']): { readonly strategy?: Strategy } {
+  const { strategy } = engine ?? {}
+  return strategy === undefined ? {} : { strategy: strategy === 'claim' ? 'claim' : 'owned' }
 }
 
 function listenerOf({ logger, onEvent }: TimersOptions): (event: TimersEvent) => void {

@@ -1,5 +1,5 @@
-import { Engine, type EngineSettings, type OnEvent } from '../engine/index.js'
-import type { Store } from '../store/index.js'
+import { type EngineSettings, makeEngine, type OnEvent, type TimerEngine } from '../engine/index.js'
+import type { KindName, Store } from '../store/index.js'
 import type { Clock } from '../time/index.js'
 import type { Deliver, Firing } from '../timer/index.js'
 import { type HistoryPolicy, notesOfAttempt } from './history-policy.js'
@@ -9,6 +9,8 @@ export interface NamespaceFlow {
   readonly deliver: Deliver
   readonly concurrencyOf: (kind: string) => number
   readonly rateOf: (kind: string) => number | undefined
+  /** The kinds that may have firings now. */
+  readonly kinds: () => readonly KindName[]
   /** Tells every handler under way to end. */
   readonly abortAll: (reason: Error) => void
   /** Answers workers who wait for firings: there will be none. */
@@ -27,18 +29,19 @@ export interface SharedEngineParts {
 
 /** One engine and the namespaces it fires for. Timers of a namespace that nobody opened here wait. */
 export class SharedEngine {
-  readonly engine: Engine
+  readonly engine: TimerEngine
   readonly allowance = { left: Infinity }
   readonly #flows = new Map<string, NamespaceFlow>()
 
   constructor(parts: SharedEngineParts) {
     const { history, ...engineParts } = parts
-    this.engine = new Engine({
+    this.engine = makeEngine({
       ...engineParts,
       deliver: (firings) => this.#deliver(firings),
       flow: {
         concurrencyOf: (namespace, kind) => this.#flows.get(namespace)?.concurrencyOf(kind) ?? 0,
         rateOf: (namespace, kind) => this.#flows.get(namespace)?.rateOf(kind),
+        kinds: () => [...this.#flows.values()].flatMap((flow) => flow.kinds()),
         allowance: this.allowance,
         notesOf: (firing, ending) => notesOfAttempt(history, firing, ending),
       },

@@ -51,6 +51,11 @@ export function logEvent(logger: Logger, event: TimersEvent): void {
     case 'stalled':
       logger.warn(event, `timers are due and do not start, for ${event.overdueMs} ms: ${event.reason}`)
       return
+    case 'lease-lost': {
+      const { kind, key, attempt } = event
+      logger.warn(event, `attempt ${attempt} at ${kind} ${key} was not followed: its lease was lost`)
+      return
+    }
     case 'store-trouble':
       logger.warn(
         { type: event.type, shard: event.shard, call: event.call, error: event.error.message },

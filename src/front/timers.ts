@@ -2,6 +2,7 @@ import {
   Guard,
   type GuardOptions,
   type Handle,
+  type HandleInTransaction,
   type HandleMany,
   Handlers,
   LeaseDesk,
@@ -10,14 +11,14 @@ import {
   type TargetForm,
   type TargetView,
 } from '../delivery/index.js'
-import type { Engine, EngineSettings, EngineStats } from '../engine/index.js'
+import type { EngineSettings, EngineStats, TimerEngine } from '../engine/index.js'
 import { checkFunction, StateError } from '../error/index.js'
-import type { Counts, Listed, Store } from '../store/index.js'
+import type { Counts, KindName, Listed, Store } from '../store/index.js'
 import type { Clock, Duration } from '../time/index.js'
 import { checkNamespace, type TimerHandle } from '../timer/index.js'
 import { Chores } from './chores.js'
 import { type Drained, type DrainOptions, Drains } from './drain.js'
-import { handlerOf } from './handler-of.js'
+import { handlerOf, howToHandle } from './handler-of.js'
 import type { HistoryPolicy, TimerEvent } from './history-policy.js'
 import { type AnyKind, type KindOptions, timer, type TimerKind } from './kind.js'
 import { Kinds } from './kinds.js'
@@ -103,7 +104,7 @@ const LONGEST_PRUNE_MS = 86_400_000
 export class Timers implements AsyncDisposable {
   readonly #parts: TimersParts
   readonly #handlers: Handlers
-  readonly #engine: Engine
+  readonly #engine: TimerEngine
   readonly #kinds: Kinds
   readonly #requests: Requests
   readonly #records: Records
@@ -154,6 +155,7 @@ export class Timers implements AsyncDisposable {
       deliver: this.#handlers.deliver,
       concurrencyOf: (kind) => this.#concurrencyOf(kind),
       rateOf: (kind) => this.#handlers.rateOf(kind),
+      kinds: () => this.#openKinds(),
       abortAll: (reason) => this.#handlers.abortAll(reason),
       stopWaiting: () => this.#desk.stopWaiting(),
     })
@@ -202,7 +204,7 @@ export class Timers implements AsyncDisposable {
   }
 
   /** The engine underneath, for those who watch it. */
-  get engine(): Engine {
+  get engine(): TimerEngine {
     return this.#engine
   }
 
@@ -248,7 +250,9 @@ export class Timers implements AsyncDisposable {
     // Where nobody shares the store, only this instance pauses anything or sets a target.
     if (!this.#parts.holdsAll) {
       this.#chores.every(this.#engine.settings.acquireMs, 'settings', async () => {
-        if (await this.#pauses.look()) this.#engine.refresh()
+        // A kind that another instance set first may be one for the handler of all others.
+        const isNew = this.#handlers.hasOthers && (await this.#kinds.look())
+        if ((await this.#pauses.look()) || isNew) this.#engine.refresh()
         await this.#storedTargets.look()
       })
     }
@@ -281,6 +285,7 @@ export class Timers implements AsyncDisposable {
       options,
       async () => {
         await this.#pauses.look()
+        if (this.#handlers.hasOthers) await this.#kinds.look()
         await this.#storedTargets.look()
         await this.#kinds.rememberAll()
       },
@@ -292,11 +297,29 @@ export class Timers implements AsyncDisposable {
 
   // ---- handlers
 
-  /** The function that gets the firings of a kind, one by one. */
-  handle<Payload>(kind: TimerKind<Payload>, handle: Handle<Payload>): void {
+  /**
+   * The function that gets the firings of a kind, one by one. With `transaction: true`, what it writes by
+   * `firing.transaction` and that the firing is dealt with are committed together, or neither.
+   */
+  handle<Payload>(
+    kind: TimerKind<Payload>,
+    handle: HandleInTransaction<Payload>,
+    options: { readonly transaction: true },
+  ): void
+  handle<Payload>(
+    kind: TimerKind<Payload>,
+    handle: Handle<Payload>,
+    options?: { readonly transaction?: false },
+  ): void
+  handle<Payload>(
+    kind: TimerKind<Payload>,
+    handle: Handle<Payload> | HandleInTransaction<Payload>,
+    options: { readonly transaction?: boolean } = {},
+  ): void {
     this.#kinds.use(kind)
     checkFunction('handle', handle)
-    this.#handlers.add({ ...handlerOf(kind, 1000), one: handle as Handle<unknown>, many: undefined })
+    const how = howToHandle(kind, options, this.#engine, this.#parts.store)
+    this.#handlers.add({ ...how, one: handle as Handle<unknown>, many: undefined })
     this.#engine.refresh()
   }
 
@@ -591,6 +614,13 @@ export class Timers implements AsyncDisposable {
 
   #concurrencyOf(kind: string): number {
     return this.#pauses.isPaused(kind) ? 0 : this.#handlers.concurrencyOf(kind)
+  }
+
+  /** The kinds that are handled here and not paused. */
+  #openKinds(): readonly KindName[] {
+    const { namespace } = this.#parts
+    const names = new Set([...this.#handlers.kinds, ...(this.#handlers.hasOthers ? this.#kinds.names : [])])
+    return [...names].filter((kind) => this.#concurrencyOf(kind) > 0).map((kind) => ({ namespace, kind }))
   }
 
   async #move(

@@ -101,6 +101,7 @@ export class WallClock {
     if (this.gap !== 'skip' && this.overlap !== 'both' && this.pattern.daysApart) {
       return 1 + this.#countOneToOne(first / 1000, atSecond, most)
     }
+    if (this.zone.isFixed) return this.#countLocals(first / 1000 - 1, atSecond, most)
     return this.#countStretch(first / 1000 - 1, atSecond, most)
   }
 
@@ -133,8 +134,13 @@ export class WallClock {
 
   #countByChanges(start: number, end: number, most: number): number {
     const changed = this.#changed.between(start, end)
-    const from = start + this.zone.offsetAt(start) + 1
-    return this.pattern.count(from, end + this.zone.offsetAt(end) + 1, most - changed) + changed
+    return this.#countLocals(start, end, most - changed) + changed
+  }
+
+  /** Counts local times after one instant and up to another. */
+  #countLocals(after: number, until: number, most: number): number {
+    const from = after + this.zone.offsetAt(after) + 1
+    return this.pattern.count(from, until + this.zone.offsetAt(until) + 1, most)
   }
 
   /** Whether looking at what is named takes fewer questions than looking for every change. */

@@ -34,6 +34,8 @@ const LONGEST_NAME = 64
  */
 export class Zone {
   readonly name: string
+  /** Whether clocks never change. */
+  readonly isFixed: boolean
   readonly #blocks = new Map<number, readonly Segment[]>()
   readonly #glimpses = new Map<number, number>()
   #changes: ChangeTable | undefined
@@ -46,6 +48,7 @@ export class Zone {
     this.name = name
     this.#recent = fixedOffset === undefined ? lone(0, 0, 0) : lone(fixedOffset, -Infinity, Infinity)
     this.#recentFrom = this.#recent.start
+    this.isFixed = fixedOffset !== undefined
   }
 
   /** The year from which like years have like changes. */
@@ -84,7 +87,7 @@ export class Zone {
 
   /** The changes of clocks in a year, in order. */
   changesIn(year: number): readonly Change[] {
-    if (this.#recent.endExclusive === Infinity || year < FIRST_YEAR) return NO_CHANGES
+    if (this.isFixed || year < FIRST_YEAR) return NO_CHANGES
     this.#changes ??= new ChangeTable(offsetsOf(this.name), FIRST_LIKE_YEAR)
     if (year < FIRST_LIKE_YEAR) return this.#changes.in(year)
     const like = likeYear(year)
@@ -112,7 +115,7 @@ export class Zone {
 
   /** When, within an hour, the zone first crossed the date line between two instants: its offset changed by half a day. */
   dateLineBetween(from: number, until: number): number | undefined {
-    if (this.#recent.endExclusive === Infinity) return undefined
+    if (this.isFixed) return undefined
     const probe = probeOf(this.name)
     const last = Math.min(until, YEARLY_FROM_S)
     let before = Math.max(from, FIRST_BLOCK_S)

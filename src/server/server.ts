@@ -28,6 +28,10 @@ import { version } from './version.js'
 // How soon keys that another instance made or revoked are known here.
 const LOOK_FOR_KEYS_MS = 2000
 
+// How long requests under way have when the server stops, and how often it looks whether they are done.
+const FAREWELL_MS = 10_000
+const SWEEP_MS = 20
+
 interface ServerParts {
   readonly options: CompleteServerOptions
   readonly store: Store
@@ -46,6 +50,7 @@ export class Server {
   readonly #idempotency: Idempotency
   readonly #readiness: Readiness
   readonly #routes: readonly Route[]
+  #underWay = 0
   #looks: Wake | undefined
   #url = ''
   #firstToken: string | undefined
@@ -89,6 +94,10 @@ export class Server {
       timersOf: (namespace) => this.#namespaces.of(namespace),
     })
     this.#addOpenRoutes()
+    this.#app.server.on('request', (_, response) => {
+      this.#underWay++
+      response.once('close', () => this.#underWay--)
+    })
   }
 
   /** Opens the store, starts to fire, and listens. */
@@ -159,11 +168,28 @@ export class Server {
     this.#looks?.cancel()
     this.#events.stop()
     this.#namespaces.stop()
-    await this.#app.close()
+    await this.#closeConnections()
     this.#idempotency.stop()
     this.#metrics.stop()
     await timers.stop()
     if (ownsStore) await store.stop()
+  }
+
+  /** Requests under way are answered; who takes longer than that is cut off. */
+  async #closeConnections(): Promise<void> {
+    const { clock } = this.#parts.options
+    const until = clock.monotonic() + FAREWELL_MS
+    let wake: Wake | undefined
+    const sweep = (): void => {
+      // A connection on which nobody has asked anything yet is not idle to Node: it would be waited for.
+      if (this.#underWay === 0 || clock.monotonic() >= until) this.#app.server.closeAllConnections()
+      else this.#app.server.closeIdleConnections()
+      wake = clock.wakeAfter(SWEEP_MS, sweep)
+    }
+    const closing = this.#app.close()
+    sweep()
+    await closing
+    wake?.cancel()
   }
 
   #lookForKeys(clock: Clock): void {

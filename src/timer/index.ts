@@ -23,4 +23,12 @@ export {
   type RetryOptions,
   type RetryPolicy,
 } from './retry-policy.js'
-export { type Deliver, done, type Firing, firingIdOf, type NextOccurrence, type Outcome } from './firing.js'
+export {
+  type Deliver,
+  done,
+  type Firing,
+  type FiringTransaction,
+  firingIdOf,
+  type NextOccurrence,
+  type Outcome,
+} from './firing.js'

@@ -366,8 +366,8 @@ export const mutants: readonly Mutant[] = [
       },
       {
         file: 'engine/attempts.ts',
-        find: 'if (this.#holds.park(row.revision, token)) continue\n      if (row.dueAt > now) {',
-        replace: 'if (this.#holds.park(row.revision, token)) continue\n      if (row.dueAt < 0) {',
+        find: 'if (this.#holds.park(row.revision, token)) return false\n    if (row.dueAt > now) {',
+        replace: 'if (this.#holds.park(row.revision, token)) return false\n    if (row.dueAt < 0) {',
       },
     ],
   },

@@ -270,6 +270,10 @@ export class FileStore implements Store {
     throw this.#wrongStrategy('claimDue')
   }
 
+  async nextDue(): Promise<number | undefined> {
+    throw this.#wrongStrategy('nextDue')
+  }
+
   async extend(): Promise<readonly boolean[]> {
     throw this.#wrongStrategy('extend')
   }
