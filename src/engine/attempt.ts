@@ -52,12 +52,12 @@ export class Attempt implements Firing {
     return firingIdOf(this.row)
   }
 
-  begin(): Promise<FiringTransaction> {
-    return this.#listener.begin(this)
-  }
-
   get isLive(): boolean {
     return this.outcome === undefined && this.#listener.isHeard
+  }
+
+  begin(): Promise<FiringTransaction> {
+    return this.#listener.begin(this)
   }
 
   report(outcome: Outcome): void {

@@ -20,6 +20,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   delivery: ['error', 'time', 'wheel', 'schedule', 'timer', 'webhooks'],
   front: ['error', 'time', 'schedule', 'timer', 'store', 'engine', 'delivery'],
   server: ['error', 'time', 'cache', 'schedule', 'timer', 'store', 'engine', 'delivery', 'front'],
+  cli: ['error', 'time', 'schedule', 'store', 'server'],
   testing: ['error', 'time', 'timer', 'store', 'engine', 'delivery', 'front'],
 }
 
@@ -29,6 +30,7 @@ const packages: readonly (readonly [part: string, specifier: RegExp])[] = [
     'server/',
     /^(?:node:(?:crypto|perf_hooks|stream|string_decoder)|fastify|pino|@sinclair\/typebox(?:\/compiler|\/value)?)$/,
   ],
+  ['cli/', /^(?:node:(?:fs|readline|util)|pino)$/],
   ['testing/', /^node:assert\/strict$/],
   ['store/redis/', /^(redis|node:crypto)$/],
   ['store/postgres/', /^(pg|node:buffer)$/],
