@@ -85,6 +85,11 @@ export function greatestDivisor(a: number, b: number): number {
   return b === 0 ? a : greatestDivisor(b, a % b)
 }
 
+/** The least number that both divide. */
+export function leastMultiple(a: number, b: number): number {
+  return (a / greatestDivisor(a, b)) * b
+}
+
 export function modulo(value: number, divisor: number): number {
   return value - Math.floor(value / divisor) * divisor
 }

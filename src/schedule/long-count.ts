@@ -1,4 +1,4 @@
-import { dayNumber, greatestDivisor, modulo, yearOf } from './calendar.js'
+import { dayNumber, leastMultiple, modulo, yearOf } from './calendar.js'
 import { CYCLE_YEARS, kindsOfYears, MOST_KINDS } from './year-kinds.js'
 
 /** Counts from one day up to another; when there are more than `most`, any number above it. */
@@ -61,8 +61,4 @@ export class LongCount {
     }
     return cycles > 0 ? cycles * count + countOfRest : count
   }
-}
-
-function leastMultiple(a: number, b: number): number {
-  return (a / greatestDivisor(a, b)) * b
 }

@@ -1,4 +1,4 @@
-import { DAY_S, modulo, monthLength, monthOf, monthStart, weekdayOf } from './calendar.js'
+import { CYCLE_DAYS, DAY_S, modulo, monthLength, monthOf, monthStart, weekdayOf } from './calendar.js'
 import { bitCount, lowestBit } from './field-set.js'
 import { LAST_SECOND } from './horizon.js'
 import { type CountDays, LongCount } from './long-count.js'
@@ -10,6 +10,8 @@ export interface Days {
   firstFrom(day: number): number
   /** After how many years like years have the same of them; see `Pattern`. */
   readonly yearPeriod: number
+  /** After how many days they are the same again, if that is known. */
+  readonly dayPeriod?: number
   /** How many there are from one day up to another; when there are more than `most`, any number above it. */
   count(from: number, untilExclusive: number, most: number): number
 }
@@ -46,6 +48,7 @@ export const LAST_DAY = Math.floor(LAST_SECOND / DAY_S) + 1
  */
 export class MonthDays implements Days {
   readonly yearPeriod: number
+  readonly dayPeriod?: number
   readonly #rule: MonthRule
   readonly #long: LongCount | StepCount
   #start = 0
@@ -54,6 +57,7 @@ export class MonthDays implements Days {
 
   constructor(rule: MonthRule) {
     this.yearPeriod = rule.yearPeriod
+    if (rule.yearPeriod === 1) this.dayPeriod = CYCLE_DAYS
     this.#rule = rule
     const countIn: CountDays = (from, until, most) => this.#countMonths(from, until, most)
     this.#long = rule.steps ? new StepCount(rule.steps, countIn) : new LongCount(countIn, 1)

@@ -1,14 +1,25 @@
-import { DAY_S, greatestDivisor, modulo } from './calendar.js'
+import { EveryBeginning, PlacedBeginnings } from './beginnings.js'
+import { DAY_S, greatestDivisor, leastMultiple, modulo } from './calendar.js'
+import { DriftCount } from './drift-count.js'
 import { type Days, everyDay, LAST_DAY } from './month-days.js'
 import type { Pattern } from './pattern.js'
+import { rankOf } from './rank.js'
 import { StepCount } from './step-count.js'
 import type { FieldTimes } from './time-of-day.js'
 
-// A rule that meets its days in none of so many tries meets them too rarely.
+// A rule that meets its days in none of so many tries meets them rarely, or not at all.
+const MANY_LEAPS = 40
 const MOST_LEAPS = 2000
 
-// With more of them tables would take longer than looking at every day.
-const MOST_PLACES = 300
+// Some years: fewer days are looked at one by one.
+const FEW_DAYS = 2000
+
+// If there are so many on a day it takes a few hundred days to meet as many as anybody counts.
+const DENSE = 16
+
+// What finding a named day takes, and how many kinds of years there are.
+const DAY_STEPS = 4
+const KINDS = 14
 
 export interface ShortPeriodParts {
   /** The days, and the times on them, at which a period may begin, in step or not. */
@@ -38,7 +49,8 @@ export class ShortPeriods implements Pattern {
   readonly #cycle: number
   /** The places in the cycle, ascending, at which a period may begin; undefined when all are. */
   readonly #places: Int32Array | undefined
-  #long: StepCount | undefined
+  #drift: DriftCount | undefined
+  #stepCount: StepCount | undefined
 
   constructor(parts: ShortPeriodParts) {
     const { step, unit, beginnings, base, offsets } = parts
@@ -74,8 +86,9 @@ export class ShortPeriods implements Pattern {
 
   /** How many of a period's own lie before a local time. */
   #countIn(period: number, untilExclusive: number): number {
-    if (this.#periodFrom(period) !== period) return 0
-    const { offsets, base, step } = this.#parts
+    const { offsets, base, step, days } = this.#parts
+    const day = this.#dayOf(period)
+    if (this.#placeFrom(period) !== period || days.firstFrom(day) !== day) return 0
     return offsets.filter((offset) => base + period * step + offset < untilExclusive).length
   }
 
@@ -84,26 +97,68 @@ export class ShortPeriods implements Pattern {
     if (days === everyDay) return this.#countPlaces(lastExclusive) - this.#countPlaces(first)
     const firstDay = this.#dayOf(first) + 1
     const lastDay = this.#dayOf(lastExclusive)
-    const places = this.#places?.length ?? this.#cycle
-    if (!(firstDay < lastDay && places < MOST_PLACES)) return this.#countOnDays(first, lastExclusive, most)
-    this.#long ??= this.#longCount()
+    if (!(lastDay - firstDay > FEW_DAYS)) return this.#countOnDays(first, lastExclusive, most)
     let count = this.#countOnDays(first, this.#firstOn(firstDay), most)
-    if (count <= most) count += this.#long.count(firstDay, lastDay, most - count)
+    if (count <= most) count += this.#countLong(firstDay, lastDay, most - count)
     return count > most
       ? count
       : count + this.#countOnDays(this.#firstOn(lastDay), lastExclusive, most - count)
   }
 
+  /** Counts on whole days by whatever takes the fewest steps. */
+  #countLong(firstDay: number, lastDay: number, most: number): number {
+    const { days } = this.#parts
+    if (this.#isDense) return this.#countOnDays(this.#firstOn(firstDay), this.#firstOn(lastDay), most)
+    const drift = this.#driftCount
+    const { dayPeriod } = days
+    if (dayPeriod !== undefined) {
+      const turn = leastMultiple(this.#turnDays, dayPeriod)
+      const turns = Math.floor((lastDay - firstDay) / turn)
+      if (turns > 1) {
+        const inTurn = this.#countLong(firstDay, firstDay + turn, most)
+        return inTurn > most
+          ? inTurn
+          : turns * inTurn + this.#countLong(firstDay + turns * turn, lastDay, most)
+      }
+    }
+    const { named, steps } = drift.sampleOf(firstDay)
+    const years = Math.min((lastDay - firstDay) / 365, most / (named * this.#perDay))
+    const places = this.#places?.length ?? this.#cycle
+    if (steps * years <= named * (places + DAY_STEPS) * KINDS + 2 * years) {
+      return drift.count(firstDay, lastDay, most)
+    }
+    return (this.#stepCount ??= this.#stepCountOf(drift)).count(firstDay, lastDay, most)
+  }
+
+  /** How many allowed periods begin on a day, on average. */
+  get #perDay(): number {
+    return (this.#places?.length ?? this.#cycle) / this.#turnDays
+  }
+
+  get #isDense(): boolean {
+    return this.#places !== undefined && this.#perDay > DENSE
+  }
+
+  get #driftCount(): DriftCount {
+    const { base, step, days } = this.#parts
+    return (this.#drift ??= new DriftCount(
+      days,
+      this.#places === undefined
+        ? new EveryBeginning(base, step)
+        : new PlacedBeginnings(base, step, this.#cycle, this.#places),
+    ))
+  }
+
   /** After a fixed number of days periods begin at the same times of day: only then, and on a day, do they count. */
-  #longCount(): StepCount {
-    const { days, step } = this.#parts
+  #stepCountOf(drift: DriftCount): StepCount {
+    const { days } = this.#parts
     const start = this.#dayOf(0)
     const places = this.#places ?? Array.from({ length: this.#cycle }, (_, place) => place)
     return new StepCount(
       {
         unit: 'day',
         start,
-        step: (this.#cycle * step) / DAY_S,
+        step: this.#turnDays,
         places: Array.from(places, (place) => this.#dayOf(place) - start),
         // Only rules of years name week numbers.
         hasNeighbours: false,
@@ -112,7 +167,7 @@ export class ShortPeriods implements Pattern {
           for (; day < firstDay + length; day = days.firstFrom(day + 1)) add(day - firstDay, 1)
         },
       },
-      (from, until, most) => this.#countOnDays(this.#firstOn(from), this.#firstOn(until), most),
+      (from, until, most) => drift.count(from, until, most),
     )
   }
 
@@ -142,18 +197,26 @@ export class ShortPeriods implements Pattern {
   #periodFrom(from: number): number {
     const { days } = this.#parts
     let period = this.#placeFrom(from)
-    for (let leap = 0; leap < MOST_LEAPS; leap++) {
+    for (let leap = 1; leap <= MOST_LEAPS; leap++) {
       const day = this.#dayOf(period)
       if (!(day <= LAST_DAY)) break
       const allowed = days.firstFrom(day)
       if (allowed === day) return period
-      period = this.#placeFrom(this.#firstOn(allowed))
+      if (allowed === Infinity) break
+      const isRare = leap === MANY_LEAPS && !this.#isDense
+      const near = isRare ? this.#driftCount.dayBeforeFirst(allowed, LAST_DAY) : allowed
+      period = this.#placeFrom(this.#firstOn(near))
     }
     return Infinity
   }
 
   #dayOf(period: number): number {
     return Math.floor((this.#parts.base + period * this.#parts.step) / DAY_S)
+  }
+
+  /** How many days pass until periods begin at the same times of day again. */
+  get #turnDays(): number {
+    return (this.#cycle * this.#parts.step) / DAY_S
   }
 
   /** The first period that begins on a day or after it. */
@@ -176,18 +239,6 @@ export class ShortPeriods implements Pattern {
     const turns = Math.floor(period / this.#cycle)
     return turns * this.#places.length + rankOf(this.#places, period - turns * this.#cycle)
   }
-}
-
-/** How many of some ascending numbers are less than a value. */
-function rankOf(values: Int32Array, value: number): number {
-  let low = 0
-  let high = values.length
-  while (low < high) {
-    const middle = (low + high) >> 1
-    if (values[middle]! < value) low = middle + 1
-    else high = middle
-  }
-  return low
 }
 
 /** Solves `base + place * step = time` on the clock for every allowed time. */

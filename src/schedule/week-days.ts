@@ -5,6 +5,7 @@ import type { Days } from './month-days.js'
 /** Certain weekdays of every week, Sunday as 0. */
 export class WeekDays implements Days {
   readonly yearPeriod = 1
+  readonly dayPeriod = 7
   readonly #twoWeeks: number
 
   constructor(weekdays: readonly number[]) {

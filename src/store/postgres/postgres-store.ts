@@ -20,6 +20,7 @@ import type {
   Loaded,
   LoadRequest,
   Member,
+  NextDueQuery,
   OperationAnswer,
   OwnerWrite,
   Receipt,
@@ -37,11 +38,19 @@ import type {
 import { numberOf, sent } from './answer-row.js'
 import { ClusterTables } from './cluster-tables.js'
 import { Database } from './database.js'
-import { type ConnectionOptions, type Driver, loadDriver, clientOf, type PostgresPool } from './driver.js'
+import {
+  type ConnectionOptions,
+  type Driver,
+  loadDriver,
+  clientOf,
+  type PostgresClient,
+  type PostgresPool,
+} from './driver.js'
 import { migrate, type StoreFormat } from './migrations.js'
 import { placeOf, writeAnswerColumns, WriteBatch } from './owner-write.js'
 import { dollars, PostgresClaims } from './postgres-claims.js'
 import { PostgresInbox } from './postgres-inbox.js'
+import { PostgresTransactions } from './postgres-transactions.js'
 import {
   type PostgresStoreOptions,
   postgresStoreOptions,
@@ -76,6 +85,7 @@ export class PostgresStore implements Store {
   readonly shardCount: number
   readonly maxPayloadBytes: number
   readonly schema: string
+  readonly transactions: PostgresTransactions
   readonly #database: Database
   readonly #leases: Database
   readonly #now: () => number | null
@@ -111,6 +121,17 @@ export class PostgresStore implements Store {
     this.#reading = new RowReading(database, clock, format.shardCount)
     this.#records = new RecordTables(database)
     this.#cluster = new ClusterTables(leases, this.#now)
+    this.transactions = new PostgresTransactions(
+      () => poolOf(driver, connection, options.maxConnections),
+      options.maxConnections,
+      {
+        settleClaimed: async (client, settlement) => {
+          checkStrategy(this, 'claim', 'settleClaimed')
+          return (await this.#claims.settle([settlement], [], client))[0]!
+        },
+        settle: (client, fence, settlement) => this.#settle(fence, settlement, client),
+      },
+    )
     this.#wakes = new WakeChannel(database, () => new driver.Client(connection), format.shardCount)
   }
 
@@ -221,11 +242,8 @@ export class PostgresStore implements Store {
     return answer
   }
 
-  async settle(fence: Fence, settlement: Settlement): Promise<SettleAnswer> {
-    const batch = new SettlementBatch(settlement)
-    const values = [this.#now(), ...fenceParameters(fence), ...batch.parameters()]
-    const [row] = await this.#database.write('settle', SETTLE, values)
-    return batch.answer(row!)
+  settle(fence: Fence, settlement: Settlement): Promise<SettleAnswer> {
+    return this.#settle(fence, settlement)
   }
 
   async sweep(fence: Fence): Promise<{ readonly removed: number; readonly more: boolean }> {
@@ -277,6 +295,11 @@ export class PostgresStore implements Store {
   async claimDue(claim: DueClaim): Promise<readonly ClaimedRow[]> {
     checkStrategy(this, 'claim', 'claimDue')
     return await this.#claims.claimDue(claim)
+  }
+
+  async nextDue(query: NextDueQuery): Promise<number | undefined> {
+    checkStrategy(this, 'claim', 'nextDue')
+    return await this.#claims.nextDue(query)
   }
 
   async extend(receipts: readonly Receipt[], leaseMs: number): Promise<readonly boolean[]> {
@@ -360,8 +383,19 @@ export class PostgresStore implements Store {
     return this.#wakes.onWake(listener)
   }
 
+  async #settle(fence: Fence, settlement: Settlement, client?: PostgresClient): Promise<SettleAnswer> {
+    const batch = new SettlementBatch(settlement)
+    const values = [this.#now(), ...fenceParameters(fence), ...batch.parameters()]
+    const [row] =
+      client === undefined
+        ? await this.#database.write('settle', SETTLE, values)
+        : await this.#database.writeWith(client, 'settle', SETTLE, values)
+    return batch.answer(row!)
+  }
+
   async #stop(): Promise<void> {
     await this.#wakes.stop()
+    await this.transactions.stop()
     await this.#database.stop()
     await this.#leases.stop()
   }
@@ -376,8 +410,8 @@ export class PostgresStore implements Store {
   }
 }
 
-const WRITE_OWNED = `select ${writeAnswerColumns} from S.write_owned(${dollars(38)})`
-const WRITE_CLAIMED = `select ${writeAnswerColumns} from S.write_claimed(${dollars(38)})`
+const WRITE_OWNED = `select ${writeAnswerColumns} from S.write_owned(${dollars(39)})`
+const WRITE_CLAIMED = `select ${writeAnswerColumns} from S.write_claimed(${dollars(39)})`
 const SETTLE = `select base, read_position, read_revision, ${sent(['dead_letters', 'followed'])}
   from S.settle(${dollars(44)})`
 const LOAD = `select read_position, read_revision, next_position, bytes, ${sent(rowColumnNames)}

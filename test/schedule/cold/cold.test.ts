@@ -17,7 +17,7 @@ const FEW_MILLISECONDS = 50_000
 const A_MOMENT = 5000
 
 // About 12 ms.
-const CENTURIES = 120_000
+const CENTURIES = 125_000
 
 describe('the first next of a new process', () => {
   beforeAll(() => {
@@ -29,6 +29,7 @@ describe('the first next of a new process', () => {
     ...hostile.amended,
     ...hostile.sparse,
     ...hostile.stepped,
+    ...hostile.drifting,
     ...hostile.changes,
   ]
   it.each(few)('takes a few milliseconds: %s', async (_, schedule, after) => {

@@ -232,6 +232,49 @@ const stepped: readonly Case[] = [
   ],
 ]
 
+/** Hours, minutes and seconds that drift through the day, over millennia, on few of their days and times. */
+const drifting: readonly Case[] = [
+  [
+    'Tuesdays that are the 5th or 29th',
+    rrule('FREQ=MINUTELY;INTERVAL=2881;BYMONTHDAY=5,29;BYDAY=TU;COUNT=5000', { start: first }),
+    '3000-01-01',
+  ],
+  [
+    'full hours of Mondays and Tuesdays of March',
+    rrule('FREQ=SECONDLY;INTERVAL=83769;BYMONTH=3;BYDAY=MO,TU;BYMINUTE=0;COUNT=5000', { start: first }),
+    '9990-01-01',
+  ],
+  [
+    'two hours of Wednesdays',
+    rrule('FREQ=MINUTELY;INTERVAL=1439;BYDAY=WE;BYHOUR=19,23;COUNT=5000', { start: first }),
+    '1150-01-01',
+  ],
+  [
+    'the first and the 15th',
+    rrule('FREQ=MINUTELY;INTERVAL=10007;BYMONTHDAY=1,15;COUNT=5000', { start: first }),
+    '1400-01-01',
+  ],
+  [
+    'New Year',
+    rrule('FREQ=MINUTELY;INTERVAL=1441;BYMONTH=1;BYMONTHDAY=1;COUNT=5000', { start: first }),
+    '4990-01-01',
+  ],
+  [
+    'Fridays the 13th, rarely',
+    rrule('FREQ=MINUTELY;INTERVAL=4042;BYMONTHDAY=13;BYDAY=FR;BYHOUR=0,2,9,11;BYMINUTE=9,14,33;COUNT=5000', {
+      start: first,
+    }),
+    '9700-01-01',
+  ],
+  [
+    'two minutes of certain hours, on some days of July',
+    rrule('FREQ=SECONDLY;INTERVAL=340;BYMONTH=7;BYMONTHDAY=7,21;BYDAY=TH,WE;BYMINUTE=18,40;COUNT=5000', {
+      start: first,
+    }),
+    '1031-07-01',
+  ],
+]
+
 /** The same over a century and more, much of it of clocks that change by no rule. */
 const centuries: readonly Case[] = [
   ['monthly', monthly({ day: 31, at: '02:30', gap: 'skip', zone, from: 0, times }), '2386-03-01'],
@@ -302,4 +345,4 @@ const centuries: readonly Case[] = [
   ],
 ]
 
-export const hostile = { counted, amended, sparse, stepped, changes, centuries }
+export const hostile = { counted, amended, sparse, stepped, drifting, changes, centuries }
