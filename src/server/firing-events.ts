@@ -31,7 +31,6 @@ export function tellEvents(events: Events): (event: TimersEvent) => void {
       case 'acquired':
       case 'released':
       case 'lost':
-      case 'lease-lost':
       case 'settled':
       case 'swept':
       case 'loaded':
