@@ -49,9 +49,7 @@ export class WallClock {
     this.zone = zone
     this.gap = gap
     this.overlap = overlap
-    this.#changed = new ChangeSum(zone, pattern.yearPeriod, (change) =>
-      change.after < change.before ? this.#addedAt(change) : -this.#takenAt(change),
-    )
+    this.#changed = new ChangeSum(zone, pattern.yearPeriod, (change) => this.#worthOf(change))
   }
 
   /** The first instant strictly later than `after`, in epoch milliseconds, or `NEVER`. */
@@ -125,7 +123,7 @@ export class WallClock {
       const far = start + years * YEAR_S
       const end = Math.min(until, this.#calmFrom(start < yearly && far > yearly ? yearly : far, 1))
       count += this.#isSparse(start, end)
-        ? this.#countSegments(start, end, most - count)
+        ? this.#countSparse(start, end, most - count)
         : this.#countByChanges(start, end, most - count)
       start = end
     }
@@ -143,10 +141,44 @@ export class WallClock {
     return this.pattern.count(from, until + this.zone.offsetAt(until) + 1, most)
   }
 
+  /**
+   * Counts the local times of a few days at a time. Two questions tell that clocks do not change around them, so that
+   * each is one instant; where they do, segments are counted.
+   */
+  #countSparse(after: number, end: number, most: number): number {
+    const { pattern, zone } = this
+    const lastLocal = end + zone.offsetAt(end)
+    const start = Math.max(after, Math.min(end, zone.constantUntilSecond))
+    let count = start > after ? this.#countLocals(after, start, most) : 0
+    let local = pattern.firstFrom(start + zone.offsetAt(start) + 1)
+    while (local <= lastLocal && count <= most) {
+      let locals = 1
+      let latest = local
+      let next = pattern.firstFrom(local + 1)
+      for (; next <= lastLocal && next - latest <= 2 * MARGIN_S; next = pattern.firstFrom(next + 1)) {
+        latest = next
+        locals++
+      }
+      const before = Math.max(start, local - MARGIN_S)
+      const behind = Math.min(end, latest + MARGIN_S)
+      const isCalm = latest - local <= MARGIN_S && zone.askOffset(before) === zone.askOffset(behind)
+      count += isCalm ? locals : this.#countSegments(before, behind, most - count)
+      local = next
+    }
+    return count
+  }
+
   /** Whether looking at what is named takes fewer questions than looking for every change. */
   #isSparse(start: number, end: number): boolean {
     const most = (MOST_SPARSE * (end - start)) / YEAR_S
     return start < this.zone.yearlyFromSecond && this.pattern.count(start, end, most) <= most
+  }
+
+  /** How many instants a change makes of the local times it is about, beyond one for each. */
+  #worthOf(change: Change): number {
+    const low = change.at + Math.min(change.before, change.after)
+    if (this.pattern.mayBeIn?.(low, low + Math.abs(change.after - change.before)) === false) return 0
+    return change.after < change.before ? this.#addedAt(change) : -this.#takenAt(change)
   }
 
   /** How many instants a change adds to the local times of the pattern: those that come again. */
