@@ -30,7 +30,7 @@ describe('carillon serve', () => {
       command = /curl .*/.exec(server.out)![0]
       const done = spawnSync('sh', ['-c', command], { encoding: 'utf8' })
       expect(JSON.parse(done.stdout)).toMatchObject({ outcome: 'set', kind: 'hello', key: 'world' })
-      await server.says(/fired: hello world/)
+      await server.says(/hello world fired/)
       expect(server.err).toContain('"payload":"it works"')
       const key = /ck_\w+-*\S*/.exec(command)![0].replace('"', '')
       expect(server.err).not.toContain(key)
