@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 
@@ -18,5 +19,7 @@ export default defineConfig({
       ? ['verbose', './scripts/closing-line.mjs']
       : ['default', './scripts/closing-line.mjs'],
     pool: 'forks',
+    // By default one core is left idle; with two cores that is half of them.
+    maxWorkers: Math.max(2, availableParallelism() - 1),
   },
 })

@@ -1,6 +1,8 @@
-// npm start: installs and builds what is missing, then runs the live demonstration of the wheel.
+// npm start: installs and builds what is missing, then serves timers over HTTP. Arguments go to `carillon serve`.
+// In this very process, so that a signal reaches the server and npm waits for its end.
 import process from 'node:process'
-import { runnable, run } from './ready.mjs'
+import { built } from './ready.mjs'
 
-await runnable()
-run(process.execPath, ['.carillon/run/examples/demonstration.js', ...process.argv.slice(2)])
+await built()
+process.argv.splice(2, 0, 'serve')
+await import('../dist/cli/main.js')

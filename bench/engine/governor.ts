@@ -1,6 +1,6 @@
 import process from 'node:process'
 import { openTimers } from 'carillon'
-import type { Engine } from 'carillon/engine'
+import type { TimerEngine } from 'carillon/engine'
 import { type Bench, lower, type Measurement, type Metric, type NodeCandidate } from '../harness/bench.js'
 import { Folder } from '../stores/folder.js'
 import { higher } from './burst.js'
@@ -62,9 +62,9 @@ async function measure(n: number, isOverdue: boolean): Promise<Measurement> {
     const fired = new Uint8Array(n)
     let repeats = 0
     let early = 0
-    let watched: Engine | undefined
+    let watched: TimerEngine | undefined
     const look = (): void => {
-      for (const { view } of watched?.shards ?? []) {
+      for (const view of watched?.stats().shards ?? []) {
         most = Math.max(most, view.inMemory)
         smallest = Math.min(smallest, view.windowMs)
       }

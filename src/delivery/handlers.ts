@@ -4,6 +4,7 @@ import {
   done,
   encodeDetails,
   type Firing,
+  type FiringTransaction,
   type NextOccurrence,
   occurrenceDueAt,
   type Outcome,
@@ -17,6 +18,7 @@ import { catchUp, parseSchedule, type Schedule } from '../schedule/index.js'
 import type { Clock, Wake } from '../time/index.js'
 import { Dead, RetryAfter } from './dead.js'
 import { TimerFiring } from './timer-firing.js'
+import { TransactionFiring } from './transaction-firing.js'
 
 export type Handle<Payload> = (firing: TimerFiring<Payload>) => unknown
 export type HandleMany<Payload> = (firings: readonly TimerFiring<Payload>[]) => unknown
@@ -26,6 +28,8 @@ export interface Handler {
   readonly kind: string
   readonly one: Handle<unknown> | undefined
   readonly many: HandleMany<unknown> | undefined
+  /** `one` settles its firing by a transaction, together with what it writes. */
+  readonly isTransactional?: boolean
   readonly concurrency: number
   /** Attempts started per second; undefined for as many as come. */
   readonly rate: number | undefined
@@ -33,6 +37,8 @@ export interface Handler {
   readonly retry: RetryPolicy
   /** Checks a payload before it is handed over, and gives it back; undefined when there is nothing to check. */
   readonly check: ((payload: unknown) => Promise<unknown>) | undefined
+  /** Workers take the firings, instead of being called. */
+  readonly isForWorkers?: boolean
 }
 
 /** Told of attempts that failed, for logs. */
@@ -47,6 +53,8 @@ export class Handlers {
   readonly #random: () => number
   readonly #onFailure: OnFailure
   readonly #byKind = new Map<string, Handler>()
+  // Those of targets that are kept in the store. A handler that the program itself has comes before them.
+  readonly #stored = new Map<string, Handler>()
   #others: Handler | undefined
   // Those whose handler has not ended by itself.
   readonly #underWay = new Set<TimerFiring>()
@@ -72,6 +80,27 @@ export class Handlers {
     this.#others = handler
   }
 
+  /** The kinds that have a handler of their own, or a target in the store. */
+  get kinds(): Iterable<string> {
+    return new Set([...this.#byKind.keys(), ...this.#stored.keys()])
+  }
+
+  /** Whether there is a handler for all other kinds. */
+  get hasOthers(): boolean {
+    return this.#others !== undefined
+  }
+
+  /** What gets a kind that has no handler of its own here; undefined takes it away. */
+  putStored(kind: string, handler: Handler | undefined): void {
+    if (handler === undefined) this.#stored.delete(kind)
+    else this.#stored.set(kind, handler)
+  }
+
+  /** Whether workers get the firings of a kind. */
+  isForWorkers(kind: string): boolean {
+    return this.#of(kind)?.isForWorkers ?? false
+  }
+
   /** Tells every handler under way to end. */
   abortAll(reason: Error): void {
     for (const given of this.#underWay) TimerFiring.abort(given, reason)
@@ -90,11 +119,13 @@ export class Handlers {
     const handler = this.#of(firings[0]!.row.kind)
     if (handler === undefined) throw new Error('a kind without a handler has no lane')
     if (handler.many !== undefined) void this.#deliverMany(handler, handler.many, firings)
-    else for (const firing of firings) void this.#deliverOne(handler, handler.one!, firing)
+    else if (handler.isTransactional === true) {
+      for (const firing of firings) void this.#deliverInTransaction(handler, handler.one!, firing)
+    } else for (const firing of firings) void this.#deliverOne(handler, handler.one!, firing)
   }
 
   #of(kind: string): Handler | undefined {
-    return this.#byKind.get(kind) ?? this.#others
+    return this.#byKind.get(kind) ?? this.#stored.get(kind) ?? this.#others
   }
 
   async #deliverOne(handler: Handler, handle: Handle<unknown>, firing: Firing): Promise<void> {
@@ -110,6 +141,35 @@ export class Handlers {
       if (isThenable(returned)) await this.#awaited(returned, [given])
       firing.report(this.#outcomeOf(given))
     } catch (error) {
+      this.#fail(handler, given, error)
+    } finally {
+      alarm?.cancel()
+    }
+  }
+
+  async #deliverInTransaction(handler: Handler, handle: Handle<unknown>, firing: Firing): Promise<void> {
+    if (this.#isUsedUp(handler, firing)) {
+      this.#giveUp(firing)
+      return
+    }
+    let transaction: FiringTransaction
+    try {
+      transaction = await firing.begin!()
+    } catch (error) {
+      this.#fail(handler, new TimerFiring(firing, this.#clock), error)
+      return
+    }
+    const given = new TransactionFiring(firing, this.#clock, transaction.connection)
+    // A handler that goes on after its time finds its transaction gone.
+    const alarm = this.#setAlarm(handler, [given], () => transaction.abandon())
+    try {
+      if (handler.check !== undefined) await checkPayload(handler.check, given)
+      const returned = handle(given)
+      if (isThenable(returned)) await this.#awaited(returned, [given])
+      alarm?.cancel()
+      await transaction.commit(this.#outcomeOf(given))
+    } catch (error) {
+      await transaction.rollback()
       this.#fail(handler, given, error)
     } finally {
       alarm?.cancel()
@@ -172,13 +232,14 @@ export class Handlers {
     return firing.attempt > 1 && firing.attempt > retryOf(handler, firing.row).attempts
   }
 
-  #setAlarm(handler: Handler, given: readonly TimerFiring[]): Wake | undefined {
+  #setAlarm(handler: Handler, given: readonly TimerFiring[], onTimeout?: () => void): Wake | undefined {
     if (handler.timeoutMs === Infinity) return undefined
     return this.#clock.wakeAfter(handler.timeoutMs, () => {
       const error = new StateError(
         'handler-timeout',
         `the handler of ${handler.kind} took more than ${handler.timeoutMs} ms`,
       )
+      onTimeout?.()
       for (const each of given) {
         TimerFiring.abort(each, error)
         this.#fail(handler, each, error)

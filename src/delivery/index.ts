@@ -1,8 +1,29 @@
 /** From firing to outcome: the functions that handle timers. */
 export { Dead, RetryAfter } from './dead.js'
 export { type Handle, type HandleMany, type Handler, Handlers, type OnFailure } from './handlers.js'
+export { lease, leaseMsOf, type LeaseOptions, type LeaseTarget } from './lease/lease.js'
+export { LeaseDesk } from './lease/lease-desk.js'
+export type { LeasedFiring } from './lease/leased-firing.js'
+export { log, type LogTarget, type Target } from './target.js'
+export {
+  decodeTargetForm,
+  encodeTargetForm,
+  type LeaseForm,
+  type LogForm,
+  type ParsedTarget,
+  parseTargetForm,
+  type TargetForm,
+  type TargetView,
+  viewOfTarget,
+  type WebhookForm,
+} from './target-form.js'
 export { TimerFiring } from './timer-firing.js'
+export {
+  type HandleInTransaction,
+  type SettlingConnection,
+  type TransactionFiring,
+} from './transaction-firing.js'
 export type { BreakerState } from './webhook/breaker.js'
-export type { GuardOptions } from './webhook/guard.js'
-export { type Webhook, webhook, type WebhookOptions } from './webhook/webhook.js'
+export { Guard, type GuardOptions } from './webhook/guard.js'
+export { guarded, type Webhook, webhook, type WebhookOptions } from './webhook/webhook.js'
 export { WebhookDelivery } from './webhook/webhook-delivery.js'

@@ -1,9 +1,19 @@
-import { type Firing, firingIdOf, type Outcome, type TimerRow } from '../timer/index.js'
+import {
+  type Firing,
+  firingIdOf,
+  type FiringTransaction,
+  type Outcome,
+  type TimerRow,
+} from '../timer/index.js'
 import type { Lane } from './lane.js'
 
 /** Hears how an attempt ended. */
 export interface AttemptListener {
+  /** Whether its shard is here and leased: what is heard without that may be another owner's to say. */
+  readonly isHeard: boolean
   ended(attempt: Attempt, outcome: Outcome): void
+  /** It is to be settled by a transaction. */
+  begin(attempt: Attempt): Promise<FiringTransaction>
 }
 
 /** A firing on its way: from being due, through its attempt, to its outcome. Its row may be rewritten meanwhile. */
@@ -13,6 +23,8 @@ export class Attempt implements Firing {
   token: number
   /** The timer was set anew: what comes of this attempt is not followed. */
   isSuperseded = false
+  /** Its outcome is stored already, by the transaction of its handler. */
+  isSettled = false
   /** When it became due here; when it was started, by the monotonic clock; -1 before. */
   readonly readyAt: number
   startedAt = -1
@@ -38,6 +50,14 @@ export class Attempt implements Firing {
 
   get id(): string {
     return firingIdOf(this.row)
+  }
+
+  get isLive(): boolean {
+    return this.outcome === undefined && this.#listener.isHeard
+  }
+
+  begin(): Promise<FiringTransaction> {
+    return this.#listener.begin(this)
   }
 
   report(outcome: Outcome): void {

@@ -1,12 +1,12 @@
 import type { HistoryEntry } from '../store/index.js'
 import type { Clock, Wake } from '../time/index.js'
-import type { Deliver, Outcome, TimerRow } from '../timer/index.js'
+import type { Deliver, FiringTransaction, Outcome } from '../timer/index.js'
 import { Attempt, type AttemptListener } from './attempt.js'
-import { AttemptList } from './attempt-list.js'
 import type { Ending, Flow } from './flow.js'
 import type { HandOvers } from './hand-over.js'
 import type { Holds } from './holds.js'
-import { Lane } from './lane.js'
+import type { Lane } from './lane.js'
+import { type Gate, Lanes } from './lanes.js'
 import type { Ownership } from './ownership.js'
 import type { Quotas } from './quotas.js'
 import type { EngineCounts } from './engine-counts.js'
@@ -32,33 +32,27 @@ type ReportedOutcome =
 
 /**
  * From due to outcome. Nothing starts before its due time, by a look at the clock at the moment of starting;
- * nothing starts on a lease that is over, or while a move or cancel of it is on its way to the store. Each kind
- * has its own lane, so a slow handler delays only its own kind.
+ * nothing starts on a lease that is over, or while a move or cancel of it is on its way to the store.
  */
-export class Attempts implements AttemptListener {
+export class Attempts implements AttemptListener, Gate {
   readonly #window: Window
   readonly #clock: Clock
   readonly #ownership: Ownership
   readonly #holds: Holds
-  readonly #deliver: Deliver
   readonly #flow: Flow
-  readonly #quotas: Quotas
   readonly #handOvers: HandOvers
   readonly #counts: EngineCounts
   readonly #onReport: () => void
-  readonly #lanes = new Map<string, Map<string, Lane>>()
-  readonly #dirty = new Set<Lane>()
+  readonly #begin: (attempt: Attempt) => Promise<FiringTransaction>
+  readonly #lanes: Lanes
   // Lanes that could not start because the lease was over.
   readonly #withoutLease = new Set<Lane>()
-  // Attempts under way, in the order they started.
-  readonly #started = new AttemptList()
   #reports: Report[] = []
   #notes: HistoryEntry[] = []
   // Rows the wheel gave out before their time by the wall clock, which must have been set back.
   #early: { readonly token: number; readonly revision: number; readonly dueAt: number }[] = []
   #wake: Wake | undefined
   #wakeAt = Infinity
-  #isFlushing = false
   #isLooking = false
   // Timers that became due since lanes were last looked at.
   #dueSince = 0
@@ -78,51 +72,47 @@ export class Attempts implements AttemptListener {
     counts: EngineCounts
     /** There is something to settle. */
     onReport: () => void
+    /** An attempt is to be settled by a transaction. */
+    begin: (attempt: Attempt) => Promise<FiringTransaction>
   }) {
     this.#window = parts.window
     this.#clock = parts.clock
     this.#ownership = parts.ownership
     this.#holds = parts.holds
-    this.#deliver = parts.deliver
     this.#flow = parts.flow
-    this.#quotas = parts.quotas
     this.#handOvers = parts.handOvers
     this.#counts = parts.counts
     this.#onReport = parts.onReport
+    this.#begin = parts.begin
+    this.#lanes = new Lanes({ ...parts, gate: this })
   }
 
   /** Attempts under way. */
   get running(): number {
-    return this.#started.size
+    return this.#lanes.running
+  }
+
+  get isHeard(): boolean {
+    return !this.#isOver && this.#ownership.isLeased
   }
 
   get started(): Iterable<Attempt> {
-    return this.#started
+    return this.#lanes.started
   }
 
   /** Due timers that wait to be started. */
-  *ready(): Generator<Attempt, void, undefined> {
-    for (const kinds of this.#lanes.values()) for (const lane of kinds.values()) yield* lane
+  ready(): Iterable<Attempt> {
+    return this.#lanes.ready()
   }
 
-  /** When the timer that has waited longest to be started became due; undefined when none waits. */
+  /** The timer that has waited longest to be started; undefined when none waits. */
   oldestReady(): Attempt | undefined {
-    let oldest: Attempt | undefined
-    for (const kinds of this.#lanes.values()) {
-      for (const lane of kinds.values()) {
-        const first = lane.peek()
-        if (first !== undefined && (oldest === undefined || first.readyAt < oldest.readyAt)) oldest = first
-      }
-    }
-    return oldest
+    return this.#lanes.oldestReady()
   }
 
   /** Whether a due timer waits whose kind has a handler and is not paused. */
   get isAnyStartable(): boolean {
-    for (const kinds of this.#lanes.values()) {
-      for (const lane of kinds.values()) if (lane.waiting > 0 && lane.quota.isOpen) return true
-    }
-    return false
+    return this.#lanes.isAnyStartable
   }
 
   /** From now on due timers are started. */
@@ -143,7 +133,7 @@ export class Attempts implements AttemptListener {
   end(): void {
     this.halt()
     this.#isOver = true
-    for (const kinds of this.#lanes.values()) for (const lane of kinds.values()) lane.quota.leave(lane)
+    this.#lanes.end()
   }
 
   /** Starts what is due now and sets the alarm for what is next. */
@@ -195,7 +185,7 @@ export class Attempts implements AttemptListener {
   unpark(tokens: readonly number[]): void {
     for (const token of tokens) {
       const attempt = this.#window.page(token)?.attempts[this.#window.index(token)]
-      if (attempt !== undefined && this.#window.state(token) === READY) this.#offer(attempt)
+      if (attempt !== undefined && this.#window.state(token) === READY) this.#lanes.offer(attempt)
     }
     this.#flush()
   }
@@ -203,24 +193,38 @@ export class Attempts implements AttemptListener {
   /** The lease was prolonged: what waited for it may start. */
   leased(): void {
     if (this.#withoutLease.size === 0) return
-    for (const lane of this.#withoutLease) this.#dirty.add(lane)
+    for (const lane of this.#withoutLease) this.#lanes.mark(lane)
     this.#withoutLease.clear()
     this.#flush()
   }
 
   /** What kinds are allowed may have changed. */
   refresh(): void {
-    for (const kinds of this.#lanes.values()) for (const lane of kinds.values()) this.#dirty.add(lane)
+    this.#lanes.markAll()
     this.look()
   }
 
+  begin(attempt: Attempt): Promise<FiringTransaction> {
+    return this.#begin(attempt)
+  }
+
+  /** What the history gets of an attempt that is about to be settled by a transaction. */
+  notesOf(attempt: Attempt, outcome: Outcome): HistoryEntry[] {
+    const handOver = this.#handOvers.ofAttempt(attempt.row)
+    return this.#entries(attempt, {
+      type: 'ended',
+      outcome,
+      at: this.#clock.now(),
+      isFollowed: true,
+      handOver,
+    })
+  }
+
   ended(attempt: Attempt, outcome: Outcome): void {
-    this.#started.remove(attempt)
-    const lane = attempt.lane!
-    const { quota } = lane
-    quota.ended()
-    if (this.#isOver) {
-      quota.wake()
+    this.#lanes.leave(attempt)
+    if (this.#isOver) return
+    if (attempt.isSettled) {
+      this.#lanes.goOn(attempt)
       return
     }
     const at = this.#clock.now()
@@ -241,12 +245,7 @@ export class Attempts implements AttemptListener {
       if (this.#window.state(attempt.token) === STARTED) this.#window.setState(attempt.token, REPORTED)
       this.#onReport()
     }
-    if (quota.isShared) {
-      // A shard with much to do leaves the others their turn.
-      if (lane.waiting > 0) quota.wait(lane)
-      quota.wake()
-    } else if (lane.waiting > 0) this.#dirty.add(lane)
-    if (this.#dirty.size > 0) this.#flush()
+    this.#lanes.goOn(attempt)
   }
 
   /** Takes the reports that wait to be settled, at most `limit`. */
@@ -274,7 +273,7 @@ export class Attempts implements AttemptListener {
 
   /** A row that waited to be started does so again, after it was rewritten or not. */
   offer(attempt: Attempt): void {
-    this.#offer(attempt)
+    this.#lanes.offer(attempt)
     this.#flush()
   }
 
@@ -294,10 +293,16 @@ export class Attempts implements AttemptListener {
   }
 
   #note(attempt: Attempt, ending: Ending): void {
+    this.#notes.push(...this.#entries(attempt, ending))
+  }
+
+  #entries(attempt: Attempt, ending: Ending): HistoryEntry[] {
+    const entries: HistoryEntry[] = []
     for (const note of this.#flow.notesOf(attempt, ending)) {
       const { namespace, kind, key, identity } = attempt.row
-      this.#notes.push({ namespace, kind, key, identity, ...note })
+      entries.push({ namespace, kind, key, identity, ...note })
     }
+    return entries
   }
 
   giveBack(reports: readonly Report[]): void {
@@ -320,87 +325,37 @@ export class Attempts implements AttemptListener {
     }
     const attempt = new Attempt(row, token, now, this)
     page.attempts[index] = attempt
-    this.#offer(attempt)
+    this.#lanes.offer(attempt)
   }
 
-  #offer(attempt: Attempt): void {
-    const lane = (attempt.lane ??= this.#laneOf(attempt.row))
-    lane.push(attempt)
-    this.#dirty.add(lane)
+  get isOpen(): boolean {
+    return this.#isFiring && !this.#isSuspended
+  }
+
+  mayStart(lane: Lane): boolean {
+    if (this.#ownership.mayStart) return true
+    this.#withoutLease.add(lane)
+    return false
+  }
+
+  admits(attempt: Attempt, now: number): boolean {
+    const { token, row } = attempt
+    // Cancelled, replaced or carried to another place while it waited.
+    if (attempt.isSuperseded || this.#window.page(token)?.attempts[this.#window.index(token)] !== attempt)
+      return false
+    if (this.#window.state(token) !== READY) return false
+    if (this.#holds.park(row.revision, token)) return false
+    if (row.dueAt > now) {
+      this.#early.push({ token, revision: row.revision, dueAt: row.dueAt })
+      return false
+    }
+    this.#window.setState(token, STARTED)
+    return true
   }
 
   #flush(): void {
-    // A handler that reports at once calls back in here: one loop does it all.
-    if (this.#isFlushing || this.#isSuspended || !this.#isFiring) return
-    this.#isFlushing = true
     this.#dueSince = 0
-    try {
-      for (const lane of this.#dirty) {
-        this.#dirty.delete(lane)
-        const batch = this.#take(lane)
-        if (batch.length > 0) this.#deliver(batch)
-      }
-    } finally {
-      this.#isFlushing = false
-    }
-  }
-
-  /** Starts as many of a lane as may run. */
-  #take(lane: Lane): Attempt[] {
-    const batch: Attempt[] = []
-    if (lane.waiting === 0) return batch
-    const { quota } = lane
-    const available = quota.available()
-    if (available <= 0) {
-      quota.wait(lane)
-      return batch
-    }
-    if (!this.#ownership.mayStart) {
-      this.#withoutLease.add(lane)
-      return batch
-    }
-    const now = this.#clock.now()
-    const startedAt = this.#clock.monotonic()
-    const most = Math.min(available, this.#flow.allowance.left)
-    while (batch.length < most) {
-      const attempt = lane.shift()
-      if (attempt === undefined) break
-      const { token, row } = attempt
-      // Cancelled, replaced or carried to another place while it waited.
-      if (attempt.isSuperseded || this.#window.page(token)?.attempts[this.#window.index(token)] !== attempt)
-        continue
-      if (this.#window.state(token) !== READY) continue
-      if (this.#holds.park(row.revision, token)) continue
-      if (row.dueAt > now) {
-        this.#early.push({ token, revision: row.revision, dueAt: row.dueAt })
-        continue
-      }
-      attempt.startedAt = startedAt
-      attempt.firedAt = now
-      this.#window.setState(token, STARTED)
-      this.#started.add(attempt)
-      this.#counts.started(now - row.dueAt)
-      batch.push(attempt)
-    }
-    quota.started(batch.length)
-    this.#flow.allowance.left -= batch.length
-    if (lane.waiting > 0 && batch.length === available) quota.wait(lane)
-    return batch
-  }
-
-  #laneOf(row: TimerRow): Lane {
-    let kinds = this.#lanes.get(row.namespace)
-    if (kinds === undefined) this.#lanes.set(row.namespace, (kinds = new Map()))
-    let lane = kinds.get(row.kind)
-    if (lane === undefined) {
-      lane = new Lane(this.#quotas.of(row.namespace, row.kind), (each) => {
-        this.#dirty.add(each)
-        this.#flush()
-      })
-      kinds.set(row.kind, lane)
-      if (!this.#isOver) lane.quota.join(lane)
-    }
-    return lane
+    this.#lanes.flush()
   }
 
   #setAlarm(): void {

@@ -1,12 +1,14 @@
 import { CarillonError, LimitError, StateError, StoreError } from '../error/index.js'
-import type { Clock, Wake } from '../time/index.js'
+import type { Clock } from '../time/index.js'
 import { type RequestedOperation, type ShardClaim, type ShardRow, type Store } from '../store/index.js'
 import { type Deliver, shardOf, type TimerRow } from '../timer/index.js'
 import type { Answer, SubmitAnswer } from './answer.js'
 import { Asker } from './asker.js'
+import { checkStrategy } from './check-strategy.js'
 import type { OnEvent } from './event.js'
 import { type Flow, freeFlow } from './flow.js'
 import type { HandOver } from './hand-over.js'
+import { KeepAlive } from './keep-alive.js'
 import { Membership } from './membership.js'
 import { newNonce, type Reading } from './ownership.js'
 import { Waits } from './waits.js'
@@ -16,8 +18,7 @@ import { type EngineSettings, engineSettings } from './settings.js'
 import { type RowProgress, ShardEngine } from './shard-engine.js'
 import { EngineCounts } from './engine-counts.js'
 import type { EngineStats } from './engine-stats.js'
-
-const STAY_ALIVE_MS = 60_000
+import type { TimerEngine } from './timer-engine.js'
 
 export interface EngineOptions {
   readonly store: Store
@@ -40,7 +41,7 @@ export interface EngineOptions {
  * on any timer: on its own shards itself, on others by their owner's inbox. Several instances on one store know
  * of each other only by the store.
  */
-export class Engine {
+export class Engine implements TimerEngine {
   readonly #store: Store
   readonly #clock: Clock
   readonly #deliver: Deliver
@@ -59,9 +60,9 @@ export class Engine {
   // Members that let a lease run out, and until when they do not count.
   readonly #leftOut = new Map<string, number>()
   readonly #waits: Waits
+  readonly #alive: KeepAlive
   #offWake: () => void = () => undefined
   #opening: Promise<void> | undefined
-  #alive: Wake | undefined
   #isStarted = false
   #isStopping = false
   #stopping: Promise<void> | undefined
@@ -74,6 +75,7 @@ export class Engine {
     this.#deliver = options.deliver
     this.#random = random
     this.#settings = engineSettings(settings)
+    checkStrategy(store, this.#settings)
     this.#flow = { ...freeFlow(this.#settings.concurrency), ...options.flow }
     this.#quotas = new Quotas(clock, this.#flow)
     this.#holdsAll = options.holdsAll ?? false
@@ -83,6 +85,7 @@ export class Engine {
     const storeNow = (): number => this.#membership.storeNow()
     this.#asker = new Asker({ store, clock, settings: this.#settings, random, storeNow })
     this.#waits = new Waits(clock)
+    this.#alive = new KeepAlive(clock)
   }
 
   get settings(): EngineSettings {
@@ -91,6 +94,11 @@ export class Engine {
 
   get memberId(): string {
     return this.#membership.id
+  }
+
+  /** The instances that take a share of the shards, as far as this one has heard. */
+  get memberIds(): readonly string[] {
+    return this.#membership.firingIds
   }
 
   /** The shards this instance owns now. */
@@ -117,21 +125,26 @@ export class Engine {
     await this.open()
     if (this.#isStarted || this.#isStopping) return
     this.#isStarted = true
-    this.#stayAlive()
+    // Also while every shard is still another's: their time will come.
+    this.#alive.begin()
     for (const shard of this.#shards.values()) shard.start()
     await this.#membership.fire(true)
     await this.#acquire()
   }
 
+  get transactionCapacity(): number {
+    return this.#store.transactions?.capacity ?? 0
+  }
+
   /** Whether everything due in the shards of this instance has been started and has ended. */
   get isCaughtUp(): boolean {
-    return this.shards.every((shard) => shard.isCaughtUp)
+    return this.#shards.size > 0 && this.shards.every((shard) => shard.isCaughtUp)
   }
 
   /** Lets go of its shards and fires nothing more until it is started again. */
   async rest(): Promise<void> {
     this.#isStarted = false
-    this.#alive?.cancel()
+    this.#alive.end()
     await Promise.all(this.shards.map((shard) => shard.stop()))
     if (!this.#isStopping) await this.#membership.fire(false)
     if (this.#holdsAll && !this.#isStopping) await this.#acquire()
@@ -147,6 +160,11 @@ export class Engine {
   refresh(): void {
     this.#quotas.refresh()
     for (const shard of this.#shards.values()) shard.refresh()
+  }
+
+  /** More or fewer of one kind may be under way than before. */
+  refreshKind(namespace: string, kind: string): void {
+    this.#quotas.refreshKind(namespace, kind)
   }
 
   /** How far a row has got in this instance; 'waiting' for one of another's. */
@@ -237,18 +255,13 @@ export class Engine {
   async #stop(): Promise<void> {
     this.#isStopping = true
     this.#waits.end()
-    this.#alive?.cancel()
+    this.#alive.end()
     await this.#opening
     await this.#loops
     await Promise.all([...this.#shards.values()].map((shard) => shard.stop()))
     this.#asker.end()
     this.#offWake()
     await this.#membership.leave()
-  }
-
-  /** Keeps the process alive while started, also while every shard is still another's: their time will come. */
-  #stayAlive(): void {
-    this.#alive = this.#clock.wakeAfter(STAY_ALIVE_MS, () => this.#stayAlive())
   }
 
   async #keepBeating(): Promise<void> {

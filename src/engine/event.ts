@@ -10,6 +10,17 @@ export type EngineEvent =
   /** A shard was let go, or lost to another owner: nothing of it fires here any more. */
   | { readonly type: 'released'; readonly shard: number; readonly epoch: number }
   | { readonly type: 'lost'; readonly shard: number; readonly epoch: number; readonly reason: string }
+  /**
+   * claim: the lease of an attempt was lost, because the timer was set anew or the lease ran out; what came of the
+   * attempt was not followed.
+   */
+  | {
+      readonly type: 'lease-lost'
+      readonly namespace: string
+      readonly kind: string
+      readonly key: string
+      readonly attempt: number
+    }
   /** A call to the store failed and is tried again. */
   | {
       readonly type: 'store-trouble'

@@ -1,5 +1,5 @@
 import type { Firing, Outcome } from '../timer/index.js'
-import type { HistoryNote } from '../store/index.js'
+import type { HistoryNote, KindName } from '../store/index.js'
 import type { HandOver } from './hand-over.js'
 
 /** How much may be under way, and what is written down of it: what the engine asks of whoever uses it. */
@@ -8,6 +8,8 @@ export interface Flow {
   concurrencyOf(namespace: string, kind: string): number
   /** Attempts of a kind per second, in the whole instance; undefined for as many as come. */
   rateOf(namespace: string, kind: string): number | undefined
+  /** The kinds that may have attempts at all; undefined for every kind there is. Only claims ask for them. */
+  kinds(): readonly KindName[] | undefined
   /** How many attempts may still be started in all: a bounded pass takes from it. */
   readonly allowance: { left: number }
   /** What the history gets of an attempt that ended, or of one whose outcome nobody knows. */
@@ -25,6 +27,7 @@ export function freeFlow(concurrency: number): Flow {
   return {
     concurrencyOf: () => concurrency,
     rateOf: () => undefined,
+    kinds: () => undefined,
     allowance: { left: Infinity },
     notesOf: () => [],
   }

@@ -18,6 +18,8 @@ export class Inbox {
   readonly #writer: Writer
   readonly #waits: Waits
   readonly #underWay = new Set<string>()
+  // Those who wait until all that is there has been carried out.
+  #hearers: ((isHeard: boolean) => void)[] = []
   #isPoked = false
   #isOver = false
 
@@ -41,21 +43,48 @@ export class Inbox {
     this.#waits.interrupt()
   }
 
+  /** Ends when all that is there now has been carried out; answers false when the inbox ended before that. */
+  hear(): Promise<boolean> {
+    if (this.#isOver) return Promise.resolve(false)
+    return new Promise((resolve) => {
+      this.#hearers.push(resolve)
+      this.poke()
+    })
+  }
+
   end(): void {
     this.#isOver = true
     this.#waits.end()
+    this.#tellHearers(false)
   }
 
   /** Looks into the inbox now and then, and when poked, until it is ended. */
   async run(): Promise<void> {
     while (!this.#isOver) {
       this.#isPoked = false
-      const isMore = await this.#look()
-      if (!isMore && !this.#isPoked) await this.#waits.wait(this.#settings.inboxPollMs)
+      const hearers = this.#hearers
+      this.#hearers = []
+      const found = await this.#look()
+      if (found === 'all') for (const heard of hearers) heard(true)
+      else this.#hearers.unshift(...hearers)
+      if (this.#isOver) this.#tellHearers(false)
+      if (found !== 'some' && !this.#isPoked) await this.#waits.wait(this.#waitMs)
     }
   }
 
-  async #look(): Promise<boolean> {
+  get #waitMs(): number {
+    const { retryMs, inboxPollMs } = this.#settings
+    return this.#hearers.length > 0 ? retryMs : inboxPollMs
+  }
+
+  #tellHearers(isHeard: boolean): void {
+    const hearers = this.#hearers
+    this.#hearers = []
+    for (const hear of hearers) hear(isHeard)
+  }
+
+  /** Has what is there carried out: all of it, or some while there is more, or none that is known of. */
+  async #look(): Promise<'all' | 'some' | 'none'> {
     try {
       const requests = await this.#ownership.call('requests', (fence) =>
         this.#store.requests(fence, REQUESTS_AT_ONCE),
@@ -64,12 +93,13 @@ export class Inbox {
       if (fresh.length > 0) await this.#apply(fresh)
       // Whoever asked looks for the answer when woken.
       if (fresh.length > 0) this.#store.wake(this.#ownership.shard)
-      return requests.length === REQUESTS_AT_ONCE
+      return requests.length === REQUESTS_AT_ONCE ? 'some' : 'all'
     } catch (error) {
       if (!(error instanceof Outdated || error instanceof Untaken || error instanceof Unresolved)) throw error
-      return false
+      return 'none'
     }
   }
+
   /** Has requests carried out. Ends when each is answered. */
   #apply(requests: readonly Request[]): Promise<void> {
     const underWay = this.#underWay

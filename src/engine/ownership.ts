@@ -110,7 +110,7 @@ export class Ownership {
 
   /**
    * Makes a call under the fence. Rejects with `LostShard`, `Outdated`, `Unresolved` (the epoch is raised by
-   * then) or `Untaken`; a refusal of what was asked (bad input, a bad level) comes through as it is.
+   * then) or `Untaken`; a refusal of what was asked (bad input, a bad level, the inbox first) comes through as it is.
    */
   async call<Answer>(name: string, send: (fence: Fence) => Promise<Answer>): Promise<Answer> {
     await this.#refencingDone()
@@ -125,7 +125,7 @@ export class Ownership {
         this.lose(`${name} failed: ${String(error)}`)
         throw new LostShard()
       }
-      if (error.code === 'invalid-level') throw error
+      if (error.code === 'invalid-level' || error.code === 'inbox-first') throw error
       this.#onEvent({ type: 'store-trouble', shard: this.shard, call: name, error })
       if (error.code === 'fenced') {
         await this.#refencingDone()

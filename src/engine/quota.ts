@@ -61,6 +61,12 @@ export class Quota {
     return Math.min(room, this.#rate.available(this.#clock.monotonic()))
   }
 
+  /** How long until the rate lets the next through; Infinity when the rate is not what it waits for. */
+  msUntilRoom(): number {
+    if (this.#rate === undefined || this.#running >= this.#capacity) return Infinity
+    return this.available() > 0 ? 0 : this.#rate.msUntilNext()
+  }
+
   started(count: number): void {
     this.#running += count
     this.#rate?.take(count)

@@ -25,6 +25,14 @@ export class Quotas {
     return quota
   }
 
+  /** Asks again what is allowed of one kind, and lets those start that wait for it. */
+  refreshKind(namespace: string, kind: string): void {
+    const quota = this.#byNamespace.get(namespace)?.get(kind)
+    if (quota === undefined) return
+    quota.change(this.#flow.concurrencyOf(namespace, kind), this.#flow.rateOf(namespace, kind))
+    quota.wake()
+  }
+
   /** A handler came or went, or something was paused: asks again what is allowed. */
   refresh(): void {
     for (const [namespace, kinds] of this.#byNamespace) {

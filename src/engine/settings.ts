@@ -3,8 +3,11 @@ import { MAX_PAGE_ROWS } from './window.js'
 
 /** How an engine behaves. All of it has a default; names carry their units. */
 export interface EngineSettings {
-  /** `preload` keeps a window of future timers in memory; `lookahead` only what is due within a second. */
-  readonly strategy: 'preload' | 'lookahead'
+  /**
+   * `preload` keeps a window of future timers in memory; `lookahead` only what is due within a second. `claim` owns
+   * nothing and leases what is due, for stores that were made for it.
+   */
+  readonly strategy: 'preload' | 'lookahead' | 'claim'
   /** preload: how far ahead of now timers are loaded. */
   readonly windowMs: number
   /** preload: the window is never shrunk below this. */
@@ -15,6 +18,12 @@ export interface EngineSettings {
   readonly loadIntervalMs: number
   readonly minLoadIntervalMs: number
   readonly maxLoadIntervalMs: number
+  /** claim: the longest time between two looks for what is due. */
+  readonly pollMs: number
+  /** claim: the shortest time between two looks, and between two settlements. */
+  readonly spacingMs: number
+  /** claim: the most rows leased by one call. */
+  readonly claimRows: number
   /** The most timers of a shard, and about the most bytes, held in memory. */
   readonly maxTimers: number
   readonly maxBytes: number
@@ -32,6 +41,7 @@ export interface EngineSettings {
   readonly carryAfterMs: number
   /** Time between physical range deletions. */
   readonly sweepMs: number
+  /** How long a shard is owned without a renewal; with `claim`, a row. */
   readonly leaseMs: number
   /** An owner considers its lease over this much earlier than the store does. */
   readonly leaseMarginMs: number
@@ -62,6 +72,9 @@ export const engineDefaults: EngineSettings = Object.freeze({
   loadIntervalMs: 5000,
   minLoadIntervalMs: 1000,
   maxLoadIntervalMs: 30_000,
+  pollMs: 1000,
+  spacingMs: 5,
+  claimRows: 1000,
   maxTimers: 1_000_000,
   maxBytes: 512 * 1024 * 1024,
   pageRows: 20_000,
@@ -89,10 +102,10 @@ export const engineDefaults: EngineSettings = Object.freeze({
 export function engineSettings(given: Partial<EngineSettings> = {}): EngineSettings {
   checkOptions('the engine', given, Object.keys(engineDefaults))
   const settings = { ...engineDefaults, ...given }
-  if (settings.strategy !== 'preload' && settings.strategy !== 'lookahead') {
+  if (!['preload', 'lookahead', 'claim'].includes(settings.strategy)) {
     throw new InvalidInputError(
       'invalid-option',
-      `strategy must be 'preload' or 'lookahead', got ${shown(settings.strategy)}`,
+      `strategy must be 'preload', 'lookahead' or 'claim', got ${shown(settings.strategy)}`,
     )
   }
   for (const [name, value] of Object.entries(settings)) {

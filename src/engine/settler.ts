@@ -1,17 +1,11 @@
 import { StoreError } from '../error/index.js'
 import type { Clock } from '../time/index.js'
 import type { FollowUp, NewDeadLetter, SettleAnswer, Settlement, Store } from '../store/index.js'
-import {
-  earlierOf,
-  isBefore,
-  levelAt,
-  type NextOccurrence,
-  type Place,
-  type TimerRow,
-} from '../timer/index.js'
+import { earlierOf, isBefore, levelAt, type Place, type TimerRow } from '../timer/index.js'
 import type { Attempt } from './attempt.js'
 import type { Attempts, Report } from './attempts.js'
 import type { OnEvent } from './event.js'
+import { placed, progressAfter, progressOfNext } from './follow-up.js'
 import type { Loader } from './loader.js'
 import { newNonce, Outdated, type Ownership, Unresolved, Untaken } from './ownership.js'
 import { Waits } from './waits.js'
@@ -213,7 +207,7 @@ export class Settler {
           row,
           diedAt: this.#clock.now(),
           reason,
-          ...(next && { next: nextOf(row, next, level.position, this.#loader.soonest) }),
+          ...(next && { next: placed(progressOfNext(row, next), level.position, this.#loader.soonest) }),
         })
       } else {
         followUps.push(followUpOf(report, level.position, this.#loader.soonest))
@@ -395,20 +389,13 @@ export class Settler {
   }
 }
 
-function followUpOf({ attempt, outcome }: Report, floor: number, soonest: number): FollowUp {
+function followUpOf(report: Report, floor: number, soonest: number): FollowUp {
+  const { attempt, outcome } = report
   const { row } = attempt
   switch (outcome.type) {
     case 'next':
-      return { row, ...nextOf(row, outcome, floor, soonest) }
     case 'retry':
-      return {
-        row,
-        dueAt: outcome.dueAt,
-        attempt: attempt.attempt,
-        occurrence: row.occurrence,
-        position: Math.max(outcome.dueAt, floor, soonest),
-        ...(outcome.details !== undefined && { details: outcome.details }),
-      }
+      return { row, ...placed(progressAfter(attempt, outcome), floor, soonest) }
     case 'record':
       return {
         row,
@@ -419,21 +406,6 @@ function followUpOf({ attempt, outcome }: Report, floor: number, soonest: number
       }
     case 'dead':
       throw new Error('a dead letter has no follow-up')
-  }
-}
-
-function nextOf(
-  row: TimerRow,
-  { dueAt, details }: NextOccurrence,
-  floor: number,
-  soonest: number,
-): Omit<FollowUp, 'row'> {
-  return {
-    dueAt,
-    attempt: 0,
-    occurrence: row.occurrence + 1,
-    position: Math.max(dueAt, floor, soonest),
-    ...(details !== undefined && { details }),
   }
 }
 

@@ -25,7 +25,7 @@ import { entryState } from './window-page.js'
 const { WAITING, STARTED, REPORTED, DONE } = entryState
 
 /** Hears what became of operations that were submitted together. It may hear of one more than once. */
-export interface Answered {
+export interface AnswerListener {
   answered(index: number, answer: Answer): void
 }
 
@@ -38,12 +38,20 @@ class Task {
   operation: Operation | undefined = undefined
   /** The row that is held for it. */
   held: TimerRow | undefined = undefined
-  readonly #answered: Answered
+  /** What was in the inbox when it came has been carried out. */
+  isNext: boolean
+  readonly #answered: AnswerListener
   readonly #index: number
 
-  constructor(asked: RequestedOperation, request: string | undefined, answered: Answered, index: number) {
+  constructor(
+    asked: RequestedOperation,
+    request: string | undefined,
+    answered: AnswerListener,
+    index: number,
+  ) {
     this.asked = asked
     this.request = request
+    this.isNext = request !== undefined
     this.#answered = answered
     this.#index = index
   }
@@ -60,7 +68,8 @@ interface Sent extends Task {
 
 /**
  * The owner's way of writing timers: one write at a time, in the order the operations came, which is what
- * serialises the operations of one key (rule 8), and none while a settlement is on its way. So a `set` never
+ * serialises the operations of one key (rule 8), and none while a settlement is on its way. An operation of its own
+ * comes after every request that others were told is in the inbox: the store refuses it while one waits there. So a `set` never
  * goes below a level (rule 4), and no row is rewritten between the look at it and the write. A
  * move or cancel first looks the row up and keeps it from starting, or answers that it is too late; so what
  * was cancelled never starts. A write of unknown outcome is looked up and completed before the next (rule 5).
@@ -77,7 +86,10 @@ export class Writer {
   readonly #counts: EngineCounts
   readonly #turns: Turns
   readonly #waits: Waits
+  readonly #hearInbox: () => Promise<boolean>
   #queue: Task[] = []
+  // Operations of its own that wait for what is in the inbox.
+  #behind: Task[] = []
   #isRunning = false
   #isOver = false
   // How many of the next operations are sent one by one.
@@ -95,6 +107,8 @@ export class Writer {
     loader: Loader
     counts: EngineCounts
     turns: Turns
+    /** Has all that is in the inbox now carried out by this writer; false when it ended before that. */
+    hearInbox: () => Promise<boolean>
   }) {
     this.#store = parts.store
     this.#settings = parts.settings
@@ -107,27 +121,53 @@ export class Writer {
     this.#counts = parts.counts
     this.#turns = parts.turns
     this.#waits = new Waits(parts.clock)
+    this.#hearInbox = parts.hearInbox
   }
 
   get queued(): number {
-    return this.#queue.length
+    return this.#queue.length + this.#behind.length
   }
 
   get isIdle(): boolean {
-    return !this.#isRunning
+    return !this.#isRunning && this.#behind.length === 0
   }
 
   /** Takes operations, and the requests they answer where they do. */
   submit(
     operations: readonly RequestedOperation[],
-    answered: Answered,
+    answered: AnswerListener,
     requests: readonly string[] = [],
   ): void {
-    for (let i = 0; i < operations.length; i++)
-      this.#queue.push(new Task(operations[i]!, requests[i], answered, i))
+    for (let i = 0; i < operations.length; i++) {
+      const task = new Task(operations[i]!, requests[i], answered, i)
+      if (task.isNext || this.#behind.length === 0) this.#queue.push(task)
+      else this.#behind.push(task)
+    }
+    this.#start()
+  }
+
+  #start(): void {
     if (this.#isRunning || this.#isOver) return
     this.#isRunning = true
     void this.#run()
+  }
+
+  /** Puts operations of its own, and all of its own that came after them, behind what is in the inbox. */
+  async #fallBehind(tasks: readonly Task[]): Promise<void> {
+    const queue = this.#queue
+    this.#queue = queue.filter(({ request }) => request !== undefined)
+    this.#behind = [...tasks, ...queue.filter(({ request }) => request === undefined)]
+    const waited = [...this.#behind]
+    const isHeard = await this.#hearInbox()
+    const behind = this.#behind
+    this.#behind = []
+    if (isHeard) {
+      for (const task of waited) task.isNext = true
+      this.#queue.push(...behind)
+      this.#start()
+    } else {
+      for (const task of behind) task.answer({ outcome: 'lost' })
+    }
   }
 
   /** Ends it; what was not written yet is answered by `lost`. */
@@ -138,8 +178,9 @@ export class Writer {
   }
 
   #abandon(): void {
-    const queue = this.#queue
+    const queue = [...this.#queue, ...this.#behind]
     this.#queue = []
+    this.#behind = []
     for (const task of queue) task.answer({ outcome: 'lost' })
   }
 
@@ -186,7 +227,10 @@ export class Writer {
     }
   }
 
-  /** The next operations, up to a batch. What depends on the row that stands shares no batch with its like. */
+  /**
+   * The next operations, up to a batch. What depends on the row that stands shares no batch with its like, nor what
+   * may be written at once with what the inbox comes before.
+   */
   #take(): Task[] {
     // Small enough to fit between a tight window and a full one.
     const fitting = Math.max(1, Math.floor(this.#settings.maxTimers / 20))
@@ -195,7 +239,8 @@ export class Writer {
     const limit = Math.min(most, fitting, this.#queue.length)
     const names = this.#queue.some(needsOneName) ? new Set<string>() : undefined
     let count = 0
-    while (count < limit) {
+    const isNext = this.#queue[0]?.isNext
+    while (count < limit && this.#queue[count]!.isNext === isNext) {
       if (names !== undefined) {
         const name = nameText(this.#queue[count]!.asked)
         if (names.has(name)) break
@@ -229,6 +274,12 @@ export class Writer {
           continue
         }
         const rows = batch.some(needsLookUp) ? await this.#lookUp(batch) : []
+        const isAnyTooLate = batch.some((task, index) => this.#tooLate(task, rows[index]) !== undefined)
+        if (isAnyTooLate && !batch[0]!.isNext) {
+          // What is in the inbox may be a timer of that name that is not too late.
+          void this.#fallBehind(batch)
+          return
+        }
         if (!rows.some((row) => row !== undefined && this.#stateOf(row) === REPORTED)) {
           const sent: Sent[] = []
           for (let index = 0; index < batch.length; index++) this.#prepare(batch[index]!, rows[index], sent)
@@ -274,7 +325,7 @@ export class Writer {
     const { asked, request } = task
     if (asked.type === 'set') return placed(asked, this.#floored(asked.dueAt), request)
     const named = request === undefined ? {} : { request }
-    const tooLate = row === undefined || !isMeant(asked, row) ? undefined : this.#tooLate(row)
+    const tooLate = this.#tooLate(task, row)
     if (tooLate !== undefined) {
       if (request !== undefined) return { type: 'answer', request, outcome: tooLate }
       task.answer({ outcome: tooLate })
@@ -291,7 +342,9 @@ export class Writer {
     return isSuspect ? { attempt: row.attempt + 1 } : {}
   }
 
-  #tooLate(row: TimerRow): 'firing' | 'settled' | undefined {
+  /** What a move or cancel is answered whose row has started, or is done. */
+  #tooLate({ asked }: Task, row: TimerRow | undefined): 'firing' | 'settled' | undefined {
+    if (row === undefined || !isMeant(asked, row)) return undefined
     switch (this.#stateOf(row)) {
       case STARTED:
         return 'firing'
@@ -323,8 +376,11 @@ export class Writer {
   /** Sends a batch and applies the answers. Answers what has to be sent again. */
   async #sendOnce(batch: readonly Sent[]): Promise<readonly Sent[]> {
     const operations = batch.map(({ operation }) => operation)
+    const ifInboxEmpty = !batch[0]!.isNext
     try {
-      const answer = await this.#ownership.call('write', (fence) => this.#store.write(fence, { operations }))
+      const answer = await this.#ownership.call('write', (fence) =>
+        this.#store.write(fence, { operations, ifInboxEmpty }),
+      )
       this.#counts.writes++
       this.#counts.operations += operations.length
       const again: Sent[] = []
@@ -337,6 +393,10 @@ export class Writer {
       return again
     } catch (error) {
       if (error instanceof Unresolved) return await this.#resolve(batch)
+      if (error instanceof StoreError && error.code === 'inbox-first') {
+        void this.#fallBehind(batch)
+        return []
+      }
       if (!(error instanceof Outdated || error instanceof Untaken)) throw error
       await this.#waits.wait(this.#settings.retryMs)
       return batch.map((sent) => this.#refloored(sent, this.#ownership.settledLevel))

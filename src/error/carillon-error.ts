@@ -28,3 +28,6 @@ export class StoreError extends CarillonError {}
 
 /** A webhook that is not to be believed; the code says why. */
 export class WebhookError extends CarillonError {}
+
+/** A request that a server does not carry out; the code says why. */
+export class RequestError extends CarillonError {}

@@ -3,6 +3,7 @@ export {
   CarillonError,
   InvalidInputError,
   LimitError,
+  RequestError,
   StateError,
   StoreError,
   WebhookError,

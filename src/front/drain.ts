@@ -1,4 +1,4 @@
-import type { Engine } from '../engine/index.js'
+import type { TimerEngine } from '../engine/index.js'
 import { checkOptions, checkWhole } from '../error/index.js'
 import { type Clock, type Duration, parseDuration } from '../time/index.js'
 
@@ -27,12 +27,12 @@ interface DrainBounds {
 
 /** Bounded passes over what is due, one at a time: fires, waits for what was fired, and lets go again. */
 export class Drains {
-  readonly #engine: Engine
+  readonly #engine: TimerEngine
   readonly #clock: Clock
   readonly #allowance: { left: number }
   #last: Promise<unknown> = Promise.resolve()
 
-  constructor(parts: { engine: Engine; clock: Clock; allowance: { left: number } }) {
+  constructor(parts: { engine: TimerEngine; clock: Clock; allowance: { left: number } }) {
     this.#engine = parts.engine
     this.#clock = parts.clock
     this.#allowance = parts.allowance
@@ -70,7 +70,7 @@ export class Drains {
     let isCaughtUp = false
     while (!isCaughtUp && this.#allowance.left > 0 && this.#clock.monotonic() < until) {
       await this.#wait(Math.min(LOOK_MS, maxTimeMs))
-      isCaughtUp = this.#engine.shards.length > 0 && this.#engine.isCaughtUp
+      isCaughtUp = this.#engine.isCaughtUp
     }
     await this.#engine.rest()
     this.#allowance.left = Infinity

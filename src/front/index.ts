@@ -2,6 +2,14 @@
 export type { Drained, DrainOptions } from './drain.js'
 export type { HistoryPolicy, TimerEvent } from './history-policy.js'
 export { type AnyKind, type KindOptions, timer, type TimerKind } from './kind.js'
+export type {
+  AckOptions,
+  AckOutcome,
+  ExtendOutcome,
+  LeaseRequestOptions,
+  ReleaseOptions,
+  ReleaseOutcome,
+} from './leases.js'
 export { openTimers, type TimersOptions } from './open-timers.js'
 export type { ForecastOptions, ForecastSlice, PageOptions, TimerQuery, Why } from './records.js'
 export type { RedriveAnswer, Redriven, RedrivenBeside } from './redrives.js'
@@ -14,5 +22,12 @@ export type { Logger, TimersEvent } from './timers-event.js'
 export type { ManyOptions, ManyOutcome } from './many-changes.js'
 export type { SetTimer } from './sets.js'
 export type { TransactionSets } from './transaction-sets.js'
-export { type CancelOutcome, type MoveOutcome, Timers, type TimersParts, type TimersStats } from './timers.js'
+export {
+  type CancelOutcome,
+  type ChangeOptions,
+  type MoveOutcome,
+  Timers,
+  type TimersParts,
+  type TimersStats,
+} from './timers.js'
 export type { Instant, When } from './when.js'

@@ -1,5 +1,6 @@
 import { InvalidInputError, shown } from '../error/index.js'
 import type { Store } from '../store/index.js'
+import { checkKind } from '../timer/index.js'
 import { type AnyKind, isKind, type TimerKind } from './kind.js'
 
 /**
@@ -21,11 +22,18 @@ export class Kinds {
     this.#onTrouble = parts.onTrouble
   }
 
-  /** Looks at the store again. */
-  async look(): Promise<void> {
+  /** All that are known here. */
+  get names(): readonly string[] {
+    return [...new Set([...this.#used, ...this.#stored])].toSorted()
+  }
+
+  /** Looks at the store again. Answers whether it knows of more. */
+  async look(): Promise<boolean> {
+    const before = this.#stored.size
     for (const { name } of await this.#store.settings(this.#prefix)) {
       this.#stored.add(name.slice(this.#prefix.length))
     }
+    return this.#stored.size > before
   }
 
   /** Takes note of a kind that is used here. Refuses what `timer()` did not make. */
@@ -41,6 +49,13 @@ export class Kinds {
     if (typeof kind === 'string') return this.#used.has(kind) || this.#stored.has(kind) ? kind : undefined
     this.use(kind)
     return kind.name
+  }
+
+  /** The name of a kind, whether or not there is one of it yet. */
+  newNameOf(kind: AnyKind): string {
+    if (typeof kind === 'string') checkKind(kind)
+    else this.use(kind)
+    return typeof kind === 'string' ? kind : kind.name
   }
 
   /** The name of a kind that there is; any other is refused. */
@@ -81,7 +96,7 @@ export class Kinds {
   }
 
   #listed(): string {
-    const names = [...new Set([...this.#used, ...this.#stored])].toSorted()
+    const { names } = this
     if (names.length === 0) return 'none so far'
     return names.length > 10 ? `${names.slice(0, 10).join(', ')}, …` : names.join(', ')
   }

@@ -1,4 +1,4 @@
-import type { Engine } from '../engine/index.js'
+import type { TimerEngine } from '../engine/index.js'
 import type { RequestedOperation } from '../store/index.js'
 import { Answered } from './answered.js'
 import { outcomeOf } from './outcome.js'
@@ -19,10 +19,10 @@ const BATCH = 1000
 
 /** Moves or cancels many timers, batch by batch, and counts what became of them. */
 export class ManyChanges {
-  readonly #engine: Engine
+  readonly #engine: TimerEngine
   readonly #selection: Selection
 
-  constructor(engine: Engine, selection: Selection) {
+  constructor(engine: TimerEngine, selection: Selection) {
     this.#engine = engine
     this.#selection = selection
   }

@@ -1,6 +1,7 @@
+import type { GuardOptions } from '../delivery/index.js'
 import type { EngineSettings } from '../engine/index.js'
 import { checkFunction, checkOptions, InvalidInputError, shown } from '../error/index.js'
-import { openStore, type Store } from '../store/index.js'
+import { openStore, type Store, type Strategy } from '../store/index.js'
 import { type Clock, type Duration, parseDuration, systemClock } from '../time/index.js'
 import { checkNamespace } from '../timer/index.js'
 import type { HistoryPolicy } from './history-policy.js'
@@ -20,6 +21,11 @@ export interface TimersOptions {
   /** What the history keeps, and for how long. Default failures, for 7 days. */
   readonly history?: HistoryPolicy
   readonly historyRetention?: Duration
+  /**
+   * Keeps webhooks on the public internet, but for what is allowed. Left out, those that targets in the store name are
+   * kept there and those that the program itself names are not, unless they say so; `false` keeps none.
+   */
+  readonly guard?: GuardOptions | false
   readonly logger?: Logger
   readonly onEvent?: (event: TimersEvent) => void
 }
@@ -32,6 +38,7 @@ const known = [
   'engine',
   'history',
   'historyRetention',
+  'guard',
   'logger',
   'onEvent',
 ]
@@ -55,7 +62,10 @@ export async function openTimers(options: TimersOptions): Promise<Timers> {
   }
   const historyMs = parseDuration(options.historyRetention ?? '7d')
   const ownsStore = typeof options.store === 'string'
-  const store = typeof options.store === 'string' ? await openStore(options.store, { clock }) : options.store
+  const store =
+    typeof options.store === 'string'
+      ? await openStore(options.store, { clock, ...strategyOf(options.engine) })
+      : options.store
   try {
     const timers = new Timers({
       store,
@@ -68,6 +78,7 @@ export async function openTimers(options: TimersOptions): Promise<Timers> {
       settings: options.engine ?? {},
       history,
       historyMs,
+      guard: options.guard,
       onEvent: listenerOf(options),
     })
     await timers.open()
@@ -76,6 +87,12 @@ export async function openTimers(options: TimersOptions): Promise<Timers> {
     if (ownsStore) await store.stop()
     throw error
   }
+}
+
+/** What the store must be made for; nothing when any will do. */
+function strategyOf(engine: TimersOptions['engine']): { readonly strategy?: Strategy } {
+  const { strategy } = engine ?? {}
+  return strategy === undefined ? {} : { strategy: strategy === 'claim' ? 'claim' : 'owned' }
 }
 
 function listenerOf({ logger, onEvent }: TimersOptions): (event: TimersEvent) => void {

@@ -19,6 +19,10 @@ export class Pauses {
     return this.#names.size > 0 && (this.#names.has('') || this.#names.has(kind))
   }
 
+  get standing(): { readonly all: boolean; readonly kinds: readonly string[] } {
+    return { all: this.#names.has(''), kinds: [...this.#names].filter((name) => name !== '').toSorted() }
+  }
+
   /** Looks at the store again. Answers whether anything has changed. */
   async look(): Promise<boolean> {
     const settings = await this.#store.settings(this.#prefix)

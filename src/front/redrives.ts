@@ -1,4 +1,4 @@
-import type { Engine, SubmitAnswer } from '../engine/index.js'
+import type { SubmitAnswer, TimerEngine } from '../engine/index.js'
 import type { DeadLetter, HistoryNote, Store } from '../store/index.js'
 import type { Clock } from '../time/index.js'
 import {
@@ -47,13 +47,19 @@ type Noted = (event: 'created', facts: { readonly dueAt: number }) => { readonly
  * such as the recurring one whose occurrence died, is never replaced.
  */
 export class Redrives {
-  readonly #engine: Engine
+  readonly #engine: TimerEngine
   readonly #store: Store
   readonly #clock: Clock
   readonly #random: () => number
   readonly #noted: Noted
 
-  constructor(parts: { engine: Engine; store: Store; clock: Clock; random: () => number; noted: Noted }) {
+  constructor(parts: {
+    engine: TimerEngine
+    store: Store
+    clock: Clock
+    random: () => number
+    noted: Noted
+  }) {
     this.#engine = parts.engine
     this.#store = parts.store
     this.#clock = parts.clock

@@ -1,4 +1,4 @@
-import { InvalidInputError, shown } from '../error/index.js'
+import { checkOptions, checkWhole, InvalidInputError, shown } from '../error/index.js'
 import type { HistoryNote, RequestedOperation } from '../store/index.js'
 import type { Clock } from '../time/index.js'
 import { checkKey, parseHandle, type TimerHandle } from '../timer/index.js'
@@ -7,6 +7,10 @@ import type { AnyKind } from './kind.js'
 import type { Kinds } from './kinds.js'
 import type { Named } from './selection.js'
 import { dueAtOf, type When } from './when.js'
+
+interface Condition {
+  readonly ifRevision?: number
+}
 
 /** Turns what callers name and ask for into operations for the engine, with the notes that the history gets. */
 export class Requests {
@@ -42,12 +46,12 @@ export class Requests {
     )
   }
 
-  move(name: Named, dueAt: number): RequestedOperation {
-    return { type: 'move', ...name, dueAt, ...this.noted('moved', { dueAt }) }
+  move(name: Named, dueAt: number, condition: Condition = {}): RequestedOperation {
+    return { type: 'move', ...name, dueAt, ...conditionOf(condition), ...this.noted('moved', { dueAt }) }
   }
 
-  cancel(name: Named): RequestedOperation {
-    return { type: 'cancel', ...name, ...this.noted('cancelled', {}) }
+  cancel(name: Named, condition: Condition = {}): RequestedOperation {
+    return { type: 'cancel', ...name, ...conditionOf(condition), ...this.noted('cancelled', {}) }
   }
 
   /** The due time that a move asks for. */
@@ -74,4 +78,12 @@ export class Requests {
       `this is a handle of the namespace ${shown(name.namespace)}, these are the timers of ${shown(this.#namespace)}`,
     )
   }
+}
+
+function conditionOf(condition: Condition): Condition {
+  checkOptions('a change', condition, ['ifRevision'])
+  const { ifRevision } = condition
+  if (ifRevision === undefined) return {}
+  checkWhole('ifRevision', ifRevision, 0)
+  return { ifRevision }
 }

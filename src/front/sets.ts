@@ -1,4 +1,4 @@
-import type { Engine, SubmitAnswer } from '../engine/index.js'
+import type { SubmitAnswer, TimerEngine } from '../engine/index.js'
 import type { Store } from '../store/index.js'
 import type { Clock } from '../time/index.js'
 import { handleOf, type TimerHandle } from '../timer/index.js'
@@ -30,7 +30,7 @@ export interface SetTimer {
 }
 
 export interface SetsParts {
-  readonly engine: Engine
+  readonly engine: TimerEngine
   readonly store: Store
   readonly clock: Clock
   readonly random: () => number

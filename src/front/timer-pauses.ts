@@ -1,4 +1,4 @@
-import type { Engine } from '../engine/index.js'
+import type { TimerEngine } from '../engine/index.js'
 import type { HistoryNote } from '../store/index.js'
 import { decodeDetails, encodeDetails, type TimerDetails, type TimerRow } from '../timer/index.js'
 import { outcomeOf } from './outcome.js'
@@ -20,11 +20,11 @@ type Noted = (
  * moves it from there ends the pause.
  */
 export class TimerPauses {
-  readonly #engine: Engine
+  readonly #engine: TimerEngine
   readonly #records: Records
   readonly #noted: Noted
 
-  constructor(parts: { engine: Engine; records: Records; noted: Noted }) {
+  constructor(parts: { engine: TimerEngine; records: Records; noted: Noted }) {
     this.#engine = parts.engine
     this.#records = parts.records
     this.#noted = parts.noted

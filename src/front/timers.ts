@@ -1,15 +1,36 @@
-import { type Handle, type HandleMany, Handlers, type Webhook } from '../delivery/index.js'
-import { Engine, type EngineSettings, type EngineStats } from '../engine/index.js'
+import {
+  Guard,
+  type GuardOptions,
+  type Handle,
+  type HandleInTransaction,
+  type HandleMany,
+  Handlers,
+  LeaseDesk,
+  type LeasedFiring,
+  type Target,
+  type TargetForm,
+  type TargetView,
+} from '../delivery/index.js'
+import type { EngineSettings, EngineStats, TimerEngine } from '../engine/index.js'
 import { checkFunction, StateError } from '../error/index.js'
-import type { Counts, Listed, Store } from '../store/index.js'
-import type { Clock } from '../time/index.js'
-import type { TimerHandle } from '../timer/index.js'
+import type { Counts, KindName, Listed, Store } from '../store/index.js'
+import type { Clock, Duration } from '../time/index.js'
+import { checkNamespace, type TimerHandle } from '../timer/index.js'
 import { Chores } from './chores.js'
 import { type Drained, type DrainOptions, Drains } from './drain.js'
-import { handlerOf } from './handler-of.js'
-import { type HistoryPolicy, notesOfAttempt, type TimerEvent } from './history-policy.js'
+import { handlerOf, howToHandle } from './handler-of.js'
+import type { HistoryPolicy, TimerEvent } from './history-policy.js'
 import { type AnyKind, type KindOptions, timer, type TimerKind } from './kind.js'
 import { Kinds } from './kinds.js'
+import {
+  type AckOptions,
+  type AckOutcome,
+  type ExtendOutcome,
+  type LeaseRequestOptions,
+  Leases,
+  type ReleaseOptions,
+  type ReleaseOutcome,
+} from './leases.js'
 import { Listeners } from './listeners.js'
 import { ManyChanges, type ManyOptions, type ManyOutcome } from './many-changes.js'
 import { outcomeOf } from './outcome.js'
@@ -27,7 +48,9 @@ import { Requests } from './requests.js'
 import { type Many, Selection, type WhichDead } from './selection.js'
 import type { SetManyRow, SetOptions } from './set-request.js'
 import { Sets, type SetTimer, type SetsParts } from './sets.js'
-import { type TargetEvent, Targets } from './targets.js'
+import { SharedEngine } from './shared-engine.js'
+import { type StoredTarget, StoredTargets } from './stored-targets.js'
+import { type LoggedEvent, type TargetEvent, Targets } from './targets.js'
 import { Spread } from './spread.js'
 import { TransactionSets } from './transaction-sets.js'
 import { type PauseOutcome, type ResumeOutcome, TimerPauses } from './timer-pauses.js'
@@ -58,7 +81,17 @@ export interface TimersParts {
   readonly historyMs: number
   /** Claim every shard before the start, too: for a store that nobody shares. */
   readonly holdsAll: boolean
+  /** Over webhooks; undefined for those in the store alone, false for none. */
+  readonly guard?: GuardOptions | false | undefined
   readonly onEvent: (event: TimersEvent) => void
+  /** The engine of the timers that these were opened within; one of their own without it. */
+  readonly within?: SharedEngine
+}
+
+/** What a change is only made under. */
+export interface ChangeOptions {
+  /** Only if the timer stands at this revision: 'conflict' otherwise. */
+  readonly ifRevision?: number
 }
 
 const moveOutcomes = ['moved', 'firing', 'settled', 'unknown'] as const
@@ -71,7 +104,7 @@ const LONGEST_PRUNE_MS = 86_400_000
 export class Timers implements AsyncDisposable {
   readonly #parts: TimersParts
   readonly #handlers: Handlers
-  readonly #engine: Engine
+  readonly #engine: TimerEngine
   readonly #kinds: Kinds
   readonly #requests: Requests
   readonly #records: Records
@@ -86,6 +119,11 @@ export class Timers implements AsyncDisposable {
   readonly #chores: Chores
   readonly #listeners: Listeners
   readonly #targets: Targets
+  readonly #storedTargets: StoredTargets
+  readonly #shared: SharedEngine
+  readonly #inner = new Map<string, Promise<Timers>>()
+  readonly #desk: LeaseDesk
+  readonly #leases: Leases
   #isStarted = false
   #stopping: Promise<void> | undefined
 
@@ -100,25 +138,51 @@ export class Timers implements AsyncDisposable {
       random,
       onFailure: (firing, error, outcome) => listeners.tell({ type: 'failed', firing, error, outcome }),
     })
-    this.#targets = new Targets({ clock, random, onChange: (event) => this.#targetChanged(event) })
     this.#pauses = new Pauses(store, namespace)
-    const allowance = { left: Infinity }
-    const engine = new Engine({
-      store,
-      clock,
-      random,
+    const shared =
+      parts.within ??
+      new SharedEngine({
+        store,
+        clock,
+        random,
+        settings: parts.settings,
+        history,
+        holdsAll: parts.holdsAll,
+        onEvent: (event) => listeners.tell(event),
+      })
+    const { engine, allowance } = shared
+    shared.add(namespace, {
       deliver: this.#handlers.deliver,
-      flow: {
-        concurrencyOf: (of, kind) => (of === namespace ? this.#concurrencyOf(kind) : 0),
-        rateOf: (_, kind) => this.#handlers.rateOf(kind),
-        allowance,
-        notesOf: (firing, ending) => notesOfAttempt(history, firing, ending),
-      },
-      settings: parts.settings,
-      holdsAll: parts.holdsAll,
-      onEvent: (event) => listeners.tell(event),
+      concurrencyOf: (kind) => this.#concurrencyOf(kind),
+      rateOf: (kind) => this.#handlers.rateOf(kind),
+      kinds: () => this.#openKinds(),
+      abortAll: (reason) => this.#handlers.abortAll(reason),
+      stopWaiting: () => this.#desk.stopWaiting(),
     })
+    this.#shared = shared
     const kinds = new Kinds({ store, namespace, onTrouble })
+    const desk = new LeaseDesk({
+      clock,
+      member: engine.memberId,
+      onWanted: (kind) => engine.refreshKind(namespace, kind),
+    })
+    this.#desk = desk
+    this.#leases = new Leases({
+      desk,
+      kinds,
+      claims: engine.settings.strategy === 'claim',
+      isForWorkers: (kind) => this.#handlers.isForWorkers(kind),
+    })
+    const guard = typeof parts.guard === 'object' ? new Guard(parts.guard) : undefined
+    this.#targets = new Targets({ clock, random, guard, desk, onEvent: (event) => this.#targetEvent(event) })
+    this.#storedTargets = new StoredTargets({
+      store,
+      namespace,
+      // Whoever names a URL there is not the program that calls it.
+      guard: parts.guard === false ? undefined : (guard ?? new Guard()),
+      onChange: (kind, target) => this.#putStoredTarget(kind, target),
+      onTrouble,
+    })
     const requests = new Requests({ namespace, clock, history, kinds })
     const noted = requests.noted.bind(requests)
     const records = new Records({
@@ -145,7 +209,7 @@ export class Timers implements AsyncDisposable {
   }
 
   /** The engine underneath, for those who watch it. */
-  get engine(): Engine {
+  get engine(): TimerEngine {
     return this.#engine
   }
 
@@ -160,6 +224,24 @@ export class Timers implements AsyncDisposable {
     await this.#engine.open()
     await this.#pauses.look()
     await this.#kinds.look()
+    await this.#storedTargets.look()
+  }
+
+  /**
+   * Timers of another namespace on the same store: fired by this instance, started and stopped with these, heard by
+   * whoever listens to these. Asked for twice they are the same.
+   */
+  async within(namespace: string): Promise<Timers> {
+    this.#checkOpen()
+    checkNamespace(namespace)
+    if (namespace === this.#parts.namespace) return this
+    let opening = this.#inner.get(namespace)
+    if (opening === undefined) {
+      opening = this.#openWithin(namespace)
+      this.#inner.set(namespace, opening)
+      opening.catch(() => this.#inner.delete(namespace))
+    }
+    return await opening
   }
 
   /** Loads and fires from now on. Idempotent. */
@@ -170,14 +252,20 @@ export class Timers implements AsyncDisposable {
     this.#isStarted = true
     await this.#engine.start()
     await this.#kinds.rememberAll()
-    // Where nobody shares the store, only this instance pauses anything.
+    // Where nobody shares the store, only this instance pauses anything or sets a target.
     if (!this.#parts.holdsAll) {
       this.#chores.every(this.#engine.settings.acquireMs, 'settings', async () => {
-        if (await this.#pauses.look()) this.#engine.refresh()
+        // A kind that another instance set first may be one for the handler of all others.
+        const isNew = this.#handlers.hasOthers && (await this.#kinds.look())
+        if ((await this.#pauses.look()) || isNew) this.#engine.refresh()
+        await this.#storedTargets.look()
       })
     }
     const { historyMs } = this.#parts
-    if (historyMs !== Infinity) this.#chores.every(pruneMsOf(historyMs), 'pruneHistory', () => this.#prune())
+    // One prunes for all namespaces of the store.
+    if (historyMs !== Infinity && !this.#isInner)
+      this.#chores.every(pruneMsOf(historyMs), 'pruneHistory', () => this.#prune())
+    for (const inner of this.#inner.values()) await (await inner).start()
   }
 
   /** Finishes attempts under way (bounded), lets go of everything. Idempotent. */
@@ -202,6 +290,8 @@ export class Timers implements AsyncDisposable {
       options,
       async () => {
         await this.#pauses.look()
+        if (this.#handlers.hasOthers) await this.#kinds.look()
+        await this.#storedTargets.look()
         await this.#kinds.rememberAll()
       },
       async () => {
@@ -212,11 +302,29 @@ export class Timers implements AsyncDisposable {
 
   // ---- handlers
 
-  /** The function that gets the firings of a kind, one by one. */
-  handle<Payload>(kind: TimerKind<Payload>, handle: Handle<Payload>): void {
+  /**
+   * The function that gets the firings of a kind, one by one. With `transaction: true`, what it writes by
+   * `firing.transaction` and that the firing is dealt with are committed together, or neither.
+   */
+  handle<Payload>(
+    kind: TimerKind<Payload>,
+    handle: HandleInTransaction<Payload>,
+    options: { readonly transaction: true },
+  ): void
+  handle<Payload>(
+    kind: TimerKind<Payload>,
+    handle: Handle<Payload>,
+    options?: { readonly transaction?: false },
+  ): void
+  handle<Payload>(
+    kind: TimerKind<Payload>,
+    handle: Handle<Payload> | HandleInTransaction<Payload>,
+    options: { readonly transaction?: boolean } = {},
+  ): void {
     this.#kinds.use(kind)
     checkFunction('handle', handle)
-    this.#handlers.add({ ...handlerOf(kind, 1000), one: handle as Handle<unknown>, many: undefined })
+    const how = howToHandle(kind, options, this.#engine, this.#parts.store)
+    this.#handlers.add({ ...how, one: handle as Handle<unknown>, many: undefined })
     this.#engine.refresh()
   }
 
@@ -235,11 +343,76 @@ export class Timers implements AsyncDisposable {
     this.#engine.refresh()
   }
 
-  /** Has the firings of a kind sent to a target, instead of handled here. */
-  deliver<Payload>(kind: TimerKind<Payload>, target: Webhook): void {
+  /** Has the firings of a kind sent to a webhook, kept for workers or logged, instead of handled here. */
+  deliver<Payload>(kind: TimerKind<Payload>, target: Target): void {
     this.#kinds.use(kind)
-    this.#handlers.add(this.#targets.handlerOf(handlerOf(kind, target.concurrency), target))
+    this.#handlers.add(this.#targets.handlerOf(kind, target))
     this.#engine.refresh()
+  }
+
+  // ---- targets in the store
+
+  /**
+   * Keeps a target for a kind in the store: every instance that has no handler of its own for the kind sends its
+   * timers there, this one at once, others within about two seconds. A webhook there is guarded, unless these timers
+   * were opened with another `guard`; without a `secret` it keeps the one it had.
+   */
+  async setTarget(kind: AnyKind, target: TargetForm): Promise<TargetView> {
+    this.#checkOpen()
+    const name = this.#kinds.newNameOf(kind)
+    const view = await this.#storedTargets.set(name, target)
+    await this.#kinds.remember(name)
+    return view
+  }
+
+  /** The target of a kind in the store, without its secrets; undefined when there is none. */
+  async getTarget(kind: AnyKind): Promise<TargetView | undefined> {
+    return await this.#storedTargets.get(this.#kinds.newNameOf(kind))
+  }
+
+  /** All targets in the store, by kind, without their secrets. */
+  async listTargets(): Promise<readonly TargetView[]> {
+    return await this.#storedTargets.list()
+  }
+
+  /** Takes the target of a kind out of the store: its timers wait, unless they have a handler. */
+  async removeTarget(kind: AnyKind): Promise<'removed' | 'unknown'> {
+    this.#checkOpen()
+    return await this.#storedTargets.remove(this.#kinds.newNameOf(kind))
+  }
+
+  // ---- workers
+
+  /**
+   * Due firings of kinds that have the target `lease`, for a worker that answers for each by its receipt. Those of
+   * the shards of this instance. Waits for the first if it is told to; answers none when the time is over.
+   */
+  lease<Payload>(
+    kinds: TimerKind<Payload> | readonly TimerKind<Payload>[],
+    options?: LeaseRequestOptions,
+  ): Promise<readonly LeasedFiring<Payload>[]>
+  lease(kinds: AnyKind | readonly AnyKind[], options?: LeaseRequestOptions): Promise<readonly LeasedFiring[]>
+  async lease(
+    kinds: AnyKind | readonly AnyKind[],
+    options: LeaseRequestOptions = {},
+  ): Promise<readonly LeasedFiring[]> {
+    this.#checkOpen()
+    return await this.#leases.lease(kinds, options)
+  }
+
+  /** The leased firing is done, or fires once more if it is told to. */
+  async ack(receipt: string, options: AckOptions = {}): Promise<AckOutcome> {
+    return this.#leases.ack(receipt, options)
+  }
+
+  /** The lease ends that long from now, instead of when it would have. */
+  async extend(receipt: string, duration: Duration): Promise<ExtendOutcome> {
+    return this.#leases.extend(receipt, duration)
+  }
+
+  /** The attempt at the leased firing has failed: it is tried again, or given up. */
+  async release(receipt: string, options: ReleaseOptions = {}): Promise<ReleaseOutcome> {
+    return this.#leases.release(receipt, options)
   }
 
   // ---- timers
@@ -271,29 +444,50 @@ export class Timers implements AsyncDisposable {
   }
 
   /** Gives a timer another due time; its payload stays. By kind and key, or by handle. */
-  move<Payload>(kind: TimerKind<Payload>, key: string, when: When): Promise<MoveOutcome>
+  move<Payload>(kind: TimerKind<Payload> | string, key: string, when: When): Promise<MoveOutcome>
+  move<Payload>(
+    kind: TimerKind<Payload> | string,
+    key: string,
+    when: When,
+    options: ChangeOptions,
+  ): Promise<MoveOutcome | 'conflict'>
   move(handle: TimerHandle, when: When): Promise<MoveOutcome>
-  async move(of: AnyKind, keyOrWhen: string | When, when?: When): Promise<MoveOutcome> {
+  async move(
+    of: AnyKind,
+    keyOrWhen: string | When,
+    when?: When,
+    options: ChangeOptions = {},
+  ): Promise<MoveOutcome | 'conflict'> {
     const isByKey = typeof keyOrWhen === 'string'
     const dueAt = this.#requests.dueAt(isByKey ? when : keyOrWhen)
-    return await this.#move(of, isByKey ? keyOrWhen : undefined, dueAt)
+    return await this.#move(of, isByKey ? keyOrWhen : undefined, dueAt, options)
   }
 
   /** Fires a timer now, whenever it was due. By kind and key, or by handle. */
-  fireNow<Payload>(kind: TimerKind<Payload>, key: string): Promise<MoveOutcome>
+  fireNow<Payload>(kind: TimerKind<Payload> | string, key: string): Promise<MoveOutcome>
+  fireNow<Payload>(
+    kind: TimerKind<Payload> | string,
+    key: string,
+    options: ChangeOptions,
+  ): Promise<MoveOutcome | 'conflict'>
   fireNow(handle: TimerHandle): Promise<MoveOutcome>
-  async fireNow(of: AnyKind, key?: string): Promise<MoveOutcome> {
-    return await this.#move(of, key, this.#parts.clock.now())
+  async fireNow(of: AnyKind, key?: string, options: ChangeOptions = {}): Promise<MoveOutcome | 'conflict'> {
+    return await this.#move(of, key, this.#parts.clock.now(), options)
   }
 
   /** Takes a timer away. By kind and key, or by handle. Never silent: the answer says what became of it. */
-  cancel<Payload>(kind: TimerKind<Payload>, key: string): Promise<CancelOutcome>
+  cancel<Payload>(kind: TimerKind<Payload> | string, key: string): Promise<CancelOutcome>
+  cancel<Payload>(
+    kind: TimerKind<Payload> | string,
+    key: string,
+    options: ChangeOptions,
+  ): Promise<CancelOutcome | 'conflict'>
   cancel(handle: TimerHandle): Promise<CancelOutcome>
-  async cancel(of: AnyKind, key?: string): Promise<CancelOutcome> {
+  async cancel(of: AnyKind, key?: string, options: ChangeOptions = {}): Promise<CancelOutcome | 'conflict'> {
     const named = this.#requests.named(of, key)
     const name = named instanceof Promise ? await named : named
-    const [answer] = await this.#engine.submit([this.#requests.cancel(name)])
-    return outcomeOf(answer!, cancelOutcomes)
+    const [answer] = await this.#engine.submit([this.#requests.cancel(name, options)])
+    return outcomeOf(answer!, withConflict(cancelOutcomes, options))
   }
 
   /** Moves timers by their keys, or all that a query finds. */
@@ -312,7 +506,7 @@ export class Timers implements AsyncDisposable {
   }
 
   /** A timer as it stands; undefined when there is none. By kind and key, or by handle. */
-  get<Payload>(kind: TimerKind<Payload>, key: string): Promise<TimerView<Payload> | undefined>
+  get<Payload>(kind: TimerKind<Payload> | string, key: string): Promise<TimerView<Payload> | undefined>
   get(handle: TimerHandle): Promise<TimerView | undefined>
   async get(of: AnyKind, key?: string): Promise<TimerView | undefined> {
     return await this.#records.get(await this.#requests.named(of, key))
@@ -394,6 +588,17 @@ export class Timers implements AsyncDisposable {
     return 'resumed'
   }
 
+  /** What is paused: kinds by their names, and whether everything is. Single timers tell of themselves. */
+  paused(): { readonly all: boolean; readonly kinds: readonly string[] } {
+    return this.#pauses.standing
+  }
+
+  /** The names of the kinds that were set or handled in this namespace, as far as is known. */
+  async kinds(): Promise<readonly string[]> {
+    await this.#kinds.look()
+    return this.#kinds.names
+  }
+
   async #putPause(kind: AnyKind | undefined, isPaused: boolean): Promise<void> {
     this.#checkOpen()
     await this.#pauses.put(kind === undefined ? undefined : await this.#kinds.nameOf(kind), isPaused)
@@ -416,30 +621,84 @@ export class Timers implements AsyncDisposable {
     return this.#pauses.isPaused(kind) ? 0 : this.#handlers.concurrencyOf(kind)
   }
 
-  async #move(of: AnyKind, key: string | undefined, dueAt: number): Promise<MoveOutcome> {
-    const named = this.#requests.named(of, key)
-    const name = named instanceof Promise ? await named : named
-    const [answer] = await this.#engine.submit([this.#requests.move(name, dueAt)])
-    return outcomeOf(answer!, moveOutcomes)
+  /** The kinds that are handled here and not paused. */
+  #openKinds(): readonly KindName[] {
+    const { namespace } = this.#parts
+    const names = new Set([...this.#handlers.kinds, ...(this.#handlers.hasOthers ? this.#kinds.names : [])])
+    return [...names].filter((kind) => this.#concurrencyOf(kind) > 0).map((kind) => ({ namespace, kind }))
   }
 
-  #targetChanged(event: TargetEvent): void {
+  async #move(
+    of: AnyKind,
+    key: string | undefined,
+    dueAt: number,
+    options: ChangeOptions,
+  ): Promise<MoveOutcome | 'conflict'> {
+    const named = this.#requests.named(of, key)
+    const name = named instanceof Promise ? await named : named
+    const [answer] = await this.#engine.submit([this.#requests.move(name, dueAt, options)])
+    return outcomeOf(answer!, withConflict(moveOutcomes, options))
+  }
+
+  #putStoredTarget(kind: string, stored: StoredTarget): void {
+    this.#handlers.putStored(kind, this.#targets.storedHandlerOf(kind, stored))
+    const state = stored === undefined ? 'removed' : stored === 'refused' ? stored : 'set'
+    this.#targetEvent({ type: 'target', kind, state })
+  }
+
+  #targetEvent(event: TargetEvent | LoggedEvent): void {
     this.#listeners.tell(event)
+    if (event.type === 'logged') return
     if (event.state !== 'gone') this.#engine.refresh()
     else void this.#chores.once('settings', () => this.#putPause(event.kind, true))
   }
 
+  get #isInner(): boolean {
+    return this.#parts.within !== undefined
+  }
+
+  async #openWithin(namespace: string): Promise<Timers> {
+    const timers = new Timers({
+      ...this.#parts,
+      namespace,
+      ownsStore: false,
+      within: this.#shared,
+      onEvent: (event) => this.#listeners.tell(event),
+    })
+    await timers.open()
+    if (this.#isStarted) await timers.start()
+    this.#engine.refresh()
+    return timers
+  }
+
   async #stop(): Promise<void> {
     this.#chores.end()
+    if (this.#isInner) {
+      this.#shared.remove(this.#parts.namespace)
+      this.#desk.stop()
+      await this.#targets.stop()
+      return
+    }
+    this.#shared.stopWaiting()
     // Handlers have half of the time to end by themselves, and half of it to end because they are told to.
     const patience = this.#parts.clock.wakeAfter(this.#engine.settings.stopMs / 2, () => {
-      this.#handlers.abortAll(new StateError('stopped', 'these timers are being stopped'))
+      this.#shared.abortAll(new StateError('stopped', 'these timers are being stopped'))
     })
     await this.#engine.stop()
+    for (const inner of this.#inner.values()) await (await inner).stop()
     await this.#targets.stop()
+    this.#desk.stop()
     patience.cancel()
     if (this.#parts.ownsStore) await this.#parts.store.stop()
   }
+}
+
+/** Only whoever asked for a condition may hear that it did not hold. */
+function withConflict<Outcome extends MoveOutcome | CancelOutcome>(
+  outcomes: readonly Outcome[],
+  { ifRevision }: ChangeOptions,
+): readonly (Outcome | 'conflict')[] {
+  return ifRevision === undefined ? outcomes : [...outcomes, 'conflict']
 }
 
 /** How often old history is dropped: a hundredth of its retention is soon enough. */

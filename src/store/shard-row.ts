@@ -95,6 +95,11 @@ export function checkFence(row: ShardRow, fence: Fence): void {
   }
 }
 
+/** Refuses a write that is to come after what waits in the inbox. */
+export function checkInbox(row: ShardRow, isEmpty: boolean): void {
+  if (!isEmpty) throw new StoreError('inbox-first', `requests wait in the inbox of shard ${row.shard}`)
+}
+
 /** Refuses a load whose owner believes in another read level. */
 export function checkReadLevel(row: ShardRow, from: Place): void {
   if (comparePlaces(row.readLevel, from) === 0) return

@@ -6,8 +6,8 @@ import type { Place, TimerContent, TimerName, TimerProgress, TimerRow } from '..
  * absent. `describeStoreContract` of `carillon/testing` proves it for a backend.
  *
  * Every write takes many and answers for each. What is acknowledged survives what the store's page in
- * docs/stores.md says it survives. A call rejects with a `StoreError`: 'fenced' and 'store-unavailable' mean
- * that nothing happened, 'unknown-outcome' that it may have happened or may still happen until the shard's
+ * docs/stores.md says it survives. A call rejects with a `StoreError`: 'fenced', 'inbox-first' and
+ * 'store-unavailable' mean that nothing happened, 'unknown-outcome' that it may have happened or may still happen until the shard's
  * fence changes. Any other rejection (an `InvalidInputError`, a `LimitError`) refuses the whole call.
  */
 export interface Store extends StoreShards, StoreOwner, StoreInbox, StoreClaims, StoreReading, StoreCluster {
@@ -17,6 +17,8 @@ export interface Store extends StoreShards, StoreOwner, StoreInbox, StoreClaims,
   /** Fixed when the store was made. */
   readonly shardCount: number
   readonly strategy: Strategy
+  /** Transactions that settle firings; only stores that have such transactions have it. */
+  readonly transactions?: StoreTransactions
   /** Heaviest payload it takes, in bytes. */
   readonly maxPayloadBytes: number
   /** Wall time by the store's clock, the one that leases, deadlines and levels are compared with. */
@@ -153,6 +155,8 @@ export interface Page {
 
 export interface OwnerWrite {
   readonly operations: readonly Operation[]
+  /** Only while no request waits in the shard's inbox; otherwise it rejects with 'inbox-first'. */
+  readonly ifInboxEmpty?: boolean
   readonly history?: readonly HistoryEntry[]
 }
 
@@ -318,6 +322,11 @@ export type RequestedOperation =
 export interface StoreClaims {
   /** Leases due rows that nobody holds, earliest first. A row whose lease is over counts one attempt more. */
   claimDue(claim: DueClaim): Promise<readonly ClaimedRow[]>
+  /**
+   * The earliest position after the store's now, at most `withinMs` after it; undefined when there is none. What
+   * is due already does not count, whoever holds it.
+   */
+  nextDue(query: NextDueQuery): Promise<number | undefined>
   /** Prolongs leases; false for one that is over or whose row is gone. */
   extend(receipts: readonly Receipt[], leaseMs: number): Promise<readonly boolean[]>
   /** Ends leases with an outcome; false where the lease was lost, and nothing happened there. */
@@ -327,17 +336,31 @@ export interface StoreClaims {
   ): Promise<readonly boolean[]>
 }
 
+/** A kind of a namespace. */
+export interface KindName {
+  readonly namespace: string
+  readonly kind: string
+}
+
 export interface DueClaim {
   readonly owner: string
   readonly limit: number
   readonly leaseMs: number
   /** Only these; all when absent. */
-  readonly kinds?: readonly { readonly namespace: string; readonly kind: string }[]
+  readonly kinds?: readonly KindName[]
+}
+
+export interface NextDueQuery {
+  readonly withinMs: number
+  /** Only these; all when absent. */
+  readonly kinds?: readonly KindName[]
 }
 
 export interface ClaimedRow {
   readonly row: TimerRow
   readonly receipt: Receipt
+  /** Who held it before and let the lease run out: an attempt of theirs may have begun. */
+  readonly lostOwner: string | undefined
 }
 
 export interface Receipt extends TimerName {
@@ -346,24 +369,53 @@ export interface Receipt extends TimerName {
   readonly nonce: number
 }
 
-export type ClaimSettlement =
-  | { readonly receipt: Receipt; readonly outcome: 'done' }
+export type ClaimSettlement = {
+  readonly receipt: Receipt
+  /** What the history gets of the timer, if the lease was still held. */
+  readonly notes?: readonly HistoryNote[]
+} & (
+  | { readonly outcome: 'done' }
   /** Unstarted: it is as if it had never been leased. */
-  | { readonly receipt: Receipt; readonly outcome: 'released' }
-  | { readonly receipt: Receipt; readonly outcome: 'follow-up'; readonly progress: ClaimProgress }
+  | { readonly outcome: 'released' }
+  | { readonly outcome: 'follow-up'; readonly progress: ClaimProgress }
   | {
-      readonly receipt: Receipt
       readonly outcome: 'dead'
       readonly reason: string
       readonly diedAt: number
       /** The timer goes on, and has not died: as in `NewDeadLetter`. */
       readonly next?: ClaimProgress
     }
+)
 
 /** How the row of a lease goes on; its position is its due time. */
 export interface ClaimProgress extends TimerProgress {
   /** As before unless given. */
   readonly details?: string
+}
+
+// ---------------------------------------------------------------------------------------------- transactions
+
+/** Transactions in which a handler writes rows of its own and its firing is settled: both, or neither. */
+export interface StoreTransactions {
+  /** How many there can be at once; whoever begins one more waits. */
+  readonly capacity: number
+  begin(): Promise<SettlingTransaction>
+}
+
+/** One of them. It ends once; calls after its end reject with 'transaction-over'. */
+export interface SettlingTransaction {
+  /** What its writer sends statements by. */
+  readonly connection: unknown
+  /** As `settleClaimed` of the store, of one lease. What rejects did not happen. */
+  settleClaimed(settlement: ClaimSettlement): Promise<boolean>
+  /** As `settle` of the store. What rejects did not happen. */
+  settle(fence: Fence, settlement: Settlement): Promise<SettleAnswer>
+  /** Rejects with 'unknown-outcome' when it may have been committed; any other rejection undid it. */
+  commit(): Promise<void>
+  /** Undoes it. Never rejects; does nothing after the end. */
+  rollback(): Promise<void>
+  /** Undoes it at once, whatever is still under way by its connection. */
+  abandon(): void
 }
 
 // ---------------------------------------------------------------------------------------------- reading

@@ -9,8 +9,24 @@ export interface Firing {
   /** From 1 on; attempts of unknown outcome count. */
   readonly attempt: number
   readonly firedAt: number
+  /** Whether a report would still be heard: none was made, and its owner still owns it. */
+  readonly isLive: boolean
   /** Says how the attempt ended. Only the first word counts. */
   report(outcome: Outcome): void
+  /** Begins a transaction that settles it. Only where the engine said that it can. */
+  begin?(): Promise<FiringTransaction>
+}
+
+/** A transaction in which an attempt is settled together with whatever its handler writes: both, or neither. */
+export interface FiringTransaction {
+  /** What its handler sends statements by. */
+  readonly connection: unknown
+  /** Settles the attempt with this outcome, commits, and reports. What rejects did not happen, and was not reported. */
+  commit(outcome: Outcome): Promise<void>
+  /** Undoes everything that was written in it. */
+  rollback(): Promise<void>
+  /** Undoes it at once, whatever is still under way. */
+  abandon(): void
 }
 
 /** Where a timer goes on after an occurrence. */

@@ -15,7 +15,7 @@ export { shardOf } from './shard-of.js'
 export type { TimerContent, TimerName, TimerProgress, TimerRow } from './timer-row.js'
 export { decodeDetails, encodeDetails, occurrenceDueAt, type TimerDetails } from './details.js'
 export { identityText, newIdentity } from './identity.js'
-export { decodePayload, encodePayload } from './payload.js'
+export { decodePayload, encodePayload, payloadTextOf } from './payload.js'
 export {
   defaultRetry,
   parseRetry,
@@ -23,4 +23,12 @@ export {
   type RetryOptions,
   type RetryPolicy,
 } from './retry-policy.js'
-export { type Deliver, done, type Firing, firingIdOf, type NextOccurrence, type Outcome } from './firing.js'
+export {
+  type Deliver,
+  done,
+  type Firing,
+  type FiringTransaction,
+  firingIdOf,
+  type NextOccurrence,
+  type Outcome,
+} from './firing.js'

@@ -1,4 +1,4 @@
-import { createHmac } from 'node:crypto'
+import { createHash, createHmac } from 'node:crypto'
 import { InvalidInputError } from '../error/index.js'
 
 const PREFIX = 'whsec_'
@@ -39,6 +39,11 @@ export class Secret {
     const hmac = createHmac('sha256', this.#key)
     for (const part of parts) hmac.update(part)
     return hmac.digest()
+  }
+
+  /** Tells one secret from another without saying anything of it. */
+  get id(): string {
+    return createHash('sha256').update('carillon secret id').update(this.#key).digest('hex').slice(0, 8)
   }
 
   toJSON(): string {

@@ -366,8 +366,8 @@ export const mutants: readonly Mutant[] = [
       },
       {
         file: 'engine/attempts.ts',
-        find: 'if (this.#holds.park(row.revision, token)) continue\n      if (row.dueAt > now) {',
-        replace: 'if (this.#holds.park(row.revision, token)) continue\n      if (row.dueAt < 0) {',
+        find: 'if (this.#holds.park(row.revision, token)) return false\n    if (row.dueAt > now) {',
+        replace: 'if (this.#holds.park(row.revision, token)) return false\n    if (row.dueAt < 0) {',
       },
     ],
   },
@@ -382,6 +382,30 @@ export const mutants: readonly Mutant[] = [
         replace: 'if (this.#isOver) return',
       },
     ],
+  },
+  {
+    name: 'an own operation goes before what is in the inbox',
+    patches: [
+      {
+        file: 'engine/writer.ts',
+        find: 'const ifInboxEmpty = !batch[0]!.isNext',
+        replace: 'const ifInboxEmpty = false',
+      },
+    ],
+  },
+  {
+    name: 'too late is answered before the inbox is heard',
+    patches: [
+      {
+        file: 'engine/writer.ts',
+        find: 'if (isAnyTooLate && !batch[0]!.isNext) {',
+        replace: 'if (isAnyTooLate && this.#isOver) {',
+      },
+    ],
+  },
+  {
+    name: 'the inbox counts as heard when it could not be read',
+    patches: [{ file: 'engine/inbox.ts', find: "if (found === 'all')", replace: "if (found !== 'some')" }],
   },
   {
     name: 'a row may start while its cancel is on its way',

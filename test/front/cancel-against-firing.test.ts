@@ -171,7 +171,7 @@ describe('cancel against firing', () => {
       await timers.start()
       const keys: string[] = []
       for (let round = 0; round < 10; round++) {
-        const batch = Array.from({ length: 1000 }, (_, n) => ({ key: `k${round}-${n}`, in: 30 + (n % 50) }))
+        const batch = Array.from({ length: 1000 }, (_, n) => ({ key: `k${round}-${n}`, in: 400 + (n % 50) }))
         keys.push(...batch.map(({ key }) => key))
         const set = await timers.setMany(kind, batch)
         const now = Date.now()

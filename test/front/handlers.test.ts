@@ -372,7 +372,7 @@ describe('two instances on one store', () => {
     const one = await open()
     const two = await open()
     await clock.advance('10s')
-    expect(one.engine.shards.length + two.engine.shards.length).toBe(4)
+    expect(one.engine.stats().shards.length + two.engine.stats().shards.length).toBe(4)
     const setting = one.setMany(
       kind,
       Array.from({ length: 20 }, (_, n) => ({ key: String(n), in: '1s' })),
@@ -419,14 +419,14 @@ describe('two instances on one store', () => {
     const worker = await open('worker')
     await during(worker.start())
     await clock.advance('1m')
-    expect([worker.engine.shards.length, setter.engine.shards.length]).toEqual([16, 0])
+    expect([worker.engine.stats().shards.length, setter.engine.stats().shards.length]).toEqual([16, 0])
     const rows = Array.from({ length: 100 }, (_, n) => ({ key: String(n), in: '1s' }))
     await during(setter.setMany(kind, rows))
     await clock.advance('5s')
     expect(fired).toEqual(rows.map(() => 'worker'))
     await during(setter.drain({ maxTime: '20s' }))
     await clock.advance('10s')
-    expect([worker.engine.shards.length, setter.engine.shards.length]).toEqual([16, 0])
+    expect([worker.engine.stats().shards.length, setter.engine.stats().shards.length]).toEqual([16, 0])
     await during(Promise.all([setter.stop(), worker.stop()]))
   })
 

@@ -27,10 +27,10 @@ const byName: Readonly<Record<string, (timers: Timers, kind: string) => Promise<
   'pause a timer': (timers, kind) => timers.pause(kind, 'a'),
   'resume a kind': (timers, kind) => timers.resume(kind),
   'resume a timer': (timers, kind) => timers.resume(kind, 'a'),
-  move: (timers, kind) => timers.move(kind as never, 'a', { in: 1 }),
-  cancel: (timers, kind) => timers.cancel(kind as never, 'a'),
-  fireNow: (timers, kind) => timers.fireNow(kind as never, 'a'),
-  get: (timers, kind) => timers.get(kind as never, 'a'),
+  move: (timers, kind) => timers.move(kind, 'a', { in: 1 }),
+  cancel: (timers, kind) => timers.cancel(kind, 'a'),
+  fireNow: (timers, kind) => timers.fireNow(kind, 'a'),
+  get: (timers, kind) => timers.get(kind, 'a'),
 }
 
 describe('a kind that nobody knows', () => {

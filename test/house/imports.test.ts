@@ -17,17 +17,25 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   store: ['error', 'time', 'timer'],
   engine: ['error', 'time', 'wheel', 'timer', 'store'],
   webhooks: ['error', 'time'],
-  delivery: ['error', 'time', 'schedule', 'timer', 'webhooks'],
+  delivery: ['error', 'time', 'wheel', 'schedule', 'timer', 'webhooks'],
   front: ['error', 'time', 'schedule', 'timer', 'store', 'engine', 'delivery'],
+  server: ['error', 'time', 'cache', 'schedule', 'timer', 'store', 'engine', 'delivery', 'front'],
+  cli: ['error', 'time', 'schedule', 'store', 'server'],
   testing: ['error', 'time', 'timer', 'store', 'engine', 'delivery', 'front'],
 }
 
 /** Packages a part of the house may import, Node's own included; the others need none. */
 const packages: readonly (readonly [part: string, specifier: RegExp])[] = [
+  [
+    'server/',
+    /^(?:node:(?:crypto|perf_hooks|stream|string_decoder)|fastify|pino|@sinclair\/typebox(?:\/compiler|\/value)?)$/,
+  ],
+  ['cli/', /^(?:node:(?:fs|readline|util)|pino)$/],
   ['testing/', /^node:assert\/strict$/],
   ['store/redis/', /^(redis|node:crypto)$/],
   ['store/postgres/', /^(pg|node:buffer)$/],
   ['webhooks/', /^node:crypto$/],
+  ['delivery/lease/', /^node:crypto$/],
   ['delivery/webhook/', /^(?:node:(?:crypto|dns|net)|undici)$/],
   ['store/file/', /^node:(buffer|crypto|fs|fs\/promises|module|os|path|timers)$/],
 ]

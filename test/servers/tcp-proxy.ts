@@ -8,6 +8,7 @@ export class TcpProxy {
   #holdsAnswers = false
   #cutsAtAnswer = false
   #isClosed = false
+  #cutAt: { readonly word: string; readonly when: 'asked' | 'answered' } | undefined
 
   private constructor(server: net.Server, target: number) {
     this.#server = server
@@ -31,9 +32,22 @@ export class TcpProxy {
     this.#cutsAtAnswer = true
   }
 
+  /**
+   * Cuts the next connection by which the word is sent: before it arrives, or when the server answers, which does not
+   * arrive. Only that one.
+   */
+  cutOnceAt(word: string, when: 'asked' | 'answered'): void {
+    this.#cutAt = { word, when }
+  }
+
   /** From now on what the server says is not even taken from it: as by a process that was stopped. */
   stopReading(): void {
     for (const [, server] of this.#pairs) server.pause()
+  }
+
+  /** What was not taken from the server arrives now, late. */
+  startReading(): void {
+    for (const [, server] of this.#pairs) server.resume()
   }
 
   /** Nobody gets through, until `open`. */
@@ -77,9 +91,21 @@ export class TcpProxy {
         for (const one of pair) one.destroy()
       })
     }
-    client.on('data', (bytes) => server.write(bytes))
+    let isDoomed = false
+    client.on('data', (bytes) => {
+      const cutAt = this.#cutAt
+      if (cutAt !== undefined && bytes.includes(cutAt.word)) {
+        this.#cutAt = undefined
+        if (cutAt.when === 'asked') {
+          client.resetAndDestroy()
+          return
+        }
+        isDoomed = true
+      }
+      server.write(bytes)
+    })
     server.on('data', (bytes) => {
-      if (this.#cutsAtAnswer) server.destroy()
+      if (this.#cutsAtAnswer || isDoomed) server.destroy()
       else if (!this.#holdsAnswers) client.write(bytes)
     })
   }

@@ -1,7 +1,7 @@
 import { isIP } from 'node:net'
 import { lookup as lookUp } from 'node:dns'
 import { checkOptions, InvalidInputError, shown, WebhookError } from '../../error/index.js'
-import { AddressRanges, notPublicAddresses } from './address.js'
+import { AddressRanges, notPublicAddresses } from './address-ranges.js'
 
 export interface GuardOptions {
   /** Allow http beside https. Default false. */
@@ -40,16 +40,15 @@ export class Guard {
     this.#isHttpAllowed = http
     this.#ports = new Set(ports)
     this.#hosts = new Set(options.hosts?.map((host) => plainHost(host.toLowerCase())))
-    this.#allowed = new AddressRanges(options.addresses?.map((range) => [range, 'allowed'] as const) ?? [])
+    this.#allowed = new AddressRanges(options.addresses ?? [])
     this.#resolve = options.resolve ?? resolveByName
   }
 
   /** Refuses a URL that must not be called, as far as that shows without asking for its address. */
   checkUrl(url: URL): void {
-    const { protocol, username, password, port } = url
+    const { protocol, port } = url
     if (protocol !== 'https:' && !(protocol === 'http:' && this.#isHttpAllowed))
       throw refused(`${shown(protocol.slice(0, -1))} is not allowed here, use https`)
-    if (username !== '' || password !== '') throw refused('it must not carry a user or a password')
     const number = port === '' ? (protocol === 'https:' ? 443 : 80) : Number(port)
     if (!this.#ports.has(number)) throw refused(`the port ${number} is not allowed here`)
     const host = plainHost(url.hostname)
@@ -71,7 +70,7 @@ export class Guard {
 
   #isCallable(address: string): boolean {
     if (isIP(address.split('%')[0]!) === 0) return false
-    return notPublicAddresses.find(address) === undefined || this.#allowed.find(address) !== undefined
+    return !notPublicAddresses.includes(address) || this.#allowed.includes(address)
   }
 }
 

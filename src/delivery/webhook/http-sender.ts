@@ -69,6 +69,11 @@ export class HttpSender {
     })
   }
 
+  /** Takes no more, and ends all connections when what is under way has ended. */
+  async retire(): Promise<void> {
+    await this.#agent.close()
+  }
+
   /** Ends what is under way, and all connections. */
   async stop(): Promise<void> {
     await this.#agent.destroy(new WebhookError('webhook-unreachable', 'the sender was stopped'))

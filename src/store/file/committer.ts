@@ -148,6 +148,7 @@ export class Committer {
 
 const refusals: ReadonlySet<string> = new Set([
   'fenced',
+  'inbox-first',
   'invalid-cursor',
   'invalid-level',
   'invalid-option',

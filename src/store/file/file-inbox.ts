@@ -57,6 +57,10 @@ export class FileInbox {
     return this.#requests.get(id)?.request
   }
 
+  get isEmpty(): boolean {
+    return this.#requests.size === 0
+  }
+
   oldest(limit: number): Request[] {
     const oldest: Request[] = []
     for (const { request } of this.#requests.values()) {

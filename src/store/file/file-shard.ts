@@ -1,6 +1,7 @@
 import { isBefore, type Place, type TimerName, type TimerRow } from '../../timer/index.js'
 import {
   checkFence,
+  checkInbox,
   checkReadLevel,
   checkSettlement,
   claimed,
@@ -22,6 +23,7 @@ import type {
   NewDeadLetter,
   Operation,
   OperationAnswer,
+  OwnerWrite,
   SetOperation,
   SettleAnswer,
   Settlement,
@@ -120,11 +122,12 @@ export class FileShard {
   write(
     batch: Batch,
     fence: Fence,
-    operations: readonly Operation[],
+    { operations, ifInboxEmpty }: OwnerWrite,
     now: number,
     exhume: (id: string) => boolean,
   ): WriteAnswer {
     this.checkFence(fence)
+    if (ifInboxEmpty === true) checkInbox(this.#row, this.inbox.isEmpty)
     this.#touch(batch)
     this.#exhume = exhume
     const answers = new WriteAnswers(operations.length, this.#row.readLevel)

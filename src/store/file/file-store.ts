@@ -199,7 +199,7 @@ export class FileStore implements Store {
     if (!this.#index.isDone) await this.#index.done
     return this.#run((batch) => {
       const exhume = (id: string): boolean => this.#dead.remove(batch, id)
-      const answer = this.#shard(fence.shard).write(batch, fence, write.operations, this.#clock.now(), exhume)
+      const answer = this.#shard(fence.shard).write(batch, fence, write, this.#clock.now(), exhume)
       if (write.history !== undefined) this.#history.add(batch, write.history)
       // Answers are made when they are looked at: only for those who leave notes.
       if (write.operations.some((operation) => operation.type !== 'answer' && operation.note !== undefined))
@@ -268,6 +268,10 @@ export class FileStore implements Store {
 
   async claimDue(): Promise<readonly ClaimedRow[]> {
     throw this.#wrongStrategy('claimDue')
+  }
+
+  async nextDue(): Promise<number | undefined> {
+    throw this.#wrongStrategy('nextDue')
   }
 
   async extend(): Promise<readonly boolean[]> {

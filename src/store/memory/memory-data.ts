@@ -1,5 +1,5 @@
 import type { Clock } from '../../time/index.js'
-import { firstPlace, isBefore, type Place, shardOf, type TimerName } from '../../timer/index.js'
+import { firstPlace, isBefore, levelAt, type Place, shardOf, type TimerName } from '../../timer/index.js'
 import { cursorOf, parseCursor } from '../cursor.js'
 import { matches, matchesName } from '../filter.js'
 import { MemberTable } from '../member-table.js'
@@ -13,8 +13,10 @@ import type {
   HistoryEntry,
   HistoryQuery,
   Listed,
+  KindName,
   ListQuery,
   NewDeadLetter,
+  NextDueQuery,
   Receipt,
   Setting,
   Strategy,
@@ -72,21 +74,33 @@ export class MemoryData {
       for (const row of shard.rows.from(firstPlace)) {
         if (row.position > now || taken === claim.limit) break
         if (row.lease !== undefined && row.lease.until > now) continue
-        if (claim.kinds?.some((kind) => matchesName(row, kind)) === false) continue
+        if (!isOfKinds(row, claim.kinds)) continue
         due.push([shard, row])
         taken++
       }
     }
     due.sort(([, a], [, b]) => a.position - b.position)
     return due.slice(0, claim.limit).map(([shard, found]) => {
-      const isLost = found.lease !== undefined
-      const row = isLost ? shard.rewrite(found, { attempt: found.attempt + 1 }) : found
+      const lostOwner = found.lease?.owner
+      const row = found.lease !== undefined ? shard.rewrite(found, { attempt: found.attempt + 1 }) : found
       row.lease = { owner: claim.owner, nonce: ++this.#lastLease, until: now + claim.leaseMs }
       return {
         row,
         receipt: { ...nameOnly(row), identity: row.identity, revision: row.revision, nonce: row.lease.nonce },
+        lostOwner,
       }
     })
+  }
+
+  nextDue({ withinMs, kinds }: NextDueQuery, now: number): number | undefined {
+    let next: number | undefined
+    for (const shard of this.shards) {
+      for (const row of shard.rows.from(levelAt(now + 1))) {
+        if (row.position > now + withinMs || row.position >= (next ?? Infinity)) break
+        if (isOfKinds(row, kinds)) next = row.position
+      }
+    }
+    return next
   }
 
   extend(receipt: Receipt, leaseMs: number, now: number): boolean {
@@ -100,6 +114,9 @@ export class MemoryData {
     const row = this.#held(settlement.receipt, now)
     if (row === undefined) return false
     const shard = this.shardOfName(row)
+    for (const note of settlement.notes ?? []) {
+      this.#history.push({ ...nameOnly(row), identity: row.identity, ...note })
+    }
     switch (settlement.outcome) {
       case 'released':
         row.lease = undefined
@@ -233,6 +250,11 @@ export class MemoryData {
     else this.settings.set(name, { name, value, version: next })
     return next
   }
+}
+
+/** Whether a row is of one of these kinds; of any when none are named. */
+function isOfKinds(row: TimerName, kinds: readonly KindName[] | undefined): boolean {
+  return kinds === undefined || kinds.some(({ namespace, kind }) => matchesName(row, { namespace, kind }))
 }
 
 function nameOnly({ namespace, kind, key }: TimerName): TimerName {

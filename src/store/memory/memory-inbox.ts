@@ -20,6 +20,10 @@ export class MemoryInbox {
     return this.#requests.get(id)
   }
 
+  get isEmpty(): boolean {
+    return this.#requests.size === 0
+  }
+
   oldest(limit: number): Request[] {
     const oldest: Request[] = []
     for (const request of this.#requests.values()) {

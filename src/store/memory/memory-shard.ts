@@ -1,6 +1,7 @@
 import { isBefore, levelAfter, levelAt, nameText, type Place, type TimerName } from '../../timer/index.js'
 import {
   checkFence,
+  checkInbox,
   checkReadLevel,
   checkSettlement,
   claimed,
@@ -111,6 +112,7 @@ export class MemoryShard {
 
   write(fence: Fence | undefined, write: OwnerWrite, now: number): WriteAnswer {
     if (fence !== undefined) this.checkFence(fence)
+    if (write.ifInboxEmpty === true) checkInbox(this.#row, this.inbox.isEmpty)
     const answers = write.operations.map((operation) => this.#apply(operation, now))
     return { answers, readLevel: this.#row.readLevel }
   }

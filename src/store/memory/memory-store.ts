@@ -20,6 +20,7 @@ import type {
   Loaded,
   LoadRequest,
   Member,
+  NextDueQuery,
   OperationAnswer,
   OwnerWrite,
   Receipt,
@@ -211,6 +212,11 @@ export class MemoryStore implements Store {
   async claimDue(claim: DueClaim): Promise<readonly ClaimedRow[]> {
     checkStrategy(this, 'claim', 'claimDue')
     return this.#call({ name: 'claimDue' }, (now) => this.#data.claimDue(claim, now))
+  }
+
+  async nextDue(query: NextDueQuery): Promise<number | undefined> {
+    checkStrategy(this, 'claim', 'nextDue')
+    return this.#call({ name: 'nextDue' }, (now) => this.#data.nextDue(query, now))
   }
 
   async extend(receipts: readonly Receipt[], leaseMs: number): Promise<readonly boolean[]> {

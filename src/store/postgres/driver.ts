@@ -17,7 +17,7 @@ export interface PostgresResult {
 
 export type Row = Readonly<Record<string, string | number | Buffer | null>>
 
-interface PoolClient extends PostgresClient {
+export interface PoolClient extends PostgresClient {
   release(error?: Error | boolean): void
   on(event: 'error', listener: (error: Error) => void): unknown
 }

@@ -14,6 +14,7 @@ interface DriverError extends Error {
 
 const byState: Readonly<Record<string, ErrorCode>> = {
   [refusals.fenced]: 'fenced',
+  [refusals['inbox-first']]: 'inbox-first',
   [refusals['invalid-level']]: 'invalid-level',
   '25006': 'store-read-only',
   '28000': 'store-denied',

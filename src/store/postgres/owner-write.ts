@@ -38,19 +38,21 @@ export const writeAnswerColumns = `base, read_position, read_revision, settled_p
 export class WriteBatch {
   readonly #operations: readonly Operation[]
   readonly #history: readonly HistoryEntry[]
+  readonly #ifInboxEmpty: boolean
   readonly #waves: readonly number[] | undefined
   readonly #waveCount: number
 
   constructor(write: OwnerWrite) {
     this.#operations = write.operations
     this.#history = write.history ?? []
+    this.#ifInboxEmpty = write.ifInboxEmpty === true
     const waves = wavesOf(write.operations)
     this.#waveCount = waves.reduce((most, wave) => Math.max(most, wave + 1), 0)
     this.#waves = this.#waveCount > 1 ? waves : undefined
   }
 
   /**
-   * The parameters from `p_waves` on. Lists with nothing in them stay away. Where the names are likely free, they
+   * The parameters from `p_if_inbox_empty` on. Lists with nothing in them stay away. Where the names are likely free, they
    * need not be looked up first.
    */
   parameters(shardCount: number | undefined, areNamesFree: boolean): unknown[] {
@@ -61,6 +63,7 @@ export class WriteBatch {
     const note = (of: (note: { at: number; event: string; details: string }) => string) =>
       textArray(all, (one) => (one.type === 'answer' || one.note === undefined ? null : of(one.note)))
     return [
+      this.#ifInboxEmpty ? 1 : 0,
       this.#waveCount,
       areNamesFree && this.#waveCount === 1 && all.every(isPlain) ? 1 : 0,
       waves === undefined ? null : int8Array(all, (_, index) => waves[index]!),

@@ -1,8 +1,18 @@
 import { nameText, shardOf } from '../../timer/index.js'
-import type { ClaimedRow, ClaimProgress, ClaimSettlement, DueClaim, HistoryEntry, Receipt } from '../store.js'
-import { listOf, sent } from './answer-row.js'
-import { int8Array, int8s, textArray } from './binary-array.js'
+import type {
+  ClaimedRow,
+  ClaimProgress,
+  ClaimSettlement,
+  DueClaim,
+  HistoryEntry,
+  KindName,
+  NextDueQuery,
+  Receipt,
+} from '../store.js'
+import { listOf, numberOf, sent } from './answer-row.js'
+import { ElementList, int8Array, int8s, textArray } from './binary-array.js'
 import type { Database } from './database.js'
+import type { PostgresClient } from './driver.js'
 import { historyParameters } from './owner-write.js'
 import { rowColumnNames, RowColumns } from './row-columns.js'
 
@@ -23,21 +33,25 @@ export class PostgresClaims {
   async claimDue({ owner, limit, leaseMs, kinds }: DueClaim): Promise<ClaimedRow[]> {
     const [row] = await this.#database.write(
       'claimDue',
-      `select ${sent(['nonces', ...rowColumnNames])} from S.claim_due(${dollars(6)})`,
-      [
-        this.#now(),
-        owner,
-        limit,
-        leaseMs,
-        kinds === undefined ? null : textArray(kinds, (kind) => kind.namespace),
-        kinds === undefined ? null : textArray(kinds, (kind) => kind.kind),
-      ],
+      `select ${sent(['nonces', 'lost_owners', ...rowColumnNames])} from S.claim_due(${dollars(6)})`,
+      [this.#now(), owner, limit, leaseMs, ...kindParameters(kinds)],
     )
     const nonces = int8s(listOf(row!, 'nonces'))
+    const owners = new ElementList(listOf(row!, 'lost_owners'))
     return new RowColumns(row!).rows().map((timer, index) => {
       const { namespace, kind, key, identity, revision } = timer
-      return { row: timer, receipt: { namespace, kind, key, identity, revision, nonce: nonces[index]! } }
+      const receipt = { namespace, kind, key, identity, revision, nonce: nonces[index]! }
+      return { row: timer, receipt, lostOwner: owners.isNull(index) ? undefined : owners.text(index) }
     })
+  }
+
+  async nextDue({ withinMs, kinds }: NextDueQuery): Promise<number | undefined> {
+    const [row] = await this.#database.read('nextDue', NEXT_DUE, [
+      this.#now(),
+      withinMs,
+      ...kindParameters(kinds),
+    ])
+    return row === undefined ? undefined : numberOf(row, 'position')
   }
 
   async extend(receipts: readonly Receipt[], leaseMs: number): Promise<boolean[]> {
@@ -52,6 +66,7 @@ export class PostgresClaims {
   async settle(
     settlements: readonly ClaimSettlement[],
     history: readonly HistoryEntry[],
+    client?: PostgresClient,
   ): Promise<boolean[]> {
     // A lease ends once: whoever comes second with it has lost it.
     const seen = new Set<string>()
@@ -65,22 +80,28 @@ export class PostgresClaims {
       first.push(settlement)
       indexes.push(index)
     }
-    const [row] = await this.#database.write(
-      'settleClaimed',
-      `select ${sent(['held'])} from S.settle_claimed(${dollars(22)})`,
-      [
-        this.#now(),
-        ...this.#receipts(first.map(({ receipt }) => receipt)),
-        int8Array(first, ({ outcome }) => outcomeNumbers[outcome]),
-        int8Array(first, (one) => progressOf(one)?.dueAt),
-        int8Array(first, (one) => progressOf(one)?.attempt),
-        int8Array(first, (one) => progressOf(one)?.occurrence),
-        textArray(first, (one) => progressOf(one)?.details),
-        int8Array(first, (one) => (one.outcome === 'dead' ? one.diedAt : null)),
-        textArray(first, (one) => (one.outcome === 'dead' ? one.reason : null)),
-        ...historyParameters(history),
-      ],
+    const noted = first.flatMap((settlement, index) =>
+      entriesOf(settlement).map((entry) => ({ entry, number: index + 1 })),
     )
+    const values = [
+      this.#now(),
+      ...this.#receipts(first.map(({ receipt }) => receipt)),
+      int8Array(first, ({ outcome }) => outcomeNumbers[outcome]),
+      int8Array(first, (one) => progressOf(one)?.dueAt),
+      int8Array(first, (one) => progressOf(one)?.attempt),
+      int8Array(first, (one) => progressOf(one)?.occurrence),
+      textArray(first, (one) => progressOf(one)?.details),
+      int8Array(first, (one) => (one.outcome === 'dead' ? one.diedAt : null)),
+      textArray(first, (one) => (one.outcome === 'dead' ? one.reason : null)),
+      ...historyParameters([...history, ...noted.map(({ entry }) => entry)]),
+      noted.length === 0
+        ? null
+        : int8Array([...history.map(() => null), ...noted.map(({ number }) => number)], (number) => number),
+    ]
+    const [row] =
+      client === undefined
+        ? await this.#database.write('settleClaimed', SETTLE_CLAIMED, values)
+        : await this.#database.writeWith(client, 'settleClaimed', SETTLE_CLAIMED, values)
     const answers = new Array<boolean>(settlements.length).fill(false)
     for (const number of int8s(listOf(row!, 'held'))) answers[indexes[number - 1]!] = true
     return answers
@@ -97,6 +118,31 @@ export class PostgresClaims {
       int8Array(receipts, (receipt) => receipt.nonce),
     ]
   }
+}
+
+const SETTLE_CLAIMED = `select ${sent(['held'])} from S.settle_claimed(${dollars(23)})`
+
+/** From the index by place: the rows between now and then, of which the first that is asked for is enough. */
+const NEXT_DUE = `
+  select t.position from (select S.now_ms($1) as now offset 0) clock cross join lateral (
+    select t.position from S.timer t
+    where t.position > clock.now and t.position <= clock.now + $2::bigint
+      and ($4::text[] is null or exists (
+        select 1 from unnest($3::text[], $4::text[]) as k(namespace, kind)
+        where k.namespace = t.namespace and k.kind = t.kind
+      ))
+    order by t.position limit 1
+  ) t`
+
+function kindParameters(kinds: readonly KindName[] | undefined): (Buffer | null)[] {
+  if (kinds === undefined) return [null, null]
+  return [textArray(kinds, ({ namespace }) => namespace), textArray(kinds, ({ kind }) => kind)]
+}
+
+/** What the history gets of a lease that was held to its end. */
+function entriesOf({ receipt, notes = [] }: ClaimSettlement): HistoryEntry[] {
+  const { namespace, kind, key, identity } = receipt
+  return notes.map((note) => ({ namespace, kind, key, identity, ...note }))
 }
 
 /** How the row goes on, if it does. */

@@ -20,6 +20,7 @@ import type {
   Loaded,
   LoadRequest,
   Member,
+  NextDueQuery,
   OperationAnswer,
   OwnerWrite,
   Receipt,
@@ -37,11 +38,19 @@ import type {
 import { numberOf, sent } from './answer-row.js'
 import { ClusterTables } from './cluster-tables.js'
 import { Database } from './database.js'
-import { type ConnectionOptions, type Driver, loadDriver, clientOf, type PostgresPool } from './driver.js'
+import {
+  type ConnectionOptions,
+  type Driver,
+  loadDriver,
+  clientOf,
+  type PostgresClient,
+  type PostgresPool,
+} from './driver.js'
 import { migrate, type StoreFormat } from './migrations.js'
 import { placeOf, writeAnswerColumns, WriteBatch } from './owner-write.js'
 import { dollars, PostgresClaims } from './postgres-claims.js'
 import { PostgresInbox } from './postgres-inbox.js'
+import { PostgresTransactions } from './postgres-transactions.js'
 import {
   type PostgresStoreOptions,
   postgresStoreOptions,
@@ -59,6 +68,9 @@ import { WakeChannel } from './wake-channel.js'
 /** How long an answer may wait for a process that does not take it. */
 const LONGEST_STUCK_MS = 5000
 
+/** Connections that only leases and heartbeats use: they must not wait for timers, or a busy owner is replaced. */
+const LEASE_CONNECTIONS = 2
+
 /** How many rows one `sweep` removes. */
 const SWEEP_ROWS = 10_000
 
@@ -73,7 +85,9 @@ export class PostgresStore implements Store {
   readonly shardCount: number
   readonly maxPayloadBytes: number
   readonly schema: string
+  readonly transactions: PostgresTransactions
   readonly #database: Database
+  readonly #leases: Database
   readonly #now: () => number | null
   readonly #shards: ShardTable
   readonly #inbox: PostgresInbox
@@ -87,6 +101,7 @@ export class PostgresStore implements Store {
 
   private constructor(
     database: Database,
+    leases: Database,
     driver: Driver,
     connection: ConnectionOptions,
     format: StoreFormat,
@@ -98,13 +113,25 @@ export class PostgresStore implements Store {
     this.maxPayloadBytes = options.maxPayloadBytes
     this.schema = options.schema
     this.#database = database
+    this.#leases = leases
     this.#now = clock === systemClock ? () => null : () => clock.now()
-    this.#shards = new ShardTable(database, this.#now)
+    this.#shards = new ShardTable(leases, this.#now)
     this.#inbox = new PostgresInbox(database, this.#now)
     this.#claims = new PostgresClaims(database, this.#now, format.shardCount)
     this.#reading = new RowReading(database, clock, format.shardCount)
     this.#records = new RecordTables(database)
-    this.#cluster = new ClusterTables(database, this.#now)
+    this.#cluster = new ClusterTables(leases, this.#now)
+    this.transactions = new PostgresTransactions(
+      () => poolOf(driver, connection, options.maxConnections),
+      options.maxConnections,
+      {
+        settleClaimed: async (client, settlement) => {
+          checkStrategy(this, 'claim', 'settleClaimed')
+          return (await this.#claims.settle([settlement], [], client))[0]!
+        },
+        settle: (client, fence, settlement) => this.#settle(fence, settlement, client),
+      },
+    )
     this.#wakes = new WakeChannel(database, () => new driver.Client(connection), format.shardCount)
   }
 
@@ -122,13 +149,16 @@ export class PostgresStore implements Store {
       query_timeout: whole.statementTimeoutMs + 5000,
       keepAlive: true,
     }
-    const pool = poolOf(driver, connection, whole.maxConnections)
-    const database = new Database(pool, whole.schema, Math.min(whole.statementTimeoutMs, LONGEST_STUCK_MS))
+    const stuckMs = Math.min(whole.statementTimeoutMs, LONGEST_STUCK_MS)
+    const [database, leases] = [whole.maxConnections, LEASE_CONNECTIONS].map(
+      (most) => new Database(poolOf(driver, connection, most), whole.schema, stuckMs),
+    ) as [Database, Database]
     try {
       const format = await migrate(database, whole)
-      return new PostgresStore(database, driver, connection, format, whole)
+      return new PostgresStore(database, leases, driver, connection, format, whole)
     } catch (error) {
       await database.stop()
+      await leases.stop()
       throw error
     }
   }
@@ -212,11 +242,8 @@ export class PostgresStore implements Store {
     return answer
   }
 
-  async settle(fence: Fence, settlement: Settlement): Promise<SettleAnswer> {
-    const batch = new SettlementBatch(settlement)
-    const values = [this.#now(), ...fenceParameters(fence), ...batch.parameters()]
-    const [row] = await this.#database.write('settle', SETTLE, values)
-    return batch.answer(row!)
+  settle(fence: Fence, settlement: Settlement): Promise<SettleAnswer> {
+    return this.#settle(fence, settlement)
   }
 
   async sweep(fence: Fence): Promise<{ readonly removed: number; readonly more: boolean }> {
@@ -268,6 +295,11 @@ export class PostgresStore implements Store {
   async claimDue(claim: DueClaim): Promise<readonly ClaimedRow[]> {
     checkStrategy(this, 'claim', 'claimDue')
     return await this.#claims.claimDue(claim)
+  }
+
+  async nextDue(query: NextDueQuery): Promise<number | undefined> {
+    checkStrategy(this, 'claim', 'nextDue')
+    return await this.#claims.nextDue(query)
   }
 
   async extend(receipts: readonly Receipt[], leaseMs: number): Promise<readonly boolean[]> {
@@ -351,9 +383,21 @@ export class PostgresStore implements Store {
     return this.#wakes.onWake(listener)
   }
 
+  async #settle(fence: Fence, settlement: Settlement, client?: PostgresClient): Promise<SettleAnswer> {
+    const batch = new SettlementBatch(settlement)
+    const values = [this.#now(), ...fenceParameters(fence), ...batch.parameters()]
+    const [row] =
+      client === undefined
+        ? await this.#database.write('settle', SETTLE, values)
+        : await this.#database.writeWith(client, 'settle', SETTLE, values)
+    return batch.answer(row!)
+  }
+
   async #stop(): Promise<void> {
     await this.#wakes.stop()
+    await this.transactions.stop()
     await this.#database.stop()
+    await this.#leases.stop()
   }
 
   #checkRequests(requests: readonly Request[]): void {
@@ -366,8 +410,8 @@ export class PostgresStore implements Store {
   }
 }
 
-const WRITE_OWNED = `select ${writeAnswerColumns} from S.write_owned(${dollars(38)})`
-const WRITE_CLAIMED = `select ${writeAnswerColumns} from S.write_claimed(${dollars(38)})`
+const WRITE_OWNED = `select ${writeAnswerColumns} from S.write_owned(${dollars(39)})`
+const WRITE_CLAIMED = `select ${writeAnswerColumns} from S.write_claimed(${dollars(39)})`
 const SETTLE = `select base, read_position, read_revision, ${sent(['dead_letters', 'followed'])}
   from S.settle(${dollars(44)})`
 const LOAD = `select read_position, read_revision, next_position, bytes, ${sent(rowColumnNames)}

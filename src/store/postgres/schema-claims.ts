@@ -1,6 +1,6 @@
 import { lookups } from './schema-common.js'
 import { aggregatedRows, rowColumns } from './schema-owner.js'
-import { historyParameters, writeHistory } from './schema-write.js'
+import { historyParameters } from './schema-write.js'
 
 const rowOuts = rowColumns.map(([name, type]) => `out ${name} ${type}`).join(', ')
 const rowNames = rowColumns.map(([name]) => name).join(', ')
@@ -12,14 +12,14 @@ const rowNames = rowColumns.map(([name]) => name).join(', ')
 const claimFunction = `
 create or replace function S.claim_due(
   p_now bigint, p_owner text, p_limit bigint, p_lease_ms bigint, k_namespace text[], k_kind text[],
-  out nonces bigint[], ${rowOuts}
+  out nonces bigint[], out lost_owners text[], ${rowOuts}
 ) language plpgsql volatile${lookups} as $$
 #variable_conflict use_column
 declare
   v_now bigint := S.now_ms(p_now);
 begin
   with due as materialized (
-    select t.ctid as tid from S.timer t
+    select t.ctid as tid, t.lease_owner as lost_owner from S.timer t
     where t.position <= v_now and (t.lease_until is null or t.lease_until <= v_now)
       and (k_kind is null or exists (
         select 1 from unnest(k_namespace, k_kind) as k(namespace, kind)
@@ -33,10 +33,10 @@ begin
       revision = case when t.lease_until is null then t.revision else nextval('S.revision') end,
       lease_owner = p_owner, lease_nonce = nextval('S.lease'), lease_until = v_now + p_lease_ms
     from due where t.ctid = due.tid
-    returning t.*
+    returning t.*, due.lost_owner
   )
-  select array_agg(t.lease_nonce), ${aggregatedRows}
-    into nonces, ${rowNames}
+  select array_agg(t.lease_nonce), array_agg(t.lost_owner), ${aggregatedRows}
+    into nonces, lost_owners, ${rowNames}
   from (select * from leased order by position, revision) t;
 end $$;`
 
@@ -76,17 +76,22 @@ begin
   ) select array_agg(n) into held from held;
 end $$;`
 
-/** Outcomes by number: 0 done, 1 released, 2 follow-up, 3 dead. What follows a death is its next occurrence. */
+/**
+ * Outcomes by number: 0 done, 1 released, 2 follow-up, 3 dead. What follows a death is its next occurrence. An
+ * entry of history that belongs to a settlement is kept only if the lease was held.
+ */
 const settleFunction = `
 create or replace function S.settle_claimed(
   p_now bigint, ${receipts}, r_outcome bigint[], r_due_at bigint[], r_attempt bigint[], r_occurrence bigint[],
-  r_details text[], r_died_at bigint[], r_reason text[], ${historyParameters}, out held bigint[]
+  r_details text[], r_died_at bigint[], r_reason text[], ${historyParameters}, h_settlement bigint[], out held bigint[]
 ) language plpgsql volatile${lookups} as $$
 #variable_conflict use_column
 declare
   v_now bigint := S.now_ms(p_now);
   v_settled bigint;
   v_dead bigint;
+  v_number bigint;
+  v_held bigint[];
 begin
   ${lockRows}
   with held as materialized (
@@ -116,7 +121,17 @@ begin
   )
   select array_agg(n), count(*) filter (where outcome = 0), count(*) filter (where outcome = 3 and due_at is null)
     into held, v_settled, v_dead from held;
-  ${writeHistory}
+  if cardinality(h_at) > 0 then
+    v_held := array_fill(0::bigint, array[cardinality(r_outcome)]);
+    foreach v_number in array coalesce(held, '{}') loop
+      v_held[v_number] := 1;
+    end loop;
+    insert into S.history (namespace, kind, key, identity, at, event, details)
+    select h.namespace, h.kind, h.key, h.identity, h.at, h.event, h.details
+    from unnest(h_namespace, h_kind, h_key, h_identity, h_at, h_event, h_details, h_settlement)
+      with ordinality as h(namespace, kind, key, identity, at, event, details, settlement, n)
+    where h.settlement is null or v_held[h.settlement] = 1 order by h.n;
+  end if;
   update S.counter set settled = settled + v_settled, dead = dead + v_dead
   where slot = pg_backend_pid() & 31 and (v_settled > 0 or v_dead > 0);
 end $$;`

@@ -28,6 +28,7 @@ export const refusals = Object.freeze({
   fenced: 'CA001',
   'invalid-level': 'CA002',
   'invalid-option': 'CA003',
+  'inbox-first': 'CA004',
 })
 
 /**

@@ -1,4 +1,4 @@
-import { jsonOfTags, lookups, operationNumbers, outcomeNumber } from './schema-common.js'
+import { jsonOfTags, lookups, operationNumbers, outcomeNumber, refusals } from './schema-common.js'
 
 const { set, cancel, answer } = operationNumbers
 const stored = outcomeNumber('set')
@@ -77,6 +77,12 @@ export const writeHistory = `
     select * from unnest(${names(historyColumns)});
   end if;`
 
+const checkInbox = `
+  if p_if_inbox_empty = 1 and exists (select 1 from S.inbox i where i.shard = p_shard order by i.shard, i.arrival limit 1) then
+    raise exception using errcode = '${refusals['inbox-first']}', message = format(
+      'requests wait in the inbox of shard %s', p_shard);
+  end if;`
+
 /**
  * A batch of nothing but plain sets, of names that are free: all of it, or nothing when one is taken after all. It
  * costs about half of what judging each does. Lists are taken apart in the select list, which streams; as a table
@@ -128,7 +134,7 @@ function writeFunction(isOwned: boolean): string {
   return `
 create or replace function S.${isOwned ? 'write_owned' : 'write_claimed'}(
   p_now bigint, p_shard integer, p_epoch bigint, p_nonce bigint, p_settled_position bigint, p_settled_revision bigint,
-  p_waves bigint, p_is_plain bigint, ${parameters(operationColumns)}, ${historyParameters},
+  p_if_inbox_empty bigint, p_waves bigint, p_is_plain bigint, ${parameters(operationColumns)}, ${historyParameters},
   out base bigint, out read_position bigint, out read_revision bigint,
   out settled_position bigint, out settled_revision bigint, out new_revisions bigint[],
   out answered bigint[], out outcomes bigint[],
@@ -144,7 +150,7 @@ declare
   c record;
   v_last bigint;
 begin
-  ${isOwned ? 's := S.fenced_shard(p_shard, p_epoch, p_nonce, p_settled_position, p_settled_revision);' : `s.last_revision := 0; s.settled_position := 0; s.settled_revision := 0;${lockNames}`}
+  ${isOwned ? 's := S.fenced_shard(p_shard, p_epoch, p_nonce, p_settled_position, p_settled_revision);' + checkInbox : `s.last_revision := 0; s.settled_position := 0; s.settled_revision := 0;${lockNames}`}
   v_now := S.now_ms(p_now);
   v_last := s.last_revision;
   base := s.last_revision;

@@ -1,6 +1,15 @@
 import { nameText } from '../../timer/index.js'
-import type { ClaimedRow, ClaimSettlement, DueClaim, HistoryEntry, Receipt } from '../store.js'
+import type {
+  ClaimedRow,
+  ClaimSettlement,
+  DueClaim,
+  HistoryEntry,
+  KindName,
+  NextDueQuery,
+  Receipt,
+} from '../store.js'
 import { Packer } from './packer.js'
+import { parsePlace } from './place-text.js'
 import { historyWords, type RedisShard } from './redis-shard.js'
 import { rowOf } from './row-codec.js'
 import type { ShardScripts } from './scripts.js'
@@ -26,15 +35,22 @@ export class RedisClaims {
     const words = [String(limit), String(claim.leaseMs), claim.owner, ...scopesOf(claim)]
     const flat = (await this.shard.run(this.#scripts.claimDue, words)) as Buffer[]
     const rows: ClaimedRow[] = []
-    for (let index = 0; index < flat.length; index += 3) {
+    for (let index = 0; index < flat.length; index += 4) {
       const row = rowOf(flat[index]!, flat[index + 1]!)
       const { namespace, kind, key, identity, revision } = row
       rows.push({
         row,
         receipt: { namespace, kind, key, identity, revision, nonce: Number(flat[index + 2]) },
+        lostOwner: lostOwnerOf(String(flat[index + 3])),
       })
     }
     return rows
+  }
+
+  async nextDue(query: NextDueQuery): Promise<number | undefined> {
+    const words = [String(query.withinMs), ...scopesOf(query)]
+    const place = await this.shard.run(this.#scripts.nextDue, words)
+    return place === null ? undefined : parsePlace(String(place)).position
   }
 
   async extend(receipts: readonly Receipt[], leaseMs: number): Promise<boolean[]> {
@@ -57,9 +73,14 @@ export class RedisClaims {
   }
 }
 
-function scopesOf({ kinds }: DueClaim): string[] {
+function scopesOf({ kinds }: { readonly kinds?: readonly KindName[] }): string[] {
   if (kinds === undefined) return ['all']
   return ['some', ...kinds.map(({ namespace, kind }) => `${namespace}\0${kind}`)]
+}
+
+/** After a mark, so that an owner without a name is not taken for none. */
+function lostOwnerOf(text: string): string | undefined {
+  return text === '' ? undefined : text.slice(1)
 }
 
 function flagsOf(reply: unknown): boolean[] {

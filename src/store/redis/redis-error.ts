@@ -2,9 +2,13 @@ import { CarillonError, StoreError } from '../../error/index.js'
 
 /** What the first word of an error reply means; all of them say that nothing was changed. */
 const meanings: Readonly<
-  Record<string, 'fenced' | 'invalid-level' | 'store-denied' | 'store-full' | 'store-unavailable'>
+  Record<
+    string,
+    'fenced' | 'inbox-first' | 'invalid-level' | 'store-denied' | 'store-full' | 'store-unavailable'
+  >
 > = Object.freeze({
   FENCED: 'fenced',
+  INBOX: 'inbox-first',
   LEVEL: 'invalid-level',
   NOAUTH: 'store-denied',
   WRONGPASS: 'store-denied',
@@ -37,7 +41,7 @@ export function storeErrorOf(error: unknown, where: string): Error {
   if (error instanceof CarillonError) return error
   const text = error instanceof Error ? error.message : String(error)
   const meaning = meanings[replyCodeOf(error)]
-  if (meaning === 'fenced' || meaning === 'invalid-level') {
+  if (meaning === 'fenced' || meaning === 'inbox-first' || meaning === 'invalid-level') {
     return new StoreError(meaning, `${where}: ${text.slice(text.indexOf(' ') + 1)}`)
   }
   if (meaning !== undefined) {

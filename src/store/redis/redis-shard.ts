@@ -111,11 +111,15 @@ export class RedisShard {
     return this.#writes.write(fence, write)
   }
 
-  async #write(fence: Fence | undefined, { operations, history = [] }: OwnerWrite): Promise<WriteAnswer> {
+  async #write(
+    fence: Fence | undefined,
+    { operations, history = [], ifInboxEmpty = false }: OwnerWrite,
+  ): Promise<WriteAnswer> {
     const words = [
       ...(fence === undefined ? noFence : fenceOf(fence)),
       ...packOperations(operations, this.shard),
       ...historyWords(history),
+      ifInboxEmpty ? '1' : '',
     ]
     const reply = (await this.run(this.#scripts.write, words)) as [Buffer, Buffer, Buffer, Buffer]
     const [read, settled, lastRevision, answers] = reply

@@ -19,6 +19,7 @@ import type {
   Loaded,
   LoadRequest,
   Member,
+  NextDueQuery,
   Operation,
   OperationAnswer,
   OwnerWrite,
@@ -208,6 +209,15 @@ export class RedisStore implements Store {
     return await this.#run(() => this.#claimDue(claim))
   }
 
+  async nextDue(query: NextDueQuery): Promise<number | undefined> {
+    checkStrategy(this, 'claim', 'nextDue')
+    return await this.#run(async () => {
+      const found = await Promise.all(this.#claims.map((claims) => claims.nextDue(query)))
+      const next = Math.min(...found.map((position) => position ?? Infinity))
+      return next === Infinity ? undefined : next
+    })
+  }
+
   async extend(receipts: readonly Receipt[], leaseMs: number): Promise<readonly boolean[]> {
     checkStrategy(this, 'claim', 'extend')
     return await this.#run(() =>
@@ -380,7 +390,17 @@ export class RedisStore implements Store {
   async #claimDue(claim: DueClaim): Promise<ClaimedRow[]> {
     if (claim.limit <= 0) return []
     if (this.shardCount === 1) return await this.#claims[0]!.claimDue(claim, claim.limit)
+    for (;;) {
+      const claimed = await this.#claimEarliest(claim)
+      // Nothing was due; or all that was seen was taken by others meanwhile, and there may be more.
+      if (claimed === undefined || claimed.length > 0) return claimed ?? []
+    }
+  }
+
+  /** Undefined when nothing is due. */
+  async #claimEarliest(claim: DueClaim): Promise<ClaimedRow[] | undefined> {
     const due = await Promise.all(this.#claims.map((claims) => claims.due(claim)))
+    if (due.every((places) => places.length === 0)) return undefined
     const earliest = due
       .flatMap((places, shard) => places.map((place) => ({ place: place.slice(0, 14), shard })))
       .toSorted((a, b) => (a.place < b.place ? -1 : a.place > b.place ? 1 : a.shard - b.shard))

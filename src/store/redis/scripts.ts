@@ -1,5 +1,5 @@
 import { Script } from './script.js'
-import { claimDueLua, extendLua, peekDueLua, settleClaimedLua } from './scripts/claims.lua.js'
+import { claimDueLua, extendLua, nextDueLua, peekDueLua, settleClaimedLua } from './scripts/claims.lua.js'
 import { answersLua, appendLua, requestsLua } from './scripts/inbox.lua.js'
 import { claimLua, lowerLua, refenceLua, releaseLua, renewLua } from './scripts/ownership.lua.js'
 import { countLua, findLua, listLua, loadLua } from './scripts/read.lua.js'
@@ -30,6 +30,7 @@ export function shardScripts(bucketMs: number, partRows: number) {
     requests: Script.reading(requestsLua),
     answers: Script.reading(answersLua),
     peekDue: Script.reading(peekDueLua(rows)),
+    nextDue: Script.reading(nextDueLua),
     claimDue: Script.writing(claimDueLua(rows)),
     extend: Script.writing(extendLua(rows)),
     settleClaimed: Script.writing(settleClaimedLua(rows)),

@@ -2,7 +2,7 @@ import { nameText, type Place, type TimerName, type TimerRow } from '../../timer
 import type { ClaimProgress, ClaimSettlement, Settlement } from '../store.js'
 import type { Packer } from './packer.js'
 import { placeText } from './place-text.js'
-import { packLetter } from './record-codec.js'
+import { packEntry, packLetter } from './record-codec.js'
 import { rowAt } from './row-codec.js'
 
 const DONE = 1
@@ -87,6 +87,9 @@ export function packClaimSettlement(packer: Packer, settlement: ClaimSettlement)
   packDetails(packer, following.details)
   if (settlement.outcome === 'dead') packLetter(packer, settlement)
   else packer.int(0)
+  const { notes = [] } = settlement
+  packer.short(notes.length)
+  for (const note of notes) packEntry(packer, { ...receipt, ...note })
 }
 
 /** How the timer goes on after its lease; undefined when it does not. */

@@ -15,7 +15,7 @@ const MOST_BYTES = 4 << 20
 
 /**
  * Lets writes of one shard that meet share a script: those that come while others are under way are sent together,
- * in their order, when they come under the same fence. Each is still wholly there or wholly absent; what rejects
+ * in their order, when they come under the same fence and condition. Each is still wholly there or wholly absent; what rejects
  * one of them rejects all that were sent with it.
  */
 export class WriteQueue {
@@ -63,7 +63,8 @@ export class WriteQueue {
       operations += write.operations.length
       bytes += payloadBytesOf(write)
       const isTooMuch = operations > MOST_OPERATIONS || bytes > MOST_BYTES
-      if (count > 0 && (isTooMuch || !isSame(fence, first!.fence))) break
+      const isOther = !isSame(fence, first!.fence) || write.ifInboxEmpty !== first!.write.ifInboxEmpty
+      if (count > 0 && (isTooMuch || isOther)) break
       count++
     }
     return this.#waiting.splice(0, count)
@@ -71,8 +72,10 @@ export class WriteQueue {
 }
 
 function joined(together: readonly Waiting[]): OwnerWrite {
-  if (together.length === 1) return together[0]!.write
+  const [{ write: first }] = together as [Waiting, ...Waiting[]]
+  if (together.length === 1) return first
   return {
+    ifInboxEmpty: first.ifInboxEmpty === true,
     operations: together.flatMap(({ write }) => write.operations),
     history: together.flatMap(({ write }) => write.history ?? []),
   }

@@ -31,6 +31,8 @@ export class Client {
   readonly #known = new Map<string, { readonly identity: number; readonly revision: number | undefined }>()
   /** Whose answer tells of each change. */
   readonly #claimants = new Map<Change, Submission>()
+  /** When each set was acknowledged that was put into an inbox, by identity. */
+  readonly #appended = new Map<number, number>()
   /** Identities submitted twice on purpose. */
   readonly #twins = new Set<number>()
 
@@ -109,6 +111,7 @@ export class Client {
       () => `answers ${operationText(operation)}: ${answerText(answer)}`,
     )
     this.#learn(operation, answer)
+    if (answer.outcome !== 'appended' && answer.outcome !== 'failed') this.#checkOrder(submission)
     switch (answer.outcome) {
       case 'set':
         this.#checkSet(operation, answer.revision)
@@ -116,6 +119,8 @@ export class Client {
       case 'appended':
         if (operation.type !== 'set' || !this.#ledger.appended.has(operation.identity)) {
           this.#journal.broken(1, `${operationText(operation)} was answered appended and is in no inbox`)
+        } else if (!this.#appended.has(operation.identity)) {
+          this.#appended.set(operation.identity, submission.answeredAt)
         }
         return
       case 'cancelled':
@@ -129,6 +134,20 @@ export class Client {
       case 'unknown':
       case 'settled':
       case 'failed':
+    }
+  }
+
+  /** What was acknowledged before an operation was asked for comes before it. */
+  #checkOrder({ operation, at, process }: Submission): void {
+    const name = nameText(operation)
+    for (const { operation: requested } of this.#ledger.requests.values()) {
+      if (requested.type !== 'set' || nameText(requested) !== name) continue
+      const earlier = this.#appended.get(requested.identity)
+      if (earlier === undefined || earlier >= at) continue
+      this.#journal.broken(
+        'order',
+        `${operationText(operation)} asked for at ${at} of ${process.member} was answered before ${operationText(requested)} was carried out, which was acknowledged at ${earlier}`,
+      )
     }
   }
 

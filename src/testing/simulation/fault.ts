@@ -118,6 +118,7 @@ function drawKind(random: Random, type: Fault['type']): FaultKind {
           'refence',
           'lower',
           'release',
+          'requests',
         ]),
         count: random.chance(0.7) ? 1 : random.whole(2, 4),
         fate: random.pick([

@@ -27,6 +27,7 @@ export function describeClaims(suite: Suite): void {
   suite.case('a store of another strategy refuses claims', async ({ store }) => {
     const due = { owner: 'me', limit: 1, leaseMs: 1000 }
     await refused('claimDue', () => store.claimDue(due), 'wrong-strategy')
+    await refused('nextDue', () => store.nextDue({ withinMs: 1 }), 'wrong-strategy')
     await refused('extend', () => store.extend([], 1000), 'wrong-strategy')
     await refused('settleClaimed', () => store.settleClaimed([], []), 'wrong-strategy')
   })
@@ -104,17 +105,71 @@ export function describeClaims(suite: Suite): void {
       const [row] = await dueRows(world, [world.now() - 10])
       const [first] = await claimed(world, 'first', { leaseMs: 5000 })
       assert.equal(first!.row.attempt, row!.attempt)
+      assert.equal(first!.lostOwner, undefined)
       await world.clock.advance(4999)
       assert.deepEqual(await claimed(world, 'second'), [])
       await world.clock.advance(2)
       const [second] = await claimed(world, 'second', { leaseMs: 5000 })
       assert.equal(second!.row.attempt, row!.attempt + 1)
       assert.equal(second!.row.identity, row!.identity)
+      assert.equal(second!.lostOwner, 'first')
       const [found] = await world.store.find([row!])
       assert.equal(found?.attempt, row!.attempt + 1, 'the attempt is written down')
       await lost(world, first!)
       await world.clock.advance(5001)
-      assert.equal((await claimed(world, 'third'))[0]?.row.attempt, row!.attempt + 2)
+      const [third] = await claimed(world, 'third')
+      assert.equal(third!.row.attempt, row!.attempt + 2)
+      assert.equal(third!.lostOwner, 'second')
+      const progress = { dueAt: world.now(), attempt: 3, occurrence: 0 }
+      await settled(world, { receipt: third!.receipt, outcome: 'follow-up', progress })
+      assert.equal((await claimed(world, 'fourth'))[0]?.lostOwner, undefined, 'settled, not lost')
+    },
+    OWNED,
+  )
+
+  suite.case(
+    'tells when the next is due, of the kinds asked for, and nothing of what is due already',
+    async (world) => {
+      const at = world.now()
+      const mail = { namespace: NAMESPACE, kind: 'mail', key: 'a' }
+      const call = { namespace: NAMESPACE, kind: 'call', key: 'a' }
+      const next = (withinMs: number, ...kinds: TimerName[]) =>
+        world.store.nextDue({ withinMs, ...(kinds.length > 0 && { kinds }) })
+      assert.equal(await next(1e12), undefined)
+      await dueRows(world, [at - 10, at])
+      assert.equal(await next(1e12), undefined)
+      await world.write(setOf(mail, at + 5000), setOf(call, at + 700), setOf({ ...mail, key: 'b' }, at + 900))
+      assert.equal(await next(1000), at + 700)
+      assert.equal(await next(700), at + 700)
+      assert.equal(await next(699), undefined)
+      assert.equal(await next(1000, mail), at + 900)
+      assert.equal(await next(10_000, { ...mail, kind: 'none' }), undefined)
+      await world.clock.advance(900)
+      assert.equal(await next(10_000), at + 5000)
+      assert.equal(await next(10_000, call), undefined)
+    },
+    { strategy: 'claim', shardCount: 4 },
+  )
+
+  suite.case(
+    'what the history gets of a lease is written if it was held, and only then',
+    async (world) => {
+      await dueRows(world, [world.now() - 20, world.now() - 10])
+      const [held, gone] = await claimed(world, 'me')
+      await world.write(cancelOf(gone!.row), setOf(gone!.row, world.now() + 1000))
+      const note = (event: string) => [{ at: world.now(), event, details: '{}' }]
+      const answers = await settled(
+        world,
+        { receipt: gone!.receipt, outcome: 'done', notes: note('lost') },
+        { receipt: held!.receipt, outcome: 'done', notes: [...note('attempt'), ...note('settled')] },
+        { receipt: held!.receipt, outcome: 'done', notes: note('again') },
+      )
+      assert.deepEqual([...answers], [false, true, false])
+      const { items } = await world.store.history({ namespace: NAMESPACE, limit: 9 })
+      assert.deepEqual(
+        items.map(({ key, event, identity }) => [key, event, identity]),
+        ['attempt', 'settled'].map((event) => [held!.row.key, event, held!.row.identity]),
+      )
     },
     OWNED,
   )

@@ -63,6 +63,29 @@ export function describeInbox(suite: Suite): void {
     assert.equal((await world.store.counts()).created, 1)
   })
 
+  suite.case(
+    'a write that is to come after the inbox is refused whole while a request waits there',
+    async (world) => {
+      const owner = await world.own()
+      const request = requestOf(world, 'first')
+      const write = (name = world.newName()) =>
+        world.store.write(owner.fence, {
+          operations: [setOf(name, world.now() + 1000), setOf(world.newName(), world.now() + 2000)],
+          ifInboxEmpty: true,
+        })
+      answerOf((await write()).answers[0], 'set')
+      await world.store.append([request])
+      await changesNothing(world.store, async () => {
+        await refused('a write before the inbox', () => write(), 'inbox-first')
+        await refused('one that replaces', () => write(request.operation), 'inbox-first')
+      })
+      // Whoever does not ask for it is not held up, nor are other shards.
+      answerOf((await owner.write(setOf(world.newName(), world.now() + 1000)))[0], 'set')
+      answerOf((await owner.write(applied(world, request)))[0], 'set')
+      answerOf((await write(request.operation)).answers[0], 'set')
+    },
+  )
+
   suite.case('an operation is applied once for its request, and leaves the answer', async (world) => {
     const owner = await world.own()
     const request = requestOf(world, 'once')

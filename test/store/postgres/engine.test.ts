@@ -39,12 +39,7 @@ describe('two instances on one PostgreSQL', () => {
       remind,
       keys.map((key) => ({ key, in: 2500 })),
     )
-    // What was asked of the other is acknowledged when it is in its inbox, and there to be moved when it was taken.
-    await eventually(async () => {
-      const [row] = await sql(`select count(*)::int as count from "${schemaOf(store)}".timer`)
-      expect(row).toEqual({ count: 60 })
-    })
-    // By the one who owns its shard, or by asking the other.
+    // By the one who owns its shard, or by asking the other; what was acknowledged to one is there for the other.
     for (const key of keys.slice(0, 10)) expect(await second.move(remind, key, { in: 300 })).toBe('moved')
     for (const key of keys.slice(10, 20)) expect(await second.cancel(remind, key)).toBe('cancelled')
     for (const key of keys.slice(20, 25)) expect(await first.cancel(remind, key)).toBe('cancelled')

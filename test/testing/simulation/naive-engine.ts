@@ -144,7 +144,9 @@ export class NaiveEngine implements SimulatedEngine {
         isReported = true
         this.#settle(shard, row, outcome).catch(() => undefined)
       }
-      deliver([{ id: firingIdOf(row), row, attempt: row.attempt + 1, firedAt: clock.now(), report }])
+      deliver([
+        { id: firingIdOf(row), row, attempt: row.attempt + 1, firedAt: clock.now(), isLive: true, report },
+      ])
     })
   }
 

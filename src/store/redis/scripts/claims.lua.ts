@@ -6,7 +6,7 @@ import { shardLua } from './shard.lua.js'
  * A lease goes with its row: whoever moves or removes one takes the lease away.
  */
 const dueLua = String.raw`
--- The places of due rows that nobody holds, the earliest first, and whether each was leased before.
+-- The places of due rows that nobody holds, the earliest first, and who held each before, after a mark.
 local function due(now, limit, scopes)
   local found, lost, last = {}, {}, place(now + 1, 0)
   local cursor = '-'
@@ -28,7 +28,7 @@ local function due(now, limit, scopes)
         end
         if isFree then
           found[#found + 1] = wanted[at]
-          lost[#lost + 1] = held[at] and true or false
+          lost[#lost + 1] = held[at] and '@' .. string.sub(held[at], 17) or false
           if #found >= limit then return found, lost end
         end
       end
@@ -38,6 +38,9 @@ local function due(now, limit, scopes)
   end
 end
 
+`
+
+const scopesLua = String.raw`
 local function scopesFrom(index)
   if ARGV[index] == 'all' then return nil end
   local scopes = {}
@@ -47,13 +50,42 @@ end
 `
 
 /** ARGV: now, limit, 'all' or 'some', the scopes. Answers the places of what could be claimed. */
-export const peekDueLua = (rowsLua: string): string => String.raw`${shardLua}${rowsLua}${dueLua}
+export const peekDueLua = (rowsLua: string): string => String.raw`${shardLua}${rowsLua}${dueLua}${scopesLua}
 local found = due(clock(), tonumber(ARGV[2]), scopesFrom(3))
 return found
 `
 
-/** ARGV: now, limit, leaseMs, owner, 'all' or 'some', the scopes. Answers place, value and nonce of each in turn. */
-export const claimDueLua = (rowsLua: string): string => String.raw`${shardLua}${rowsLua}${dueLua}
+/** ARGV: now, withinMs, 'all' or 'some', the scopes. Answers the earliest place after now, within that time. */
+export const nextDueLua = String.raw`${shardLua}${scopesLua}
+local now, scopes = clock(), scopesFrom(3)
+local from, untilExclusive = place(now + 1, 0), place(now + tonumber(ARGV[2]) + 1, 0)
+local first = redis.call('ZREVRANGEBYLEX', PARTS, '[' .. from, '-', 'LIMIT', 0, 1)[1]
+local cursor = first and '[' .. first or '-'
+while true do
+  local parts = redis.call('ZRANGEBYLEX', PARTS, cursor, '(' .. untilExclusive, 'LIMIT', 0, 17)
+  for index = 1, math.min(#parts, 16) do
+    local key = SHARD .. ':p:' .. parts[index]
+    local fields, wanted = redis.call('HKEYS', key), {}
+    for at = 1, #fields do
+      if fields[at] >= from and fields[at] < untilExclusive then wanted[#wanted + 1] = fields[at] end
+    end
+    table.sort(wanted)
+    for at = 1, #wanted do
+      if not scopes then return wanted[at] end
+      local value = redis.call('HGET', key, wanted[at])
+      if scopes[string.sub(value, 41, 40 + struct.unpack('<I2', value, 33))] then return wanted[at] end
+    end
+  end
+  if #parts < 17 then return false end
+  cursor = '[' .. parts[17]
+end
+`
+
+/**
+ * ARGV: now, limit, leaseMs, owner, 'all' or 'some', the scopes. Answers place, value and nonce of each in turn, and
+ * who held it before.
+ */
+export const claimDueLua = (rowsLua: string): string => String.raw`${shardLua}${rowsLua}${dueLua}${scopesLua}
 local now = clock()
 local found, lost = due(now, tonumber(ARGV[2]), scopesFrom(5))
 if #found == 0 then return {} end
@@ -74,7 +106,8 @@ for index = 1, #found do
   end
   held[2 * index - 1] = text
   held[2 * index] = struct.pack('<d', number) .. tail
-  reply[3 * index - 2], reply[3 * index - 1], reply[3 * index] = text, value, string.format('%.0f', number)
+  reply[4 * index - 3], reply[4 * index - 2] = text, value
+  reply[4 * index - 1], reply[4 * index] = string.format('%.0f', number), lost[index] or ''
 end
 flush(true)
 many('HSET', LEASES, held)
@@ -119,15 +152,22 @@ export const settleClaimedLua = (rowsLua: string): string =>
 local now, count, blob, at = clock(), tonumber(ARGV[2]), ARGV[3], 1
 local items, names, replies = {}, {}, {}
 for i = 1, count do
-  local item = { struct.unpack('<BdI4I4I2c0ddBI4c0I4c0', blob, at) }
-  items[i], names[i], at = item, item[5], item[11]
+  local item = { struct.unpack('<BdI4I4I2c0ddBI4c0I4c0I2', blob, at) }
+  items[i], names[i], at = item, item[5], item[12]
+  item.notes = {}
+  for n = 1, item[11] do
+    local note = { struct.unpack('<dc8I4c0', blob, at) }
+    item.notes[n], at = note, note[4]
+  end
 end
 readNames(names)
+noteAll(ARGV[5], tonumber(ARGV[4]))
 for i = 1, count do
   local kind, dueAt, attempt, occurrence, name, revisionHeld, nonceHeld, hasDetails, details, letter =
     unpack(items[i])
   local entry = heldBy(name, revisionHeld, nonceHeld, now)
   if entry then
+    for _, each in ipairs(items[i].notes) do note(each[1], each[2], each[3]) end
     -- 1: done. 2: dead. 3: to follow. 4: dead, and to follow. 5: released.
     local text = string.sub(entry, 1, 26)
     local value = kind > 1 and kind < 5 and valueOf(entry)
@@ -146,7 +186,6 @@ for i = 1, count do
   end
   replies[i] = entry and '1' or '0'
 end
-noteAll(ARGV[5], tonumber(ARGV[4]))
 flush(true)
 flushNotes()
 return table.concat(replies)

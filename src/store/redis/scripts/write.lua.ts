@@ -4,7 +4,8 @@ import { shardLua } from './shard.lua.js'
 
 /**
  * ARGV: now, the fence (empty for a store of claims), the operations in columns (what each is, names, positions,
- * identities, values, and what only few have, or nothing), how many entries of history, the entries. Answers the
+ * identities, values, and what only few have, or nothing), how many entries of history, the entries, 1 for one that is to come after
+ * what waits in the inbox. Answers the
  * read level, the settled level, the last revision before the write, and one packed answer for each operation,
  * which begins with the letter of its outcome.
  */
@@ -13,6 +14,9 @@ local isClaim = ARGV[2] == ''
 if not isClaim then
   local refusal = fenced()
   if refusal then return refusal end
+  if ARGV[13] == '1' and redis.call('EXISTS', INBOX) == 1 then
+    return refuse('INBOX', 'requests wait in its inbox')
+  end
 end
 local now = clock()
 local kinds, names, positions = cmsgpack.unpack(ARGV[5]), cmsgpack.unpack(ARGV[6]), cmsgpack.unpack(ARGV[7])

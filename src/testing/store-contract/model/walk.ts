@@ -110,10 +110,12 @@ export class Walk {
     switch (step) {
       case 'write': {
         const size = random.chance(0.2) ? 1 : 1 + random.below(40)
-        await this.#write(
-          place,
-          Array.from({ length: size }, () => place.operation.next(this.#world.now())),
-        )
+        const operations = Array.from({ length: size }, () => place.operation.next(this.#world.now()))
+        if (place.model.requests.length > 0 && random.chance(0.2)) {
+          const write = { operations, ifInboxEmpty: true }
+          await refused('before the inbox', () => this.#world.store.write(owner.fence, write), 'inbox-first')
+        }
+        await this.#write(place, operations)
         return
       }
       case 'pass':

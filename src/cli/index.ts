@@ -1,0 +1,3 @@
+/** The command line. `main.ts` runs it. */
+export { carillon } from './carillon.js'
+export { type Command, exitCodes, type Terminal } from './command.js'

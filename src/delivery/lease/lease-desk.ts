@@ -1,0 +1,205 @@
+import { randomBytes } from 'node:crypto'
+import { InvalidInputError, LimitError, shown, StateError } from '../../error/index.js'
+import type { Clock, Duration } from '../../time/index.js'
+import { TimingWheel } from '../../wheel/index.js'
+import { Dead, RetryAfter } from '../dead.js'
+import type { Handler } from '../handlers.js'
+import { TimerFiring } from '../timer-firing.js'
+import type { LeaseTarget } from './lease.js'
+import { type LeasedFiring, leasedFiringOf } from './leased-firing.js'
+import { LeasedKind } from './leased-kind.js'
+import { type LeaseRequest, WaitingWorker } from './waiting-worker.js'
+
+// Workers that may wait at once in an instance.
+const MOST_WAITING = 10_000
+// A lease ends up to this much late, never early.
+const EXPIRY_INTERVAL_MS = 10
+
+/** Why a leased attempt fails, and what follows. */
+export interface Release {
+  /** The pause before the next attempt, instead of the one by the policy. */
+  readonly in: Duration | undefined
+  readonly reason: string
+  /** Give it up at once, whatever the policy. */
+  readonly isDead: boolean
+}
+
+/** A firing that a worker has. */
+interface GivenLease {
+  readonly firing: TimerFiring
+  readonly kind: LeasedKind
+  readonly resolve: () => void
+  readonly reject: (error: Error) => void
+}
+
+/**
+ * Hands due firings to workers that ask for them, each to one worker for a time. Nothing is taken from the engine
+ * before somebody wants it: until then a timer waits as any that is due, and can be moved and cancelled. A lease ends
+ * once: by a word of its worker, or as a failed attempt when its time is over. A receipt of a lease that has ended, or
+ * whose shard is no longer here, does nothing.
+ */
+export class LeaseDesk {
+  readonly #clock: Clock
+  readonly #member: string
+  readonly #onWanted: (kind: string) => void
+  readonly #kinds = new Map<string, LeasedKind>()
+  readonly #leases: TimingWheel<string, GivenLease>
+  #waiting = 0
+  #isStopping = false
+  #isOver = false
+
+  /** `onWanted` is told that more or less of a kind is wanted; it may bring some at once. */
+  constructor(parts: { clock: Clock; member: string; onWanted: (kind: string) => void }) {
+    this.#clock = parts.clock
+    this.#member = parts.member
+    this.#onWanted = parts.onWanted
+    this.#leases = new TimingWheel({
+      clock: parts.clock,
+      intervalMs: EXPIRY_INTERVAL_MS,
+      keepAlive: false,
+      execute: (_, given) => this.#expired(given),
+    })
+  }
+
+  /** The handler that keeps for workers what `base` would get. */
+  handlerOf(base: Omit<Handler, 'one' | 'many'>, target: LeaseTarget): Handler {
+    const kind = this.#kindOf(base.kind)
+    const most = Math.min(base.concurrency, target.concurrency)
+    return {
+      ...base,
+      one: (firing) => this.#give(kind, target, firing),
+      many: undefined,
+      isForWorkers: true,
+      // The worker knows what it takes.
+      check: undefined,
+      get concurrency() {
+        return Math.min(most, kind.demand)
+      },
+    }
+  }
+
+  /** Firings of kinds that are here, at once or when there are some; none when the time is over. */
+  take(request: LeaseRequest): Promise<readonly LeasedFiring[]> {
+    const kinds = [...new Set(request.kinds)].map((name) => this.#kindOf(name))
+    const worker = new WaitingWorker(request, kinds)
+    if (request.waitMs > 0 && this.#waiting >= MOST_WAITING)
+      throw new LimitError('too-many-waiting', `${this.#waiting} workers wait for firings here already`)
+    for (const kind of kinds) kind.join(worker)
+    for (const kind of kinds) if (worker.wants > 0) this.#onWanted(kind.name)
+    const isOver = worker.firings.length > 0 || request.waitMs <= 0 || this.#isStopping
+    if (isOver || request.signal?.aborted === true) this.#answer(worker)
+    else {
+      this.#waiting++
+      worker.wait(this.#clock, () => this.#answer(worker))
+    }
+    return worker.answer
+  }
+
+  /** The firing is done, or, with `again`, fires once more. False for a receipt that is stale. */
+  ack(receipt: string, again?: Parameters<TimerFiring['again']>[0]): boolean {
+    const given = this.#find(receipt)
+    if (given === undefined) return false
+    if (again !== undefined) given.firing.again(again)
+    this.#end(receipt, given)
+    given.resolve()
+    return true
+  }
+
+  /** The lease ends that much later than now. False for a receipt that is stale. */
+  extend(receipt: string, leaseMs: number): boolean {
+    if (this.#find(receipt) === undefined) return false
+    // Not less than the wheel's interval: that would end it within this call.
+    return this.#leases.move(receipt, Math.max(leaseMs, EXPIRY_INTERVAL_MS))
+  }
+
+  /** The attempt has failed. False for a receipt that is stale. */
+  release(receipt: string, { in: delay, reason, isDead }: Release): boolean {
+    const given = this.#find(receipt)
+    if (given === undefined) return false
+    const error = isDead
+      ? new Dead(reason)
+      : delay === undefined
+        ? new Error(reason)
+        : new RetryAfter(delay, reason)
+    this.#end(receipt, given)
+    given.reject(error)
+    return true
+  }
+
+  /** Answers those who wait; what workers have they may still answer for. */
+  stopWaiting(): void {
+    this.#isStopping = true
+    for (const kind of this.#kinds.values()) for (const worker of kind.workers) this.#answer(worker)
+  }
+
+  stop(): void {
+    this.stopWaiting()
+    this.#isOver = true
+    this.#leases.stop()
+  }
+
+  #give(kind: LeasedKind, target: LeaseTarget, firing: TimerFiring): Promise<void> {
+    const worker = kind.first
+    if (worker === undefined) throw new Error(`nobody wants ${kind.name}: leased=${kind.leased}`)
+    const leaseMs = worker.request.leaseMs ?? target.durationMs
+    const receipt = `${this.#member}.${randomBytes(15).toString('base64url')}`
+    kind.leased++
+    worker.firings.push(leasedFiringOf(firing, receipt, this.#clock.now() + leaseMs))
+    for (const each of worker.kinds) {
+      each.got(worker)
+      // What it wants no more of this one it has, so that in all there is no change.
+      if (each !== kind) this.#onWanted(each.name)
+    }
+    // What is due at the same moment goes with it.
+    if (worker.firings.length === 1) queueMicrotask(() => this.#answer(worker))
+    return new Promise((resolve, reject) => {
+      const given: GivenLease = { firing, kind, resolve, reject }
+      this.#leases.set(receipt, given, leaseMs)
+      TimerFiring.onAbort(firing, (reason) => {
+        if (this.#isOver || this.#leases.get(receipt) !== given) return
+        this.#end(receipt, given)
+        reject(reason)
+      })
+    })
+  }
+
+  #answer(worker: WaitingWorker): void {
+    if (worker.isOver) return
+    for (const kind of worker.kinds) {
+      kind.leave(worker)
+      this.#onWanted(kind.name)
+    }
+    if (worker.isWaiting) this.#waiting--
+    worker.end()
+  }
+
+  #kindOf(name: string): LeasedKind {
+    let kind = this.#kinds.get(name)
+    if (kind === undefined) this.#kinds.set(name, (kind = new LeasedKind(name)))
+    return kind
+  }
+
+  /** A lease that still counts. */
+  #find(receipt: string): GivenLease | undefined {
+    if (typeof receipt !== 'string')
+      throw new InvalidInputError('invalid-receipt', `a receipt is a text, got ${shown(receipt)}`)
+    const given = this.#leases.get(receipt)
+    // Its shard may have gone to another instance, which gives it to another worker.
+    return given !== undefined && TimerFiring.firingOf(given.firing).isLive ? given : undefined
+  }
+
+  #end(receipt: string, given: GivenLease): void {
+    this.#leases.remove(receipt)
+    this.#ended(given)
+  }
+
+  #ended({ kind }: GivenLease): void {
+    kind.leased--
+    this.#onWanted(kind.name)
+  }
+
+  #expired(given: GivenLease): void {
+    this.#ended(given)
+    given.reject(new StateError('lease-ended', 'the lease ended without a word of the worker'))
+  }
+}

@@ -1,0 +1,219 @@
+import {
+  type CarillonError,
+  InvalidInputError,
+  LimitError,
+  StateError,
+  StoreError,
+} from '../../error/index.js'
+import type { Operation, OperationAnswer, RequestedOperation, Store } from '../../store/index.js'
+import type { Clock } from '../../time/index.js'
+import { shardOf } from '../../timer/index.js'
+import type { SubmitAnswer } from '../answer.js'
+import type { EngineCounts } from '../engine-counts.js'
+import type { EngineSettings } from '../settings.js'
+import { Waits } from '../waits.js'
+
+/** Operations that came together, and who waits for their answers. */
+interface Task {
+  readonly operations: readonly RequestedOperation[]
+  readonly giveUpAt: number
+  readonly answer: (answers: readonly SubmitAnswer[]) => void
+}
+
+/**
+ * Writes timers that nobody owns: one write at a time, in the order the operations came; those that come meanwhile
+ * share the next. The rows themselves answer. What the store did not take is sent again until the time is over; what
+ * it may have taken is not, because it may have fired since: a `set` is looked for, anything else is unknown.
+ */
+export class ClaimWriter {
+  readonly #store: Store
+  readonly #clock: Clock
+  readonly #settings: EngineSettings
+  readonly #counts: EngineCounts
+  readonly #storeNow: () => number
+  readonly #onDue: (dueAt: number) => void
+  readonly #waits: Waits
+  #queue: Task[] = []
+  #queued = 0
+  #running: Promise<void> | undefined
+
+  constructor(parts: {
+    store: Store
+    clock: Clock
+    settings: EngineSettings
+    counts: EngineCounts
+    /** About what the store's clock shows. */
+    storeNow: () => number
+    /** A row was written that is due then. */
+    onDue: (dueAt: number) => void
+  }) {
+    this.#store = parts.store
+    this.#clock = parts.clock
+    this.#settings = parts.settings
+    this.#counts = parts.counts
+    this.#storeNow = parts.storeNow
+    this.#onDue = parts.onDue
+    this.#waits = new Waits(parts.clock)
+  }
+
+  get isIdle(): boolean {
+    return this.#running === undefined
+  }
+
+  submit(operations: readonly RequestedOperation[]): Promise<readonly SubmitAnswer[]> {
+    const { maxQueued, requestTimeoutMs } = this.#settings
+    if (this.#queued > 0 && this.#queued + operations.length > maxQueued) {
+      const error = new LimitError(
+        'engine-busy',
+        `${this.#queued} operations wait to be written already, of at most ${maxQueued}`,
+      )
+      return Promise.resolve(operations.map(() => failed(error)))
+    }
+    this.#queued += operations.length
+    const giveUpAt = this.#clock.monotonic() + requestTimeoutMs
+    return new Promise((answer) => {
+      this.#queue.push({ operations, giveUpAt, answer })
+      this.#running ??= this.#run()
+    })
+  }
+
+  /** Writes what waits, and resolves then. */
+  async end(): Promise<void> {
+    this.#waits.end()
+    await this.#running
+  }
+
+  async #run(): Promise<void> {
+    // Whatever comes in this turn goes into one write.
+    await Promise.resolve()
+    while (this.#queue.length > 0) {
+      const tasks = this.#take()
+      const operations = tasks.flatMap((task) => task.operations)
+      const answers = await this.#written(operations, Math.max(...tasks.map(({ giveUpAt }) => giveUpAt)))
+      this.#queued -= operations.length
+      let from = 0
+      for (const task of tasks) {
+        task.answer(answers.slice(from, from + task.operations.length))
+        from += task.operations.length
+      }
+    }
+    this.#running = undefined
+  }
+
+  #take(): Task[] {
+    let count = 0
+    let operations = 0
+    for (const task of this.#queue) {
+      operations += task.operations.length
+      if (count > 0 && operations > this.#settings.writeBatch) break
+      count++
+    }
+    return this.#queue.splice(0, count)
+  }
+
+  async #written(
+    operations: readonly RequestedOperation[],
+    giveUpAt: number,
+  ): Promise<readonly SubmitAnswer[]> {
+    for (;;) {
+      try {
+        return await this.#write(operations)
+      } catch (error) {
+        if (error instanceof InvalidInputError || error instanceof LimitError) {
+          return await this.#singledOut(operations, error, giveUpAt)
+        }
+        if (error instanceof StateError) return operations.map(() => failed(error))
+        if (!(error instanceof StoreError)) throw error
+        if (error.code === 'unknown-outcome') return await this.#lookedUp(operations, error)
+        if (error.code !== 'store-unavailable' || this.#clock.monotonic() >= giveUpAt) {
+          return operations.map(() => failed(error))
+        }
+      }
+      await this.#waits.wait(this.#settings.retryMs)
+    }
+  }
+
+  /** The store refused all of it for something in it: what that is shows when they are sent one by one. */
+  async #singledOut(
+    operations: readonly RequestedOperation[],
+    error: CarillonError,
+    giveUpAt: number,
+  ): Promise<readonly SubmitAnswer[]> {
+    if (operations.length === 1) return [failed(error)]
+    const answers: SubmitAnswer[] = []
+    for (const operation of operations) answers.push(...(await this.#written([operation], giveUpAt)))
+    return answers
+  }
+
+  async #write(operations: readonly RequestedOperation[]): Promise<readonly SubmitAnswer[]> {
+    const { answers } = await this.#store.write(undefined, { operations: operations.map(placed) })
+    this.#counts.writes++
+    this.#counts.operations += operations.length
+    this.#tell(operations, answers)
+    return answers.map(answerOf)
+  }
+
+  /** Whoever fires must know of what is due before they would look. */
+  #tell(operations: readonly RequestedOperation[], answers: readonly OperationAnswer[]): void {
+    const soon = this.#storeNow() + this.#settings.pollMs
+    const shards = new Set<number>()
+    let earliest = Infinity
+    for (const [index, operation] of operations.entries()) {
+      const { outcome } = answers[index]!
+      if (operation.type === 'cancel' || (outcome !== 'set' && outcome !== 'moved')) continue
+      earliest = Math.min(earliest, operation.dueAt)
+      if (operation.dueAt < soon) shards.add(shardOf(operation, this.#store.shardCount))
+    }
+    if (earliest !== Infinity) this.#onDue(earliest)
+    for (const shard of shards) this.#store.wake(shard)
+  }
+
+  /** A row of the same identity proves that a `set` was stored; nothing proves that it was not. */
+  async #lookedUp(
+    operations: readonly RequestedOperation[],
+    error: StoreError,
+  ): Promise<readonly SubmitAnswer[]> {
+    try {
+      const rows = await this.#store.find(operations)
+      return operations.map((operation, index) => {
+        const row = rows[index]
+        if (operation.type !== 'set' || row?.identity !== operation.identity) return failed(error)
+        this.#onDue(row.dueAt)
+        return { outcome: 'set', revision: row.revision, replaced: undefined }
+      })
+    } catch {
+      return operations.map(() => failed(error))
+    }
+  }
+}
+
+/** Where nobody owns a row it stands at its due time. */
+function placed(operation: RequestedOperation): Operation {
+  return operation.type === 'cancel' ? operation : { ...operation, position: operation.dueAt }
+}
+
+function answerOf(answer: OperationAnswer): SubmitAnswer {
+  switch (answer.outcome) {
+    case 'set':
+      return { outcome: 'set', revision: answer.place.revision, replaced: answer.replaced }
+    case 'same':
+      return { outcome: 'set', revision: answer.standing.revision, replaced: undefined }
+    case 'moved':
+      return { outcome: 'moved', revision: answer.row.revision }
+    case 'conflict':
+      return { outcome: 'conflict', standing: answer.standing }
+    case 'cancelled':
+    case 'firing':
+    case 'settled':
+    case 'unknown':
+      return { outcome: answer.outcome }
+    case 'below-level':
+    case 'answered-before':
+    case 'expired':
+      throw new Error(`a write without an owner is never answered by ${answer.outcome}`)
+  }
+}
+
+function failed(error: CarillonError): SubmitAnswer {
+  return { outcome: 'failed', error }
+}

@@ -1,0 +1,59 @@
+import { hash } from 'node:crypto'
+import { ExpiringCache } from '../cache/index.js'
+import { RequestError, shown } from '../error/index.js'
+import type { Clock } from '../time/index.js'
+
+interface Remembered {
+  readonly fingerprint: string
+  readonly answer: unknown
+}
+
+const LONGEST_KEY = 255
+
+/**
+ * Answers a request that comes twice under one Idempotency-Key as it did the first time, without doing it again.
+ * Each instance remembers its own, for a day and up to a number; what failed is not remembered.
+ */
+export class Idempotency {
+  readonly #answers: ExpiringCache<string, Remembered>
+
+  constructor(clock: Clock) {
+    this.#answers = new ExpiringCache({ ttl: '1d', limit: 100_000, jitter: 0, clock })
+  }
+
+  /** `scope` says whose key it is; `request` is what must be the same the second time. */
+  async once<Answer>(
+    scope: string,
+    idempotencyKey: string,
+    request: unknown,
+    work: () => Promise<Answer>,
+  ): Promise<Answer> {
+    if (!/^[\x21-\x7e]+$/.test(idempotencyKey) || idempotencyKey.length > LONGEST_KEY) {
+      throw new RequestError(
+        'invalid-body',
+        `an Idempotency-Key has 1 to ${LONGEST_KEY} printable characters, got ${shown(idempotencyKey)}`,
+      )
+    }
+    const fingerprint = hash('sha256', JSON.stringify(request), 'base64')
+    const remembered = await this.#answers.take(`${scope}\0${idempotencyKey}`, async () => ({
+      fingerprint,
+      answer: await work(),
+    }))
+    if (remembered.fingerprint !== fingerprint) {
+      throw new RequestError(
+        'idempotency-mismatch',
+        `the Idempotency-Key ${shown(idempotencyKey)} was used for another request`,
+      )
+    }
+    return remembered.answer as Answer
+  }
+
+  stop(): void {
+    this.#answers.stop()
+  }
+}
+
+/** A key for a timer that has none, the same for the same Idempotency-Key: also another instance makes it up so. */
+export function keyFrom(idempotencyKey: string): string {
+  return hash('sha256', idempotencyKey, 'hex').slice(0, 32)
+}

@@ -1,0 +1,5 @@
+/** Timers over HTTP: `carillon serve` is this with a command line before it. */
+export { type ApiKey, ApiKeys, type NewApiKey, type Scope, scopes } from './api-keys.js'
+export { Server } from './server.js'
+export { isLoopback, type ServerOptions } from './server-options.js'
+export { version } from './version.js'

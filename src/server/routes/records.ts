@@ -1,0 +1,165 @@
+import { Type } from '@sinclair/typebox'
+import type { Clock } from '../../time/index.js'
+import { type Route, route } from '../route.js'
+import {
+  DeadBody,
+  DurationText,
+  HistoryBody,
+  InstantText,
+  Key,
+  Kind,
+  Page,
+  page,
+  ScheduleInput,
+} from '../schema.js'
+import { durationOf, instantOf, scheduleOf } from '../set-input.js'
+
+const closed = { additionalProperties: false } as const
+
+/** What was, what was given up, what is to come. */
+export function recordRoutes(clock: Clock): Route[] {
+  return [
+    route({
+      method: 'GET',
+      path: '/v1/history',
+      scope: 'read',
+      group: 'History',
+      summary: 'What happened, oldest first, as far as the history was told.',
+      query: Type.Object(
+        {
+          kind: Type.Optional(Kind),
+          key: Type.Optional(Key),
+          from: Type.Optional(InstantText),
+          until: Type.Optional(InstantText),
+          ...page,
+        },
+        closed,
+      ),
+      answer: Page(HistoryBody),
+      refusals: [404],
+      handle: async ({ timers, query }) => {
+        const { from, until, ...rest } = query
+        return await timers.history({
+          ...rest,
+          ...(from !== undefined && { from: instantOf(from) }),
+          ...(until !== undefined && { until: instantOf(until) }),
+        })
+      },
+    }),
+    route({
+      method: 'GET',
+      path: '/v1/forecast',
+      scope: 'read',
+      group: 'History',
+      summary: 'How many timers are due in each slice of the time to come.',
+      query: Type.Object(
+        {
+          kind: Type.Optional(Kind),
+          from: Type.Optional(InstantText),
+          over: Type.Optional(DurationText),
+          slice: Type.Optional(DurationText),
+        },
+        closed,
+      ),
+      answer: Type.Object({
+        slices: Type.Array(
+          Type.Object({
+            fromInclusive: Type.Number(),
+            untilExclusive: Type.Number(),
+            count: Type.Integer(),
+          }),
+        ),
+      }),
+      refusals: [404],
+      handle: async ({ timers, query: { kind, from, over, slice } }) => ({
+        slices: await timers.forecast({
+          ...(kind !== undefined && { kind }),
+          ...(from !== undefined && { from: instantOf(from) }),
+          ...(over !== undefined && { over: durationOf(over) }),
+          ...(slice !== undefined && { slice: durationOf(slice) }),
+        }),
+      }),
+    }),
+    route({
+      method: 'POST',
+      path: '/v1/schedules/preview',
+      scope: 'read',
+      group: 'Schedules',
+      summary: 'The next occurrences of a schedule, each with the reason for every adjustment.',
+      body: Type.Object(
+        {
+          on: ScheduleInput,
+          count: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, description: 'Default 10.' })),
+          from: Type.Optional(Type.Integer({ minimum: 0, maximum: 8.64e15, description: 'Default now.' })),
+        },
+        closed,
+      ),
+      answer: Type.Object({
+        description: Type.String(),
+        schedule: Type.Unknown({ description: 'The form that is stored.' }),
+        occurrences: Type.Array(
+          Type.Object({
+            at: Type.Number(),
+            local: Type.String(),
+            offset: Type.String(),
+            reasons: Type.Array(Type.String()),
+          }),
+        ),
+      }),
+      handle: ({ body: { on, count = 10, from = clock.now() } }) => {
+        const schedule = scheduleOf(on)
+        return {
+          description: schedule.describe(),
+          schedule: schedule.toJSON(),
+          occurrences: schedule.preview(count, { from }),
+        }
+      },
+    }),
+    route({
+      method: 'GET',
+      path: '/v1/dead',
+      scope: 'read',
+      group: 'Dead letters',
+      summary: 'Timers that were given up.',
+      query: Type.Object({ kind: Type.Optional(Kind), key: Type.Optional(Key), ...page }, closed),
+      answer: Page(DeadBody),
+      refusals: [404],
+      handle: async ({ timers, query }) => await timers.dead(query),
+    }),
+    route({
+      method: 'POST',
+      path: '/v1/dead/redrive',
+      scope: 'write',
+      group: 'Dead letters',
+      summary: 'Set dead letters again, due now: those of these ids, or all of a kind or key.',
+      body: Type.Union([
+        Type.Object(
+          {
+            ids: Type.Array(Type.String({ minLength: 1, maxLength: 1024 }), { minItems: 1, maxItems: 1000 }),
+          },
+          closed,
+        ),
+        Type.Object({ kind: Kind, key: Type.Optional(Key) }, closed),
+        Type.Object({ all: Type.Literal(true) }, closed),
+      ]),
+      answer: Type.Object({
+        count: Type.Integer(),
+        beside: Type.Array(
+          Type.Object({
+            id: Type.String(),
+            kind: Type.String(),
+            of: Type.String(),
+            key: Type.String(),
+            handle: Type.String(),
+          }),
+        ),
+      }),
+      refusals: [404],
+      handle: async ({ timers, body }) => {
+        if ('ids' in body) return await timers.redrive(body.ids)
+        if ('all' in body) return await timers.redrive({})
+        return await timers.redrive(body)
+      },
+    }),
+  ]
+}

@@ -1,0 +1,243 @@
+import { Type } from '@sinclair/typebox'
+import { RequestError } from '../../error/index.js'
+import type { SetTimer, When } from '../../front/index.js'
+import { type Idempotency, keyFrom } from '../idempotency.js'
+import { outcomeAnswer } from '../outcome-answer.js'
+import { type Call, type Route, route } from '../route.js'
+import {
+  HistoryBody,
+  InstantText,
+  Key,
+  Kind,
+  MoveBody,
+  Outcome,
+  Page,
+  page,
+  SetAnswer,
+  SetBody,
+  SetNewBody,
+  TimerBody,
+  DeadBody,
+} from '../schema.js'
+import { changeOptionsOf, conditionOf, instantOf, type NamedKinds, setOptionsOf } from '../set-input.js'
+
+const KindAndKey = Type.Object({ kind: Kind, key: Key })
+const group = 'Timers'
+
+/** Set, get, move, cancel and fire a timer by its kind and key; list them. */
+export function timerRoutes({
+  kinds,
+  idempotency,
+}: {
+  kinds: NamedKinds
+  idempotency: Idempotency
+}): Route[] {
+  const set = async (
+    call: Call<unknown, unknown, SetBody>,
+    kind: string,
+    key: string | undefined,
+  ): Promise<SetAnswered> => {
+    const options = setOptionsOf(call.body, conditionOf(call.request))
+    return setAnswer(kind, await call.timers.set(kinds.of(kind), key, options))
+  }
+
+  /** Does it once, if there is an Idempotency-Key. */
+  const once = async <Answer>(
+    { request, admission, body }: Call<unknown, unknown, unknown>,
+    work: (idempotencyKey: string | undefined) => Promise<Answer>,
+  ): Promise<Answer> => {
+    const given = request.headers['idempotency-key']
+    if (given === undefined) return await work(undefined)
+    const scope = `${admission.key.id}\0${admission.namespace}`
+    const what = [
+      request.method,
+      request.url,
+      body,
+      request.headers['if-match'],
+      request.headers['if-none-match'],
+    ]
+    return await idempotency.once(scope, String(given), what, () => work(String(given)))
+  }
+
+  return [
+    route({
+      method: 'PUT',
+      path: '/v1/timers/{kind}/{key}',
+      scope: 'write',
+      group,
+      summary: 'Set a timer; one of the same key is replaced.',
+      description:
+        'Send `If-None-Match: *` to set it only if there is none, `If-Match: "7"` only if it stands at revision 7.',
+      params: KindAndKey,
+      body: SetBody,
+      headers: ['if-match', 'if-none-match', 'idempotency-key'],
+      answer: SetAnswer,
+      refusals: [412, 413, 422],
+      handle: async (call) =>
+        tagged(call, await once(call, async () => await set(call, call.params.kind, call.params.key))),
+    }),
+    route({
+      method: 'POST',
+      path: '/v1/timers/{kind}',
+      scope: 'write',
+      group,
+      summary: 'Set a timer under a key that is made up, unless the body names one.',
+      params: Type.Object({ kind: Kind }),
+      body: SetNewBody,
+      headers: ['idempotency-key'],
+      answer: SetAnswer,
+      status: 201,
+      refusals: [412, 413, 422],
+      handle: async (call) => {
+        const { kind } = call.params
+        const answer = await once(call, async (idempotencyKey) => {
+          const made = idempotencyKey === undefined ? undefined : keyFrom(idempotencyKey)
+          return await set(call, kind, call.body.key ?? made)
+        })
+        call.reply.header(
+          'location',
+          `/v1/timers/${encodeURIComponent(kind)}/${encodeURIComponent(answer.key)}`,
+        )
+        return tagged(call, answer)
+      },
+    }),
+    route({
+      method: 'GET',
+      path: '/v1/timers/{kind}/{key}',
+      scope: 'read',
+      group,
+      summary: 'Get a timer as it stands.',
+      params: KindAndKey,
+      answer: TimerBody,
+      refusals: [404],
+      handle: async ({ timers, params, reply }) => {
+        const timer = await timers.get(params.kind, params.key)
+        if (timer === undefined) throw unknownTimer(params.kind, params.key)
+        reply.header('etag', `"${timer.revision}"`)
+        return timer
+      },
+    }),
+    route({
+      method: 'DELETE',
+      path: '/v1/timers/{kind}/{key}',
+      scope: 'write',
+      group,
+      summary: 'Cancel a timer: no attempt starts afterwards.',
+      params: KindAndKey,
+      headers: ['if-match'],
+      answer: Outcome('cancelled'),
+      refusals: [404, 409, 410, 412],
+      handle: async ({ timers, params, request }) =>
+        outcomeAnswer(await timers.cancel(params.kind, params.key, changeOptionsOf(request)), params),
+    }),
+    route({
+      method: 'POST',
+      path: '/v1/timers/{kind}/{key}/move',
+      scope: 'write',
+      group,
+      summary: 'Give a timer another due time; its payload stays.',
+      params: KindAndKey,
+      body: MoveBody,
+      headers: ['if-match'],
+      answer: Outcome('moved'),
+      refusals: [404, 409, 410, 412],
+      handle: async ({ timers, params, body, request }) =>
+        outcomeAnswer(
+          await timers.move(params.kind, params.key, body as When, changeOptionsOf(request)),
+          params,
+        ),
+    }),
+    route({
+      method: 'POST',
+      path: '/v1/timers/{kind}/{key}/fire',
+      scope: 'write',
+      group,
+      summary: 'Fire a timer now, whenever it was due.',
+      params: KindAndKey,
+      headers: ['if-match'],
+      answer: Outcome('moved'),
+      refusals: [404, 409, 410, 412],
+      handle: async ({ timers, params, request }) =>
+        outcomeAnswer(await timers.fireNow(params.kind, params.key, changeOptionsOf(request)), params),
+    }),
+    ...(['pause', 'resume'] as const).map((verb) =>
+      route({
+        method: 'POST',
+        path: `/v1/timers/{kind}/{key}/${verb}`,
+        scope: 'write',
+        group,
+        summary: verb === 'pause' ? 'Pause a timer; its due time stays.' : "End a timer's pause.",
+        params: KindAndKey,
+        answer: Outcome(verb === 'pause' ? 'paused' : 'resumed'),
+        refusals: [404, 409, 410],
+        handle: async ({ timers, params }) =>
+          outcomeAnswer(await timers[verb](params.kind, params.key), params),
+      }),
+    ),
+    route({
+      method: 'GET',
+      path: '/v1/timers/{kind}/{key}/why',
+      scope: 'read',
+      group,
+      summary: 'Everything known about a key: the timer, its history, its dead letters, told in order.',
+      params: KindAndKey,
+      answer: Type.Object({
+        timer: Type.Optional(TimerBody),
+        events: Type.Array(HistoryBody),
+        dead: Type.Array(DeadBody),
+        told: Type.Array(Type.String()),
+      }),
+      refusals: [404],
+      handle: async ({ timers, params }) => await timers.why(params.kind, params.key),
+    }),
+    listRoute,
+  ]
+}
+
+const listRoute = route({
+  method: 'GET',
+  path: '/v1/timers',
+  scope: 'read',
+  group,
+  summary: 'List timers, page by page.',
+  query: Type.Object(
+    {
+      kind: Type.Optional(Kind),
+      keyPrefix: Type.Optional(Type.String({ maxLength: 512 })),
+      tag: Type.Optional(Type.String({ minLength: 1, maxLength: 128 })),
+      dueFrom: Type.Optional(InstantText),
+      dueUntil: Type.Optional(InstantText),
+      ...page,
+    },
+    { additionalProperties: false },
+  ),
+  answer: Page(TimerBody),
+  refusals: [404],
+  handle: async ({ timers, query }) => {
+    const { dueFrom, dueUntil, ...rest } = query
+    return await timers.list({
+      ...rest,
+      ...(dueFrom !== undefined && { dueFrom: instantOf(dueFrom) }),
+      ...(dueUntil !== undefined && { dueUntil: instantOf(dueUntil) }),
+    })
+  },
+})
+
+type SetAnswered = SetTimer & { readonly kind: string }
+
+function setAnswer(kind: string, set: SetTimer): SetAnswered {
+  const { outcome, ...current } = set
+  if (outcome === 'set') return { ...set, kind }
+  const error = new RequestError('revision-conflict', `the condition on ${kind} ${set.key} does not hold`)
+  throw Object.assign(error, { current })
+}
+
+/** The revision is what If-Match takes. */
+function tagged({ reply }: Call<unknown, unknown, unknown>, answer: SetAnswered): SetAnswered {
+  if (answer.revision !== undefined) reply.header('etag', `"${answer.revision}"`)
+  return answer
+}
+
+export function unknownTimer(kind: string, key: string): RequestError {
+  return new RequestError('timer-unknown', `there is no timer ${JSON.stringify(key)} of the kind ${kind}`)
+}

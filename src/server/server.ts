@@ -1,0 +1,251 @@
+import type { FastifyInstance } from 'fastify'
+import { StateError } from '../error/index.js'
+import { openTimers, type Timers } from '../front/index.js'
+import { openStore, type Store } from '../store/index.js'
+import type { Clock, Wake } from '../time/index.js'
+import { ApiKeys } from './api-keys.js'
+import { docsPage, docsPolicy } from './docs-page.js'
+import { Events } from './events.js'
+import { tellEvents } from './firing-events.js'
+import { Gate } from './gate.js'
+import { httpApp } from './http-app.js'
+import { Idempotency } from './idempotency.js'
+import { Metrics } from './metrics.js'
+import { Namespaces } from './namespaces.js'
+import { openApiOf } from './openapi.js'
+import { Readiness } from './readiness.js'
+import type { Route } from './route.js'
+import { batchRoutes } from './routes/batch.js'
+import { handleRoutes } from './routes/handles.js'
+import { leaseRoutes } from './routes/leases.js'
+import { recordRoutes } from './routes/records.js'
+import { steeringRoutes } from './routes/steering.js'
+import { targetRoutes } from './routes/targets.js'
+import { timerRoutes } from './routes/timers.js'
+import { watchingRoutes } from './routes/watching.js'
+import { type CompleteServerOptions, type ServerOptions, serverOptions } from './server-options.js'
+import { NamedKinds } from './set-input.js'
+import { version } from './version.js'
+
+// How soon keys that another instance made or revoked are known here.
+const LOOK_FOR_KEYS_MS = 2000
+
+// How long requests under way have when the server stops, and how often it looks whether they are done.
+const FAREWELL_MS = 10_000
+const SWEEP_MS = 20
+
+interface ServerParts {
+  readonly options: CompleteServerOptions
+  readonly store: Store
+  readonly ownsStore: boolean
+  readonly timers: Timers
+}
+
+/** Timers over HTTP: the store, the engine and the routes, started and stopped as one. */
+export class Server {
+  readonly #parts: ServerParts
+  readonly #keys: ApiKeys
+  readonly #app: FastifyInstance
+  readonly #namespaces: Namespaces
+  readonly #events: Events
+  readonly #metrics = new Metrics()
+  readonly #idempotency: Idempotency
+  readonly #readiness: Readiness
+  readonly #routes: readonly Route[]
+  #underWay = 0
+  #looks: Wake | undefined
+  #url = ''
+  #firstToken: string | undefined
+  #stopping: Promise<void> | undefined
+
+  private constructor(parts: ServerParts) {
+    const { options, store, timers } = parts
+    const { clock } = options
+    this.#parts = parts
+    this.#keys = new ApiKeys(store, clock)
+    this.#events = new Events(clock)
+    this.#idempotency = new Idempotency(clock)
+    this.#readiness = new Readiness(timers, store, clock)
+    this.#namespaces = new Namespaces({
+      timers,
+      store,
+      clock,
+      lookMs: timers.engine.settings.acquireMs,
+      onTrouble: (error) => options.logger?.warn({ err: error }, 'the namespaces could not be looked at'),
+    })
+    timers.onEvent(tellEvents(this.#events))
+    const kinds = new NamedKinds()
+    this.#routes = [
+      ...timerRoutes({ kinds, idempotency: this.#idempotency }),
+      ...handleRoutes,
+      ...batchRoutes(kinds),
+      ...recordRoutes(clock),
+      ...targetRoutes,
+      ...leaseRoutes,
+      ...steeringRoutes(this.#keys),
+      ...watchingRoutes({ timers, store, events: this.#events, metrics: this.#metrics }),
+    ]
+    this.#app = httpApp({
+      options,
+      routes: this.#routes,
+      gate: new Gate({ keys: this.#keys, clock, needsKey: options.auth, ratePerSecond: options.rate }),
+      metrics: this.#metrics,
+      timersOf: (namespace) => this.#namespaces.of(namespace),
+    })
+    this.#addOpenRoutes()
+    this.#app.server.on('request', (_, response) => {
+      this.#underWay++
+      response.once('close', () => this.#underWay--)
+    })
+  }
+
+  /** Opens the store, starts to fire, and listens. */
+  static async start(given: ServerOptions): Promise<Server> {
+    const options = serverOptions(given)
+    const { clock, history, engine, guard, logger } = options
+    const ownsStore = typeof options.store === 'string'
+    const store =
+      typeof options.store === 'string' ? await openStore(options.store, { clock }) : options.store
+    let server: Server | undefined
+    try {
+      const timers = await openTimers({ store, clock, history, engine, guard, ...(logger && { logger }) })
+      server = new Server({ options, store, ownsStore, timers })
+      await server.#start()
+      return server
+    } catch (error) {
+      await server?.stop()
+      if (ownsStore) await store.stop()
+      throw error
+    }
+  }
+
+  /** Where it listens: the base of all routes. */
+  get url(): string {
+    return this.#url
+  }
+
+  /** The key that was made because there was none; undefined otherwise. Show it once. */
+  get firstToken(): string | undefined {
+    return this.#firstToken
+  }
+
+  get keys(): ApiKeys {
+    return this.#keys
+  }
+
+  /** The OpenAPI document. */
+  get openApi(): Record<string, unknown> {
+    return openApiOf(this.#routes, version)
+  }
+
+  /** Every route that needs a key. */
+  get routes(): readonly Route[] {
+    return this.#routes
+  }
+
+  /** Takes no more requests, answers those under way, lets attempts end, lets go of its shards. Idempotent. */
+  stop(): Promise<void> {
+    this.#stopping ??= this.#stop()
+    return this.#stopping
+  }
+
+  async #start(): Promise<void> {
+    const { timers, options } = this.#parts
+    await this.#keys.look()
+    if (options.auth && !this.#keys.hasAlive) {
+      this.#firstToken = (await this.#keys.create({ name: 'first', scope: 'admin' })).token
+    }
+    await this.#namespaces.start()
+    await this.#greetNewcomers()
+    await timers.start()
+    this.#url = await listening(this.#app, options)
+    this.#lookForKeys(options.clock)
+  }
+
+  async #stop(): Promise<void> {
+    const { timers, store, ownsStore } = this.#parts
+    this.#readiness.stop()
+    this.#looks?.cancel()
+    this.#events.stop()
+    this.#namespaces.stop()
+    await this.#closeConnections()
+    this.#idempotency.stop()
+    this.#metrics.stop()
+    await timers.stop()
+    if (ownsStore) await store.stop()
+  }
+
+  /** On a store that nobody has used, timers of the kind `hello` go to the log: that is how it is tried out. */
+  async #greetNewcomers(): Promise<void> {
+    const { timers } = this.#parts
+    const isNew = (await timers.kinds()).length === 0 && (await timers.listTargets()).length === 0
+    if (isNew) await timers.setTarget('hello', { type: 'log' })
+  }
+
+  /** Requests under way are answered; who takes longer than that is cut off. */
+  async #closeConnections(): Promise<void> {
+    const { clock } = this.#parts.options
+    const until = clock.monotonic() + FAREWELL_MS
+    let wake: Wake | undefined
+    const sweep = (): void => {
+      // A connection on which nobody has asked anything yet is not idle to Node: it would be waited for.
+      if (this.#underWay === 0 || clock.monotonic() >= until) this.#app.server.closeAllConnections()
+      else this.#app.server.closeIdleConnections()
+      wake = clock.wakeAfter(SWEEP_MS, sweep)
+    }
+    const closing = this.#app.close()
+    sweep()
+    await closing
+    wake?.cancel()
+  }
+
+  #lookForKeys(clock: Clock): void {
+    const look = async (): Promise<void> => {
+      try {
+        await this.#keys.look()
+      } catch (error) {
+        this.#parts.options.logger?.warn({ err: error }, 'the keys could not be looked at')
+      }
+      if (this.#stopping === undefined) this.#lookForKeys(clock)
+    }
+    this.#looks = clock.wakeAfter(LOOK_FOR_KEYS_MS, () => void look(), { keepAlive: false })
+  }
+
+  /** What needs no key: it tells nothing of any timer. */
+  #addOpenRoutes(): void {
+    const openApi = JSON.stringify(this.openApi)
+    const page = docsPage(this.#routes, version)
+    this.#app.get('/healthz', () => ({ status: 'alive' }))
+    this.#app.get('/readyz', async (_request, reply) => {
+      const faults = await this.#readiness.faults()
+      if (faults.length > 0) reply.code(503)
+      return faults.length === 0 ? { status: 'ready' } : { status: 'not ready', faults }
+    })
+    this.#app.get('/v1/openapi.json', (_request, reply) => reply.type('application/json').send(openApi))
+    this.#app.get('/docs', (_request, reply) =>
+      reply
+        .type('text/html; charset=utf-8')
+        .header('content-security-policy', docsPolicy)
+        .header('referrer-policy', 'no-referrer')
+        .send(page),
+    )
+  }
+}
+
+async function listening(app: FastifyInstance, { host, port }: CompleteServerOptions): Promise<string> {
+  try {
+    return await app.listen({ host, port })
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'EADDRINUSE') {
+      throw new StateError(
+        'port-busy',
+        `something listens on ${host}:${port} already: choose another --port`,
+        {
+          cause: error,
+        },
+      )
+    }
+    throw error
+  }
+}

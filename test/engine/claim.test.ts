@@ -1,0 +1,311 @@
+import { describe, expect, it } from 'vitest'
+import { ClaimEngine, type Ending, Engine } from '../../src/engine/index.js'
+import { StoreError } from '../../src/error/index.js'
+import { type Carriage, MemoryStore } from '../../src/store/index.js'
+import type { VirtualClock } from '../../src/time/index.js'
+import { done, type Firing } from '../../src/timer/index.js'
+import { ClaimRig, START } from './claim-rig.js'
+
+describe('claims', () => {
+  it('fire at their time, once, and are settled', async () => {
+    const rig = new ClaimRig()
+    const engine = rig.engine('a')
+    await rig.settled(engine.start())
+    const keys = Array.from({ length: 2500 }, (_, i) => `key-${i}`)
+    await rig.submit(engine, ...keys.map((key, i) => rig.set(key, 200 + i)))
+    await rig.clock.advance(199 - (rig.clock.now() - START))
+    expect(rig.fired).toEqual([])
+    await rig.clock.advance(2600)
+    expect(rig.keys.toSorted()).toEqual(keys.toSorted())
+    for (const { key, at } of rig.fired) {
+      const dueAt = 200 + Number(key.slice(4))
+      expect(at).toBeGreaterThanOrEqual(dueAt)
+      expect(at).toBeLessThan(dueAt + 10)
+    }
+    expect(await rig.store.countRows()).toBe(0)
+    expect(engine.stats().counts).toMatchObject({ fired: 2500, done: 2500, settled: 2500 })
+    await rig.settled(engine.stop())
+  })
+
+  it('are spread over any number of instances, each row to one', async () => {
+    const rig = new ClaimRig()
+    const engines = ['a', 'b', 'c'].map((name) => rig.engine(name, { settings: { claimRows: 7 } }))
+    await rig.settled(engines[0]!.open())
+    const keys = Array.from({ length: 500 }, (_, i) => `key-${i}`)
+    await rig.submit(engines[0]!, ...keys.map((key) => rig.set(key, 1000)))
+    await rig.settled(Promise.all(engines.map((engine) => engine.start())))
+    await rig.clock.advance(3000)
+    expect(rig.keys.toSorted()).toEqual(keys.toSorted())
+    expect(new Set(rig.fired.map(({ by }) => by))).toEqual(new Set(['a', 'b', 'c']))
+    expect(await rig.store.countRows()).toBe(0)
+  })
+
+  it('are fired at their time by an instance that another one wakes', async () => {
+    const rig = new ClaimRig()
+    const [setter, firer] = [rig.engine('setter'), rig.engine('firer')]
+    await rig.settled(Promise.all([setter.open(), firer.start()]))
+    await rig.clock.advance(3123)
+    const at = rig.clock.now() - START
+    await rig.submit(setter, rig.set('soon', at + 77), rig.set('later', at + 5432))
+    await rig.clock.advance(10_000)
+    expect(rig.fired.map(({ key, by }) => [key, by])).toEqual([
+      ['soon', 'firer'],
+      ['later', 'firer'],
+    ])
+    expect(rig.fired[0]!.at - (at + 77)).toBeLessThan(10)
+    expect(rig.fired[1]!.at - (at + 5432)).toBeLessThan(10)
+  })
+
+  it('come back when their holder dies, and count an attempt more', async () => {
+    const rig = new ClaimRig()
+    const way = new CutWay()
+    const flow = { notesOf: noted }
+    const [dying, living] = [rig.engine('dying', { carriage: way, flow }), rig.engine('living', { flow })]
+    const stuck: Firing[] = []
+    rig.handle = (firing) => (firing.attempt === 1 ? stuck.push(firing) : firing.report(done))
+    await rig.settled(dying.start())
+    await rig.submit(dying, rig.set('a', 100))
+    await rig.clock.advance(200)
+    expect(rig.fired).toHaveLength(1)
+    way.isCut = true
+    const cutAt = rig.clock.now() - START
+    await rig.settled(living.start())
+    await rig.clock.advance(20_000)
+    expect(rig.fired.map(({ by, attempt }) => [by, attempt])).toEqual([
+      ['dying', 1],
+      ['living', 2],
+    ])
+    expect(rig.fired[1]!.id).toBe(rig.fired[0]!.id)
+    // The lease had at most its whole length to run, then somebody looks.
+    expect(rig.fired[1]!.at - cutAt).toBeLessThanOrEqual(10_000 + 1000 + 10)
+    way.isCut = false
+    stuck[0]!.report(done)
+    await rig.clock.advance(5000)
+    const { items } = await rig.store.history({ namespace: 'n', limit: 10 })
+    expect(items.map(({ event }) => event)).toEqual(['unknown 1 from dying', 'done 2', 'done 1 not followed'])
+    expect((await rig.store.counts()).settled).toBe(1)
+    expect(dying.stats().counts).toMatchObject({ done: 0, superseded: 1 })
+    expect(rig.events.filter(({ type }) => type === 'lease-lost')).toHaveLength(1)
+  })
+
+  it('stay with a handler that takes longer than a lease', async () => {
+    const rig = new ClaimRig()
+    const engines = [rig.engine('a'), rig.engine('b')]
+    rig.handle = (firing) => void rig.clock.wakeAfter(60_000, () => firing.report(done))
+    await rig.settled(Promise.all(engines.map((engine) => engine.start())))
+    await rig.submit(engines[0]!, rig.set('slow', 100))
+    await rig.clock.advance(90_000)
+    expect(rig.fired).toHaveLength(1)
+    expect(await rig.store.counts()).toMatchObject({ settled: 1 })
+  })
+
+  it('answer cancel and move from the row itself', async () => {
+    const rig = new ClaimRig()
+    const [a, b] = [rig.engine('a'), rig.engine('b')]
+    rig.handle = (firing) => void rig.clock.wakeAfter(1000, () => firing.report(done))
+    await rig.settled(Promise.all([a.start(), b.open()]))
+    await rig.submit(a, rig.set('x', 500), rig.set('y', 500), rig.set('z', 500))
+    expect(await rig.submit(b, rig.cancel('x'), rig.move('y', 4000))).toEqual(['cancelled', 'moved'])
+    await rig.clock.advance(600)
+    expect(rig.keys).toEqual(['z'])
+    const [z] = await rig.store.find([{ namespace: 'n', kind: 'k', key: 'z' }])
+    expect(a.progressOf(z!)).toBe('firing')
+    expect(await rig.submit(b, rig.cancel('z'), rig.move('z', 9000))).toEqual(['firing', 'firing'])
+    expect(await rig.submit(b, rig.cancel('x'))).toEqual(['unknown'])
+    await rig.clock.advance(1500)
+    expect(await rig.submit(b, rig.cancel('z'))).toEqual(['unknown'])
+    await rig.clock.advance(5000)
+    expect(rig.keys).toEqual(['z', 'y'])
+  })
+
+  it('are not followed when the timer was set anew meanwhile', async () => {
+    const rig = new ClaimRig()
+    const engine = rig.engine('a', { flow: { notesOf: noted } })
+    const under: Firing[] = []
+    rig.handle = (firing) => void under.push(firing)
+    await rig.settled(engine.start())
+    await rig.submit(engine, rig.set('x', 100))
+    await rig.clock.advance(200)
+    await rig.submit(engine, rig.set('x', 5000))
+    under[0]!.report({ type: 'retry', dueAt: START + 300, reason: 'no' })
+    await rig.clock.advance(3000)
+    expect(rig.fired).toHaveLength(1)
+    await rig.clock.advance(3000)
+    expect(rig.fired.map(({ attempt }) => attempt)).toEqual([1, 1])
+    under[1]!.report(done)
+    await rig.clock.advance(100)
+    const { items } = await rig.store.history({ namespace: 'n', limit: 10 })
+    expect(items.map(({ event }) => event)).toEqual(['retry 1 not followed', 'done 1'])
+    expect(await rig.store.counts()).toMatchObject({ created: 2, replaced: 1, settled: 1 })
+  })
+
+  it('are tried again, go on, and die, as outcomes say', async () => {
+    const rig = new ClaimRig()
+    const engine = rig.engine('a')
+    rig.handle = (firing) => {
+      const { attempt, row } = firing
+      if (row.key === 'flaky' && attempt < 3) {
+        firing.report({ type: 'retry', dueAt: rig.clock.now() + 300, reason: 'no', details: 'tried' })
+      } else if (row.key === 'cyclic' && row.occurrence < 3) {
+        firing.report({ type: 'next', dueAt: rig.clock.now() + 1000 })
+      } else if (row.key === 'dying') {
+        const next = { dueAt: rig.clock.now() + 2000 }
+        firing.report({ type: 'dead', reason: 'gone', ...(row.occurrence === 0 && { next }) })
+      } else firing.report(done)
+    }
+    await rig.settled(engine.start())
+    await rig.submit(engine, rig.set('flaky', 100), rig.set('cyclic', 100), rig.set('dying', 100))
+    await rig.clock.advance(10_000)
+    const timesOf = (key: string) => rig.fired.filter((each) => each.key === key)
+    expect(timesOf('flaky').map(({ attempt }) => attempt)).toEqual([1, 2, 3])
+    expect(new Set(timesOf('flaky').map(({ id }) => id)).size).toBe(1)
+    expect(timesOf('cyclic').map(({ attempt }) => attempt)).toEqual([1, 1, 1, 1])
+    expect(new Set(timesOf('cyclic').map(({ id }) => id)).size).toBe(4)
+    expect(timesOf('dying')).toHaveLength(2)
+    const { items } = await rig.store.deadLetters({ namespace: 'n', limit: 9 })
+    expect(items.map(({ reason }) => reason)).toEqual(['gone', 'gone'])
+    expect(await rig.store.counts()).toEqual({ created: 3, settled: 2, dead: 1, cancelled: 0, replaced: 0 })
+    expect(await rig.store.countRows()).toBe(0)
+  })
+
+  it('are claimed by those who have room for them, so that a full instance keeps none waiting', async () => {
+    const rig = new ClaimRig()
+    const flow = {
+      concurrencyOf: () => 2,
+      kinds: () => [{ namespace: 'n', kind: 'k' }],
+    }
+    const [a, b] = [rig.engine('a', { flow }), rig.engine('b', { flow })]
+    rig.handle = (firing) => void rig.clock.wakeAfter(700, () => firing.report(done))
+    await rig.settled(a.start())
+    await rig.submit(a, ...Array.from({ length: 8 }, (_, i) => rig.set(`k${i}`, 100)))
+    await rig.clock.advance(500)
+    expect(rig.fired).toHaveLength(2)
+    await rig.settled(b.start())
+    await rig.clock.advance(150)
+    expect(rig.fired.map(({ by }) => by)).toEqual(['a', 'a', 'b', 'b'])
+    await rig.clock.advance(1500)
+    expect(rig.fired).toHaveLength(8)
+    // As soon as there is room, not when it would look anyway.
+    const [first, , , , fifth, sixth] = rig.fired
+    for (const next of [fifth!, sixth!]) expect(next.at - first!.at).toBeLessThan(700 + 20)
+  })
+
+  it('are settled once when the answer is lost, and written down once', async () => {
+    const rig = new ClaimRig()
+    const way = new CutWay()
+    const engine = rig.engine('a', { carriage: way, flow: { notesOf: noted } })
+    await rig.settled(engine.start())
+    way.losesAnswersOf = 'settleClaimed'
+    await rig.submit(engine, rig.set('x', 100))
+    await rig.clock.advance(1000)
+    expect(way.lost).toBeGreaterThan(1)
+    way.losesAnswersOf = undefined
+    await rig.clock.advance(30_000)
+    expect(rig.fired).toHaveLength(1)
+    const { items } = await rig.store.history({ namespace: 'n', limit: 10 })
+    expect(items.map(({ event }) => event)).toEqual(['done 1'])
+    expect(rig.events.filter(({ type }) => type === 'lease-lost')).toEqual([])
+    await rig.settled(engine.stop())
+  })
+
+  it('whose set was not answered are found, and a cancel whose answer was lost is unknown', async () => {
+    const rig = new ClaimRig()
+    const way = new CutWay()
+    const engine = rig.engine('a', { carriage: way })
+    await rig.settled(engine.open())
+    way.losesAnswersOf = 'write'
+    expect(await rig.submit(engine, rig.set('x', 60_000))).toEqual(['set'])
+    const [answer] = await rig.settled(engine.submit([rig.cancel('x')]))
+    expect(answer).toMatchObject({ outcome: 'failed', error: { code: 'unknown-outcome' } })
+    way.losesAnswersOf = undefined
+    way.isCut = true
+    const waiting = engine.submit([rig.set('y', 60_000)])
+    await rig.clock.advance(500)
+    way.isCut = false
+    expect((await rig.settled(waiting)).map(({ outcome }) => outcome)).toEqual(['set'])
+  })
+
+  it('wait for this machine when its clock is behind, and are left alone when it is far off', async () => {
+    const rig = new ClaimRig()
+    const behind = shifted(rig.clock, -300)
+    const engine = rig.engine('behind', { clock: behind })
+    await rig.settled(engine.start())
+    await rig.submit(engine, rig.set('x', 1000))
+    await rig.clock.advance(5000)
+    expect(rig.fired).toHaveLength(1)
+    expect(rig.fired[0]!.at).toBeGreaterThanOrEqual(1300)
+    const off = rig.engine('off', { clock: shifted(rig.clock, -900) })
+    await rig.settled(engine.stop())
+    await rig.settled(off.start())
+    await rig.submit(off, rig.set('y', 6000))
+    await rig.clock.advance(20_000)
+    expect(rig.fired).toHaveLength(1)
+    expect(rig.events.some(({ type }) => type === 'clock-off')).toBe(true)
+    await rig.settled(rig.engine('right').start())
+    await rig.clock.advance(100)
+    expect(rig.fired.map(({ by }) => by)).toEqual(['behind', 'right'])
+  })
+
+  it('that were not started are given back by whoever rests', async () => {
+    const rig = new ClaimRig()
+    // Claimed by the store's clock, not yet due by this machine's.
+    const engine = rig.engine('a', { clock: shifted(rig.clock, -400) })
+    const other = rig.engine('b')
+    await rig.settled(engine.start())
+    await rig.submit(engine, rig.set('x', 1000))
+    await rig.clock.advance(1100 - (rig.clock.now() - START))
+    expect(rig.fired).toEqual([])
+    await rig.settled(engine.rest())
+    await rig.settled(other.start())
+    await rig.clock.advance(100)
+    expect(rig.fired.map(({ by, attempt }) => [by, attempt])).toEqual([['b', 1]])
+  })
+
+  it('are for stores that were made for them', () => {
+    const clock = new ClaimRig().clock
+    const parts = { clock, deliver: () => undefined }
+    const claims = new MemoryStore({ clock, strategy: 'claim' })
+    const owned = new MemoryStore({ clock })
+    expect(() => new ClaimEngine({ ...parts, store: owned, settings: { strategy: 'claim' } })).toThrow(
+      /made for owners \(preload, lookahead\), the engine was asked for claim/,
+    )
+    expect(() => new Engine({ ...parts, store: claims })).toThrow(
+      /made for the strategy claim, the engine was asked for preload/,
+    )
+  })
+})
+
+/** A way to the store that can be cut, or lose answers. */
+class CutWay implements Carriage {
+  isCut = false
+  losesAnswersOf: string | undefined
+  lost = 0
+
+  async carry<Answer>(call: { readonly name: string }, commit: () => Answer): Promise<Answer> {
+    if (this.isCut) throw new StoreError('store-unavailable', 'cut')
+    const answer = commit()
+    if (call.name !== this.losesAnswersOf) return answer
+    this.lost++
+    throw new StoreError('unknown-outcome', 'lost')
+  }
+
+  wake(deliver: () => void): void {
+    if (!this.isCut) queueMicrotask(deliver)
+  }
+}
+
+function noted(firing: Firing, ending: Ending) {
+  const { at } = ending
+  const event =
+    ending.type === 'unknown'
+      ? `unknown ${firing.attempt} from ${ending.handOver?.from}`
+      : `${ending.outcome.type} ${firing.attempt}${ending.isFollowed ? '' : ' not followed'}`
+  return [{ at, event, details: '{}' }]
+}
+
+/** The clock of a machine that is wrong by so much. */
+function shifted(clock: VirtualClock, byMs: number): VirtualClock {
+  const fork = clock.fork()
+  fork.jump(byMs)
+  return fork
+}

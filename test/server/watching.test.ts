@@ -1,0 +1,125 @@
+import { readFileSync } from 'node:fs'
+import { describe, expect, it } from 'vitest'
+import { version } from '../../src/server/index.js'
+import { MemoryStore } from '../../src/store/index.js'
+import { eventually } from '../eventually.js'
+import { Served } from './served.js'
+
+describe('a server that is watched', () => {
+  it('says what it has done: statistics, shards, members, verify', async () => {
+    await using served = await Served.start()
+    await served.call('PUT', '/v1/timers/hello/1', { in: '1h' })
+    await served.call('PUT', '/v1/timers/hello/2', { in: 0 })
+    await eventually(async () => {
+      const { body } = await served.call('GET', '/v1/statistics')
+      expect(body.store).toEqual({ created: 2, settled: 1, cancelled: 0, replaced: 0, dead: 0 })
+      expect(body).toMatchObject({ pending: 1, instance: { fired: 1, done: 1 } })
+    })
+    const { members, self } = (await served.call('GET', '/v1/members')).body
+    expect(members).toEqual([self])
+    expect((await served.call('GET', '/v1/shards')).body.shards).toMatchObject([{ shard: 0, owner: self }])
+    expect((await served.call('GET', '/v1/verify')).body).toMatchObject({
+      isWhole: true,
+      missing: 0,
+      rows: 1,
+    })
+  })
+
+  it('finds by verify a row that is missing', async () => {
+    const store = new MemoryStore()
+    await using served = await Served.start({ store })
+    for (let n = 0; n < 5; n++) await served.call('PUT', `/v1/timers/hello/${n}`, { in: '1h' })
+    const countRows = store.countRows.bind(store)
+    store.countRows = async () => (await countRows()) - 1
+    expect((await served.call('GET', '/v1/verify')).body).toMatchObject({
+      isWhole: false,
+      missing: 1,
+      rows: 4,
+    })
+  })
+
+  it('has metrics that agree with what it did', async () => {
+    await using served = await Served.start()
+    for (let n = 0; n < 3; n++) await served.call('PUT', `/v1/timers/hello/${n}`, { in: 0 })
+    await served.call('GET', '/v1/timers/hello/none')
+    const text = await eventually(async () => {
+      const answer = await served.call('GET', '/metrics')
+      expect(answer.text).toContain('carillon_store_settled_total 3')
+      return answer.text
+    })
+    const lines = text.trimEnd().split('\n')
+    expect(lines).toContain('carillon_fired_total 3')
+    expect(lines).toContain('carillon_lateness_seconds_count 3')
+    expect(lines).toContain('carillon_lateness_seconds_bucket{le="+Inf"} 3')
+    expect(lines).toContain('carillon_timers_pending 0')
+    expect(lines).toContain('carillon_http_requests_total{route="PUT /v1/timers/:kind/:key",status="200"} 3')
+    expect(lines).toContain('carillon_http_requests_total{route="GET /v1/timers/:kind/:key",status="404"} 1')
+    for (const line of lines) expect(line).toMatch(/^# (HELP|TYPE) |^[a-z0-9_]+(\{[^}]*\})? -?[\d.e+-]+$/)
+  })
+
+  it('is alive and ready, and not ready when its store does not answer', async () => {
+    const store = new MemoryStore()
+    await using served = await Served.start({ store })
+    expect((await served.call('GET', '/healthz')).body).toEqual({ status: 'alive' })
+    expect((await served.call('GET', '/readyz')).body).toEqual({ status: 'ready' })
+    store.now = () => Promise.reject(new Error('it is gone'))
+    const red = await served.call('GET', '/readyz')
+    expect(red.status).toBe(503)
+    expect(red.body.faults).toEqual(['the store did not answer within 2000 ms'])
+    expect((await served.call('GET', '/healthz')).status).toBe(200)
+  })
+
+  it('tells of firings as they happen, to whoever may hear of them', async () => {
+    await using served = await Served.start()
+    const { token } = await served.server.keys.create({ name: 'b', scope: 'read', namespace: 'b' })
+    const [all, own] = await Promise.all([listen(served.url, served.token), listen(served.url, token)])
+    await served.call('PUT', '/v1/timers/hello/1', { in: 0 })
+    await served.call('PUT', '/v1/targets/hello', { type: 'log' }, { 'carillon-namespace': 'b' })
+    await served.call('PUT', '/v1/timers/hello/2', { in: 0 }, { 'carillon-namespace': 'b' })
+    await eventually(() => {
+      expect(all.text()).toContain('"key":"1"')
+      expect(all.text()).toContain('"key":"2"')
+      expect(own.text()).toContain('event: fired')
+    })
+    expect(own.text()).not.toContain('"key":"1"')
+    expect(own.text()).not.toContain('event: settled')
+    all.end()
+    own.end()
+  })
+
+  it('shows its documents without a key and without asking anybody for anything', async () => {
+    await using served = await Served.start()
+    const page = await fetch(`${served.url}/docs`)
+    const text = await page.text()
+    expect(page.headers.get('content-security-policy')).toMatch(/^default-src 'none'; style-src 'sha256-/)
+    expect(text).not.toMatch(/(src|href)="https?:|@import|url\(|<script/)
+    const document = (await (await fetch(`${served.url}/v1/openapi.json`)).json()) as Record<string, never>
+    expect(document['openapi']).toBe('3.1.0')
+    for (const path of Object.keys(document['paths']!)) expect(text).toContain(path)
+    expect(text).toContain('revision-conflict')
+  })
+
+  it('has the version of the package', () => {
+    const file = new URL('../../package.json', import.meta.url)
+    expect((JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version).toBe(version)
+  })
+})
+
+/** Listens to events and collects their text. */
+async function listen(url: string, token: string): Promise<{ text: () => string; end: () => void }> {
+  const abort = new AbortController()
+  const response = await fetch(`${url}/v1/events`, {
+    headers: { authorization: `Bearer ${token}` },
+    signal: abort.signal,
+  })
+  expect(response.headers.get('content-type')).toBe('text/event-stream')
+  let text = ''
+  void (async () => {
+    try {
+      for await (const chunk of response.body!.pipeThrough(new TextDecoderStream())) text += chunk
+    } catch {
+      // Ended from here.
+    }
+  })()
+  return { text: () => text, end: () => abort.abort() }
+}

@@ -1,0 +1,138 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import process from 'node:process'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import { TcpProxy } from '../tcp-proxy.js'
+import { type Line, machineMs, parseLine } from './report.js'
+import type { ChaosServer } from './server.js'
+import type { Task } from './task.js'
+
+const child = fileURLToPath(new URL('child.js', import.meta.url))
+
+export interface InstanceParts {
+  readonly index: number
+  readonly server: ChaosServer
+  readonly task: Omit<Task, 'name' | 'url'>
+  /** Hears every line, with the name of the life that said it. */
+  readonly onLine: (by: string, line: Line, text: string) => void
+}
+
+/** One of the processes, over all its lives, with a way to the server that is its own and can be cut. */
+export class Instance {
+  readonly proxy: TcpProxy
+  /** The shards it says it owns. */
+  readonly shards = new Set<number>()
+  readonly #parts: InstanceParts
+  #life = 0
+  #process: ChildProcess | undefined
+  #ready: Promise<void> = Promise.resolve()
+  #ended: Promise<void> = Promise.resolve()
+  /** Whether somebody ended it; else it ended by itself. */
+  #isEnded = false
+  readonly #onExit = (): void => void this.#process?.kill('SIGKILL')
+
+  private constructor(parts: InstanceParts, proxy: TcpProxy) {
+    this.#parts = parts
+    this.proxy = proxy
+    process.once('exit', this.#onExit)
+  }
+
+  static async start(parts: InstanceParts): Promise<Instance> {
+    const instance = new Instance(parts, await TcpProxy.to(parts.server.port))
+    instance.begin()
+    return instance
+  }
+
+  get name(): string {
+    return `${this.#parts.index}.${this.#life}`
+  }
+
+  /** When it has started; rejects when it ends before. */
+  get ready(): Promise<void> {
+    return this.#ready
+  }
+
+  /** A new life. */
+  begin(): void {
+    const { server, task, onLine } = this.#parts
+    this.#life++
+    this.#isEnded = false
+    const { name } = this
+    const given: Task = {
+      ...task,
+      name,
+      url: server.urlThrough(this.proxy.port),
+      seed: task.seed * 1000 + this.#parts.index * 100 + this.#life,
+    }
+    const started = spawn(process.execPath, [child, JSON.stringify(given)], {
+      stdio: ['pipe', 'pipe', 'inherit'],
+    })
+    this.#process = started
+    started.stdin.on('error', () => undefined)
+    const lines = createInterface({ input: started.stdout })
+    const exited = new Promise<void>((resolve) => started.once('exit', () => resolve()))
+    const read = new Promise<void>((resolve) => lines.once('close', resolve))
+    this.#ended = Promise.all([exited, read]).then(() => this.shards.clear())
+    this.#ready = new Promise((resolve, reject) => {
+      lines.on('line', (text) => {
+        const line = parseLine(text)
+        if (line === undefined) return
+        if (line.say === 'ready') resolve()
+        if (line.say === 'acquired') this.shards.add(line.shard)
+        if (line.say === 'let-go') this.shards.delete(line.shard)
+        onLine(name, line, text)
+      })
+      void exited.then(() => reject(new Error(`instance ${name} ended before it was ready`)))
+    })
+    this.#ready.catch(() => undefined)
+  }
+
+  /** kill -9. Answers when that was, once all that it had said was heard. */
+  async kill(): Promise<number> {
+    this.#isEnded = true
+    const at = machineMs()
+    this.#process!.kill('SIGKILL')
+    await this.#ended
+    return at
+  }
+
+  /** It does nothing until `wake`. Answers when that was. */
+  sleep(): number {
+    const at = machineMs()
+    this.#process!.kill('SIGSTOP')
+    return at
+  }
+
+  wake(): void {
+    this.#process!.kill('SIGCONT')
+  }
+
+  say(word: 'drain' | 'stop'): void {
+    this.#process!.stdin!.write(`${word}\n`)
+  }
+
+  /** Whether it ended although nobody had asked it to. */
+  get hasFallen(): boolean {
+    const { exitCode, signalCode } = this.#process!
+    return !this.#isEnded && (exitCode !== null || signalCode !== null)
+  }
+
+  /** Ends it in good order; answers its exit code. */
+  async stop(): Promise<number | null> {
+    this.#isEnded = true
+    this.say('stop')
+    const late = setTimeout(() => this.#process!.kill('SIGKILL'), 30_000)
+    await this.#ended
+    clearTimeout(late)
+    return this.#process!.exitCode
+  }
+
+  /** Lets go of everything, whatever state it is in. */
+  async remove(): Promise<void> {
+    this.#isEnded = true
+    process.removeListener('exit', this.#onExit)
+    this.#process!.kill('SIGKILL')
+    await this.#ended
+    await this.proxy.stop()
+  }
+}

@@ -1,0 +1,56 @@
+import type { Line } from './report.js'
+
+/** A shard whose owner is gone, and who was that. */
+interface Orphan {
+  readonly since: number
+  readonly owner: string
+}
+
+/** How long shards whose owner was lost were without one. */
+export class Takeovers {
+  /** By the fault that took the owner away. */
+  readonly msByFault = new Map<string, number[]>()
+  readonly #acquired = new Map<number, { by: string; at: number }[]>()
+  readonly #orphans: (Orphan & { readonly shard: number; readonly fault: string })[] = []
+
+  take(by: string, line: Line): void {
+    if (line.say !== 'acquired') return
+    const all = this.#acquired.get(line.shard) ?? []
+    this.#acquired.set(line.shard, all)
+    all.push({ by, at: line.at })
+  }
+
+  lost(fault: string, owner: string, shards: readonly number[], since: number): void {
+    for (const shard of shards) this.#orphans.push({ shard, fault, owner, since })
+  }
+
+  /** Whether somebody else has had the shard since then. */
+  isTaken(owner: string, shard: number, since: number): boolean {
+    return this.#takenAt(owner, shard, since) < Infinity
+  }
+
+  #takenAt(owner: string, shard: number, since: number): number {
+    return (this.#acquired.get(shard) ?? [])
+      .filter(({ by, at }) => at > since && by !== owner)
+      .reduce((least, { at }) => Math.min(least, at), Infinity)
+  }
+
+  /**
+   * Looks at what has become of every orphan so far, and answers those that nobody has taken: after a kill that is
+   * a fault; an owner that came back may have found that it still had its shard, or have taken it itself.
+   */
+  look(): readonly (Orphan & { readonly shard: number; readonly fault: string })[] {
+    for (const orphan of this.#orphans.splice(0)) {
+      const { shard, fault, owner, since } = orphan
+      const next = this.#takenAt(owner, shard, since)
+      if (next === Infinity) {
+        this.#orphans.push(orphan)
+        continue
+      }
+      const found = this.msByFault.get(fault) ?? []
+      this.msByFault.set(fault, found)
+      found.push(next - since)
+    }
+    return [...this.#orphans]
+  }
+}

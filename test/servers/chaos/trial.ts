@@ -1,0 +1,227 @@
+import { closeSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Counts, openStore } from 'carillon/store'
+import { Random } from 'carillon/testing'
+import { faults } from './fault.js'
+import { Instance } from './instance.js'
+import { Receiver } from './receiver.js'
+import { type Line, machineMs } from './report.js'
+import { type ChaosServer, servers } from './server.js'
+import { Takeovers } from './takeovers.js'
+import { engine, strategies } from './task.js'
+import type { Plant } from './told-store.js'
+
+const INSTANCES = 3
+const SHARDS = 12
+const LONGEST_START_MS = 60_000
+const LONGEST_DRAIN_MS = 60_000
+/** What a takeover may take beyond lease, heartbeat and look, on a busy machine. */
+const SLACK_MS = 30_000
+
+export interface TrialTask {
+  readonly server: string
+  readonly strategy: string
+  /** The names of what is broken. */
+  readonly faults: readonly string[]
+  readonly rounds: number
+  readonly rate: number
+  readonly seed: number
+  readonly plant: Plant
+  /** Keep the receiver's log although nothing was wrong. */
+  readonly keepsLog: boolean
+}
+
+/** What one trial found; no faults is what is wanted. */
+export interface TrialReport {
+  readonly receiver: Receiver
+  readonly takeovers: ReadonlyMap<string, readonly number[]>
+  /** Shards of owners that were away for longer than their lease, and that nobody else took. */
+  readonly kept: number
+  /** How often each thing was broken. */
+  readonly broken: ReadonlyMap<string, number>
+  readonly counts: Counts | undefined
+  /** Timers acknowledged in a second, all of the faults included. */
+  readonly ackedRate: number
+  readonly drainMs: number
+  readonly folder: string
+}
+
+/**
+ * Three instances on one server, a receiver that hears of everything they do, and one fault after the other: every
+ * fault comes once, in random order, before any comes again. In the end all that was acknowledged must have
+ * been delivered and nothing may be left.
+ */
+export class Trial {
+  readonly #task: TrialTask
+  readonly #random: Random
+  readonly #receiver = new Receiver()
+  readonly #takeovers = new Takeovers()
+  readonly #broken = new Map<string, number>()
+  readonly #folder = mkdtempSync(path.join(tmpdir(), 'carillon-chaos-servers-'))
+  readonly #log = openSync(path.join(this.#folder, 'receiver.log'), 'a')
+  readonly #instances: Instance[] = []
+  #kept = 0
+
+  constructor(task: TrialTask) {
+    this.#task = task
+    this.#random = new Random(task.seed)
+  }
+
+  async run(): Promise<TrialReport> {
+    const server = await servers[this.#task.server]!()
+    let counts: Counts | undefined
+    let [ackedRate, drainMs] = [0, 0]
+    try {
+      await this.#prepare(server)
+      for (let index = 0; index < INSTANCES; index++)
+        this.#instances.push(await this.#instance(index, server))
+      await Promise.all(this.#instances.map(({ ready }) => ready))
+      await this.#until('all shards are shared out', LONGEST_START_MS, () => this.#areSharedOut())
+      const [from, ackedBefore] = [machineMs(), this.#receiver.acked]
+      await this.#breakAll(server)
+      const until = machineMs()
+      ackedRate = ((this.#receiver.acked - ackedBefore) * 1000) / (until - from)
+      counts = await this.#drain(server)
+      drainMs = machineMs() - until
+    } catch (error) {
+      this.#receiver.faults.push(String(error))
+    } finally {
+      await Promise.all(this.#instances.map((instance) => instance.remove()))
+      await server.stop()
+      closeSync(this.#log)
+    }
+    if (this.#receiver.faults.length === 0 && !this.#task.keepsLog)
+      rmSync(this.#folder, { recursive: true, force: true })
+    return {
+      receiver: this.#receiver,
+      takeovers: this.#takeovers.msByFault,
+      kept: this.#kept,
+      broken: this.#broken,
+      counts,
+      ackedRate,
+      drainMs,
+      folder: this.#folder,
+    }
+  }
+
+  async #prepare(server: ChaosServer): Promise<void> {
+    const { store: strategy } = strategies[this.#task.strategy]!
+    const store = await openStore(server.urlThrough(server.port), { shardCount: SHARDS, strategy })
+    await store.stop()
+  }
+
+  async #instance(index: number, server: ChaosServer): Promise<Instance> {
+    const { rate, seed, plant, strategy } = this.#task
+    const task = { seed, rate: rate / INSTANCES, plant, engine: strategies[strategy]!.engine }
+    return await Instance.start({
+      index,
+      server,
+      task,
+      onLine: (by, line, text) => this.#take(by, line, text),
+    })
+  }
+
+  #take(by: string, line: Line, text: string): void {
+    writeSync(this.#log, `${Math.round(machineMs())} ${by} ${text}\n`)
+    this.#receiver.take(by, line)
+    this.#takeovers.take(by, line)
+  }
+
+  #areSharedOut(): boolean {
+    // Claims know no owners of shards.
+    if (strategies[this.#task.strategy]!.store === 'claim') return true
+    // By chance one of three may get none.
+    if (this.#instances.filter(({ shards }) => shards.size > 0).length < 2) return false
+    return new Set(this.#instances.flatMap(({ shards }) => [...shards])).size === SHARDS
+  }
+
+  async #breakAll(server: ChaosServer): Promise<void> {
+    let deck: string[] = []
+    for (let round = 1; round <= this.#task.rounds; round++) {
+      if (deck.length === 0) deck = [...this.#task.faults]
+      const [name] = deck.splice(this.#random.below(deck.length), 1) as [string]
+      await sleep(200 + this.#random.below(600))
+      const owners = this.#instances.filter(({ shards }) => shards.size > 0)
+      const victim = this.#random.one(owners.length > 0 ? owners : this.#instances)!
+      const owner = victim.name
+      writeSync(this.#log, `${Math.round(machineMs())} ${name} ${owner}: ${[...victim.shards].join(' ')}\n`)
+      const loss = await faults[name]!({ server, victim, random: this.#random, takeovers: this.#takeovers })
+      this.#broken.set(name, (this.#broken.get(name) ?? 0) + 1)
+      if (loss !== undefined) this.#takeovers.lost(name, owner, loss.shards, loss.at)
+      this.#takeovers.look()
+      this.#checkAlive()
+      if (this.#receiver.faults.length > 0) return
+      if (round % 10 === 0) this.#say(round)
+    }
+    await sleep(1000)
+  }
+
+  /** Lets them finish, asks the store what it has, and stops them in good order. */
+  async #drain(server: ChaosServer): Promise<Counts> {
+    for (const instance of this.#instances) instance.say('drain')
+    const store = await openStore(server.urlThrough(server.port))
+    try {
+      await this.#until('nothing is left', LONGEST_DRAIN_MS, async () => {
+        this.#checkAlive()
+        return this.#receiver.waiting.length === 0 && (await store.countRows()) === 0
+      }).catch((error: unknown) => this.#receiver.faults.push(String(error)))
+      for (const { shard, owner, fault } of this.#takeovers.look()) {
+        if (fault === 'kill')
+          this.#receiver.faults.push(`nobody took shard ${shard} of ${owner}, which was killed`)
+        else this.#kept++
+      }
+      for (const instance of this.#instances) {
+        const code = await instance.stop()
+        if (code !== 0) this.#receiver.faults.push(`instance ${instance.name} ended with ${code}`)
+      }
+      this.#receiver.finish()
+      this.#checkTakeovers()
+      const counts = await store.counts()
+      const rows = await store.countRows()
+      const { created, settled, cancelled, dead, replaced } = counts
+      if (rows !== 0 || created !== settled + cancelled || dead !== 0 || replaced !== 0) {
+        this.#receiver.faults.push(`the store counts ${JSON.stringify(counts)} and has ${rows} rows`)
+      }
+      return counts
+    } finally {
+      await store.stop()
+    }
+  }
+
+  #checkTakeovers(): void {
+    const bound = engine.leaseMs + engine.acquireMs + engine.heartbeatMs + SLACK_MS
+    for (const [fault, all] of this.#takeovers.msByFault) {
+      const most = Math.max(...all)
+      if (most > bound) {
+        this.#receiver.faults.push(
+          `a shard was without an owner for ${most.toFixed(0)} ms after ${fault}, wanted at most ${bound}`,
+        )
+      }
+    }
+  }
+
+  #checkAlive(): void {
+    for (const { hasFallen, name } of this.#instances) {
+      if (hasFallen) throw new Error(`instance ${name} ended by itself, see above`)
+    }
+  }
+
+  async #until(what: string, longestMs: number, isSo: () => boolean | Promise<boolean>): Promise<void> {
+    const end = machineMs() + longestMs
+    while (!(await isSo())) {
+      if (machineMs() > end) throw new Error(`waited ${longestMs} ms until ${what}, in vain`)
+      await sleep(50)
+    }
+  }
+
+  #say(round: number): void {
+    const { acked, deliveries, settledCount, repeats, resumed } = this.#receiver
+    process.stderr.write(
+      `chaos: ${this.#task.server}, ${this.#task.strategy}: ${round} of ${this.#task.rounds} faults: ` +
+        `${acked} timers acknowledged, ${deliveries} deliveries, ${settledCount} settled, ${repeats} repeated, ` +
+        `${resumed} resumed\n`,
+    )
+  }
+}
