@@ -22,13 +22,21 @@ const settings: readonly Setting[] = Object.freeze([
   { name: 'requestTimeoutMs', type: 'number', help: 'within what time a request must have come (60000)' },
   { name: 'corsOrigins', type: 'list', help: 'web pages of these origins may call, comma-separated (none)' },
   { name: 'history', type: 'text', help: 'what the history keeps: none, failures or all (failures)' },
+  { name: 'webhookHttp', type: 'flag', help: 'whether webhooks may be plain http (false)' },
+  { name: 'webhookPorts', type: 'list', help: 'ports that webhooks may call (443,8443)' },
+  { name: 'webhookHosts', type: 'list', help: 'hosts that webhooks may call whatever their address (none)' },
+  { name: 'webhookAddresses', type: 'list', help: 'ranges that webhooks may call though not public (none)' },
   { name: 'logLevel', type: 'text', help: 'debug, info, warn, error or silent (info)' },
   { name: 'logFormat', type: 'text', help: 'json or text (text on a terminal, else json)' },
 ])
 
-export type Configuration = Partial<ServerOptions> & {
+export type Configuration = Partial<Omit<ServerOptions, 'guard'>> & {
   readonly logLevel?: string
   readonly logFormat?: string
+  readonly webhookHttp?: boolean
+  readonly webhookPorts?: readonly string[]
+  readonly webhookHosts?: readonly string[]
+  readonly webhookAddresses?: readonly string[]
 }
 
 const ENVIRONMENT = 'CARILLON_SERVE_'

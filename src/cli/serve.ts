@@ -32,12 +32,19 @@ export const serve: Command = {
     const named = values['config']
     const file = typeof named === 'string' ? named : existsSync(FILE) ? FILE : undefined
     const configured = configurationOf(values, terminal.environment, file)
-    const { logLevel = 'info', logFormat = terminal.isTerminal ? 'text' : 'json', ...options } = configured
+    const { logLevel = 'info', logFormat = terminal.isTerminal ? 'text' : 'json', ...rest } = configured
+    const { webhookHttp, webhookPorts, webhookHosts, webhookAddresses, ...options } = rest
+    const guard = {
+      ...(webhookHttp !== undefined && { http: webhookHttp }),
+      ...(webhookPorts !== undefined && { ports: webhookPorts.map(Number) }),
+      ...(webhookHosts !== undefined && { hosts: webhookHosts }),
+      ...(webhookAddresses !== undefined && { addresses: webhookAddresses }),
+    }
     if (!levels.includes(logLevel)) throw refused('logLevel', levels, logLevel)
     if (!['json', 'text'].includes(logFormat)) throw refused('logFormat', ['json', 'text'], logFormat)
     const logger = loggerOf(logLevel, logFormat, (line) => terminal.error(line))
     const store = options.store ?? 'file:./carillon-data'
-    const server = await Server.start({ ...options, store, logger })
+    const server = await Server.start({ ...options, store, guard, logger })
     terminal.out(greeting(server, options.auth ?? true))
     const signal = await told()
     logger.info({ signal }, 'stopping: no more requests, what is under way may end')

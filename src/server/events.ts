@@ -1,6 +1,5 @@
 import { Readable } from 'node:stream'
 import { LimitError } from '../error/index.js'
-import type { TimersEvent } from '../front/index.js'
 import type { Clock, Wake } from '../time/index.js'
 
 const MOST_LISTENERS = 100
@@ -58,10 +57,8 @@ export class Events {
   }
 
   /** What the engine does concerns those who see everything. */
-  engine(event: TimersEvent): void {
-    if (this.#listeners.size === 0 || event.type === 'failed') return
-    const facts = 'error' in event ? { ...event, error: event.error.message } : event
-    this.#send(event.type, undefined, facts)
+  engine(type: string, facts: object): void {
+    if (this.#listeners.size > 0) this.#send(type, undefined, facts)
   }
 
   stop(): void {

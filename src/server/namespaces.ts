@@ -11,8 +11,6 @@ export interface NamespacesParts {
   readonly clock: Clock
   /** How often to look whether another instance has begun a namespace. */
   readonly lookMs: number
-  /** Prepares the timers of a namespace that was opened just now. */
-  readonly onOpen: (timers: Timers) => void
   readonly onTrouble: (error: unknown) => void
 }
 
@@ -57,7 +55,6 @@ export class Namespaces {
 
   async #begin(namespace: string): Promise<Timers> {
     const timers = await this.#parts.timers.within(namespace)
-    this.#parts.onOpen(timers)
     this.#open.set(namespace, timers)
     return timers
   }

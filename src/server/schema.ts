@@ -17,9 +17,12 @@ export const Handle = Type.String({
 })
 const Revision = Type.Integer({ minimum: 0, description: 'Rises with every change to the timer.' })
 const EpochMs = Type.Number({ description: 'Epoch milliseconds.' })
-const Duration = Type.Union([Type.Number({ minimum: 0 }), Type.String({ minLength: 1, maxLength: 64 })], {
-  description: "Milliseconds, '5m', '1h30m' or 'PT5M'.",
-})
+export const Duration = Type.Union(
+  [Type.Number({ minimum: 0 }), Type.String({ minLength: 1, maxLength: 64 })],
+  {
+    description: "Milliseconds, '5m', '1h30m' or 'PT5M'.",
+  },
+)
 const Instant = Type.Union([Type.Number(), Type.String({ minLength: 1, maxLength: 64 })], {
   description: "Epoch milliseconds, or a text with its offset such as '2027-01-31T09:00:00Z'.",
 })
@@ -40,21 +43,21 @@ const when = {
   at: Type.Optional(Instant),
 }
 
+export const Retry = Type.Object(
+  {
+    attempts: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000 })),
+    backoff: Type.Optional(Type.String({ maxLength: 64 })),
+    maxDuration: Type.Optional(Duration),
+  },
+  closed,
+)
+
 const setting = {
   ...when,
   on: Type.Optional(ScheduleInput),
   payload: Type.Optional(Type.Unknown({ description: 'Any JSON; it comes back with the firing.' })),
   tags: Type.Optional(Type.Array(Type.String({ minLength: 1, maxLength: 128 }), { maxItems: 16 })),
-  retry: Type.Optional(
-    Type.Object(
-      {
-        attempts: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000 })),
-        backoff: Type.Optional(Type.String({ maxLength: 64 })),
-        maxDuration: Type.Optional(Duration),
-      },
-      closed,
-    ),
-  ),
+  retry: Type.Optional(Retry),
   ifAbsent: Type.Optional(Type.Boolean({ description: 'Only if no timer has this key.' })),
   ifRevision: Type.Optional(Revision),
 }

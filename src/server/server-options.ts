@@ -1,5 +1,6 @@
 import type { Logger as PinoLogger } from 'pino'
 import { checkOptions, checkWhole, InvalidInputError, shown, StateError } from '../error/index.js'
+import type { GuardOptions } from '../delivery/index.js'
 import type { HistoryPolicy } from '../front/index.js'
 import type { EngineSettings } from '../engine/index.js'
 import { type Clock, systemClock } from '../time/index.js'
@@ -23,6 +24,8 @@ export interface ServerOptions {
   /** Web pages of these origins may call. Default none. */
   readonly corsOrigins?: readonly string[]
   readonly history?: HistoryPolicy
+  /** What webhooks may reach beside the public internet. Default nothing. */
+  readonly guard?: GuardOptions
   readonly engine?: Partial<EngineSettings>
   readonly logger?: PinoLogger
   readonly clock?: Clock
@@ -40,6 +43,7 @@ const defaults = Object.freeze({
   corsOrigins: [],
   history: 'failures',
   engine: {},
+  guard: {},
   clock: systemClock,
 } as const)
 

@@ -6,7 +6,7 @@ import type { Clock, Wake } from '../time/index.js'
 import { ApiKeys } from './api-keys.js'
 import { docsPage, docsPolicy } from './docs-page.js'
 import { Events } from './events.js'
-import { FiringLog } from './firing-log.js'
+import { tellEvents } from './firing-events.js'
 import { Gate } from './gate.js'
 import { httpApp } from './http-app.js'
 import { Idempotency } from './idempotency.js'
@@ -17,8 +17,10 @@ import { Readiness } from './readiness.js'
 import type { Route } from './route.js'
 import { batchRoutes } from './routes/batch.js'
 import { handleRoutes } from './routes/handles.js'
+import { leaseRoutes } from './routes/leases.js'
 import { recordRoutes } from './routes/records.js'
 import { steeringRoutes } from './routes/steering.js'
+import { targetRoutes } from './routes/targets.js'
 import { timerRoutes } from './routes/timers.js'
 import { watchingRoutes } from './routes/watching.js'
 import { type CompleteServerOptions, type ServerOptions, serverOptions } from './server-options.js'
@@ -64,25 +66,22 @@ export class Server {
     this.#events = new Events(clock)
     this.#idempotency = new Idempotency(clock)
     this.#readiness = new Readiness(timers, store, clock)
-    const log = new FiringLog(options.logger, this.#events)
     this.#namespaces = new Namespaces({
       timers,
       store,
       clock,
       lookMs: timers.engine.settings.acquireMs,
-      onOpen: (opened) => log.take(opened),
       onTrouble: (error) => options.logger?.warn({ err: error }, 'the namespaces could not be looked at'),
     })
-    timers.onEvent((event) => {
-      if (event.type === 'failed') log.failed(event)
-      else this.#events.engine(event)
-    })
+    timers.onEvent(tellEvents(this.#events))
     const kinds = new NamedKinds()
     this.#routes = [
       ...timerRoutes({ kinds, idempotency: this.#idempotency }),
       ...handleRoutes,
       ...batchRoutes(kinds),
       ...recordRoutes(clock),
+      ...targetRoutes,
+      ...leaseRoutes,
       ...steeringRoutes(this.#keys),
       ...watchingRoutes({ timers, store, events: this.#events, metrics: this.#metrics }),
     ]
@@ -103,13 +102,13 @@ export class Server {
   /** Opens the store, starts to fire, and listens. */
   static async start(given: ServerOptions): Promise<Server> {
     const options = serverOptions(given)
-    const { clock, history, engine, logger } = options
+    const { clock, history, engine, guard, logger } = options
     const ownsStore = typeof options.store === 'string'
     const store =
       typeof options.store === 'string' ? await openStore(options.store, { clock }) : options.store
     let server: Server | undefined
     try {
-      const timers = await openTimers({ store, clock, history, engine, ...(logger && { logger }) })
+      const timers = await openTimers({ store, clock, history, engine, guard, ...(logger && { logger }) })
       server = new Server({ options, store, ownsStore, timers })
       await server.#start()
       return server
@@ -157,6 +156,7 @@ export class Server {
       this.#firstToken = (await this.#keys.create({ name: 'first', scope: 'admin' })).token
     }
     await this.#namespaces.start()
+    await this.#greetNewcomers()
     await timers.start()
     this.#url = await listening(this.#app, options)
     this.#lookForKeys(options.clock)
@@ -173,6 +173,13 @@ export class Server {
     this.#metrics.stop()
     await timers.stop()
     if (ownsStore) await store.stop()
+  }
+
+  /** On a store that nobody has used, timers of the kind `hello` go to the log: that is how it is tried out. */
+  async #greetNewcomers(): Promise<void> {
+    const { timers } = this.#parts
+    const isNew = (await timers.kinds()).length === 0 && (await timers.listTargets()).length === 0
+    if (isNew) await timers.setTarget('hello', { type: 'log' })
   }
 
   /** Requests under way are answered; who takes longer than that is cut off. */

@@ -7,6 +7,7 @@ let served: Served
 
 beforeAll(async () => {
   served = await Served.start({ history: 'all' })
+  for (const kind of ['ring', 'bell']) await served.call('PUT', `/v1/targets/${kind}`, { type: 'log' })
 })
 
 afterAll(async () => {

@@ -8,8 +8,8 @@ import { Served } from './served.js'
 describe('a server that is watched', () => {
   it('says what it has done: statistics, shards, members, verify', async () => {
     await using served = await Served.start()
-    await served.call('PUT', '/v1/timers/a/1', { in: '1h' })
-    await served.call('PUT', '/v1/timers/a/2', { in: 0 })
+    await served.call('PUT', '/v1/timers/hello/1', { in: '1h' })
+    await served.call('PUT', '/v1/timers/hello/2', { in: 0 })
     await eventually(async () => {
       const { body } = await served.call('GET', '/v1/statistics')
       expect(body.store).toEqual({ created: 2, settled: 1, cancelled: 0, replaced: 0, dead: 0 })
@@ -28,7 +28,7 @@ describe('a server that is watched', () => {
   it('finds by verify a row that is missing', async () => {
     const store = new MemoryStore()
     await using served = await Served.start({ store })
-    for (let n = 0; n < 5; n++) await served.call('PUT', `/v1/timers/a/${n}`, { in: '1h' })
+    for (let n = 0; n < 5; n++) await served.call('PUT', `/v1/timers/hello/${n}`, { in: '1h' })
     const countRows = store.countRows.bind(store)
     store.countRows = async () => (await countRows()) - 1
     expect((await served.call('GET', '/v1/verify')).body).toMatchObject({
@@ -40,8 +40,8 @@ describe('a server that is watched', () => {
 
   it('has metrics that agree with what it did', async () => {
     await using served = await Served.start()
-    for (let n = 0; n < 3; n++) await served.call('PUT', `/v1/timers/a/${n}`, { in: 0 })
-    await served.call('GET', '/v1/timers/a/none')
+    for (let n = 0; n < 3; n++) await served.call('PUT', `/v1/timers/hello/${n}`, { in: 0 })
+    await served.call('GET', '/v1/timers/hello/none')
     const text = await eventually(async () => {
       const answer = await served.call('GET', '/metrics')
       expect(answer.text).toContain('carillon_store_settled_total 3')
@@ -73,8 +73,9 @@ describe('a server that is watched', () => {
     await using served = await Served.start()
     const { token } = await served.server.keys.create({ name: 'b', scope: 'read', namespace: 'b' })
     const [all, own] = await Promise.all([listen(served.url, served.token), listen(served.url, token)])
-    await served.call('PUT', '/v1/timers/a/1', { in: 0 })
-    await served.call('PUT', '/v1/timers/a/2', { in: 0 }, { 'carillon-namespace': 'b' })
+    await served.call('PUT', '/v1/timers/hello/1', { in: 0 })
+    await served.call('PUT', '/v1/targets/hello', { type: 'log' }, { 'carillon-namespace': 'b' })
+    await served.call('PUT', '/v1/timers/hello/2', { in: 0 }, { 'carillon-namespace': 'b' })
     await eventually(() => {
       expect(all.text()).toContain('"key":"1"')
       expect(all.text()).toContain('"key":"2"')

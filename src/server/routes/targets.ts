@@ -1,0 +1,137 @@
+import { Type } from '@sinclair/typebox'
+import type { TargetForm } from '../../delivery/index.js'
+import { RequestError } from '../../error/index.js'
+import { type Route, route } from '../route.js'
+import { Duration, Kind, Outcome, Retry } from '../schema.js'
+
+const closed = { additionalProperties: false } as const
+const group = 'Targets'
+
+const common = { retry: Type.Optional(Retry) }
+const concurrency = Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000 }))
+const webhookFields = {
+  type: Type.Literal('webhook'),
+  url: Type.String({ minLength: 1, maxLength: 2048 }),
+  timeout: Type.Optional(Duration),
+  concurrency,
+  rate: Type.Optional(Type.Number({ exclusiveMinimum: 0 })),
+  pipelining: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000 })),
+  maxAnswerBytes: Type.Optional(Type.Integer({ minimum: 0, maximum: 16_777_216 })),
+  breaker: Type.Optional(
+    Type.Union([
+      Type.Literal(false),
+      Type.Object(
+        {
+          failures: Type.Optional(Type.Integer({ minimum: 1 })),
+          pause: Type.Optional(Duration),
+          maxPause: Type.Optional(Duration),
+        },
+        closed,
+      ),
+    ]),
+  ),
+  ...common,
+}
+const leaseFields = {
+  type: Type.Literal('lease'),
+  duration: Type.Optional(Duration),
+  concurrency,
+  ...common,
+}
+const logFields = { type: Type.Literal('log'), ...common }
+
+const Secret = Type.String({
+  minLength: 1,
+  maxLength: 512,
+  description: 'whsec_ and 24 to 64 bytes in base64.',
+})
+
+const TargetInput = Type.Union([
+  Type.Object(
+    {
+      ...webhookFields,
+      secret: Type.Optional(
+        Type.Union([Secret, Type.Array(Secret, { minItems: 1, maxItems: 8 })], {
+          description: 'Left out, the target that is replaced keeps its own.',
+        }),
+      ),
+      headers: Type.Optional(Type.Record(Type.String(), Type.String({ maxLength: 4096 }))),
+    },
+    closed,
+  ),
+  Type.Object(leaseFields, closed),
+  Type.Object(logFields, closed),
+])
+
+/** Never with a secret. */
+const TargetBody = Type.Object(
+  {
+    kind: Type.String(),
+    version: Type.Integer(),
+    type: Type.Union([Type.Literal('webhook'), Type.Literal('lease'), Type.Literal('log')]),
+    url: Type.Optional(Type.String()),
+    secretIds: Type.Optional(Type.Array(Type.String())),
+    headerNames: Type.Optional(Type.Array(Type.String())),
+  },
+  { additionalProperties: true },
+)
+
+const OfKind = Type.Object({ kind: Kind })
+
+/** Where the timers of a kind go: to a URL, to workers, to the log. A kind without a target waits. */
+export const targetRoutes: readonly Route[] = [
+  route({
+    method: 'GET',
+    path: '/v1/targets',
+    scope: 'read',
+    group,
+    summary: 'The targets of all kinds, without their secrets.',
+    answer: Type.Object({ targets: Type.Array(TargetBody) }),
+    handle: async ({ timers }) => ({ targets: await timers.listTargets() }),
+  }),
+  route({
+    method: 'GET',
+    path: '/v1/targets/{kind}',
+    scope: 'read',
+    group,
+    summary: 'The target of a kind, without its secrets.',
+    params: OfKind,
+    answer: TargetBody,
+    refusals: [404],
+    handle: async ({ timers, params: { kind } }) => {
+      const target = await timers.getTarget(kind)
+      if (target === undefined) throw noTarget(kind)
+      return target
+    },
+  }),
+  route({
+    method: 'PUT',
+    path: '/v1/targets/{kind}',
+    scope: 'admin',
+    group,
+    summary: 'Say where the timers of a kind go: to a webhook, to workers that lease them, to the log.',
+    description: 'Other instances hear of it within about two seconds.',
+    params: OfKind,
+    body: TargetInput,
+    answer: TargetBody,
+    handle: async ({ timers, params: { kind }, body }) => await timers.setTarget(kind, body as TargetForm),
+  }),
+  route({
+    method: 'DELETE',
+    path: '/v1/targets/{kind}',
+    scope: 'admin',
+    group,
+    summary: 'Take the target of a kind away: its timers wait.',
+    params: OfKind,
+    answer: Outcome('removed'),
+    refusals: [404],
+    handle: async ({ timers, params: { kind } }) => {
+      if ((await timers.removeTarget(kind)) === 'unknown') throw noTarget(kind)
+      return { outcome: 'removed' }
+    },
+  }),
+]
+
+function noTarget(kind: string): RequestError {
+  return new RequestError('target-unknown', `the kind ${JSON.stringify(kind)} has no target`)
+}

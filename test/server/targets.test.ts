@@ -1,0 +1,151 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { describe, expect, it } from 'vitest'
+import { MemoryStore } from '../../src/store/index.js'
+import { eventually } from '../eventually.js'
+import { Served } from './served.js'
+
+const secret = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
+
+describe('the target of a kind', () => {
+  it('is set, shown without its secrets, and taken away', async () => {
+    await using served = await Served.start()
+    const form = {
+      type: 'webhook',
+      url: 'https://example.org/timers',
+      secret,
+      headers: { 'x-token': 'hush' },
+    }
+    const set = await served.call('PUT', '/v1/targets/remind', form)
+    expect(set.body).toMatchObject({ kind: 'remind', type: 'webhook', headerNames: ['x-token'] })
+    for (const text of [set.text, (await served.call('GET', '/v1/targets')).text]) {
+      expect(text).not.toContain(secret.slice(6, 20))
+      expect(text).not.toContain('hush')
+    }
+    expect((await served.call('GET', '/v1/targets/remind')).body.url).toBe('https://example.org/timers')
+    expect((await served.call('DELETE', '/v1/targets/remind')).body).toEqual({ outcome: 'removed' })
+    const gone = await served.call('GET', '/v1/targets/remind')
+    expect([gone.status, gone.body.code]).toEqual([404, 'target-unknown'])
+  })
+
+  it('is guarded: nothing that is not public is called unless it was allowed', async () => {
+    await using served = await Served.start()
+    for (const url of ['http://127.0.0.1:1/', 'https://10.0.0.1/', 'https://[::1]/', 'file:///etc/passwd']) {
+      const { status } = await served.call('PUT', '/v1/targets/remind', { type: 'webhook', url, secret })
+      expect(status).toBe(400)
+    }
+  })
+
+  it('gets the timers of its kind, and those of a kind without one wait', async () => {
+    const got: string[] = []
+    const receiver = createServer((request, response) => {
+      let text = ''
+      request.on('data', (data) => (text += String(data)))
+      request.on('end', () => {
+        got.push(text)
+        response.end()
+      })
+    })
+    await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve))
+    const { port } = receiver.address() as AddressInfo
+    await using served = await Served.start({
+      guard: { http: true, ports: [port], addresses: ['127.0.0.0/8'] },
+    })
+    await served.call('PUT', '/v1/timers/remind/a', { in: 0, payload: { n: 1 } })
+    await new Promise((resolve) => setTimeout(resolve, 100))
+    expect((await served.call('GET', '/v1/timers/remind/a')).body).toMatchObject({
+      state: 'waiting',
+      attempts: 0,
+    })
+    const url = `http://127.0.0.1:${port}/hook`
+    expect((await served.call('PUT', '/v1/targets/remind', { type: 'webhook', url, secret })).status).toBe(
+      200,
+    )
+    await eventually(() => expect(got).toHaveLength(1))
+    expect(JSON.parse(got[0]!)).toMatchObject({ type: 'remind', data: { n: 1 } })
+    receiver.close()
+  })
+
+  it('is the log for the kind hello on a new store, and never again on one that was used', async () => {
+    const store = new MemoryStore()
+    {
+      await using served = await Served.start({ store })
+      expect((await served.call('GET', '/v1/targets')).body.targets).toMatchObject([
+        { kind: 'hello', type: 'log' },
+      ])
+      await served.call('PUT', '/v1/timers/hello/world', { in: '1h' })
+      await served.call('DELETE', '/v1/targets/hello')
+    }
+    await using again = await Served.start({ store })
+    const { token } = await again.server.keys.create({ name: 'second', scope: 'admin' })
+    const as = { authorization: `Bearer ${token}` }
+    expect((await again.call('GET', '/v1/targets', undefined, as)).body.targets).toEqual([])
+  })
+})
+
+describe('a worker', () => {
+  it('takes what is due, waits for it, and answers for it by receipt', async () => {
+    await using served = await Served.start()
+    await served.call('PUT', '/v1/targets/encode', { type: 'lease', duration: '30s', retry: { attempts: 2 } })
+    const none = await served.call('POST', '/v1/leases', { kinds: ['encode'] })
+    expect(none.body).toEqual({ firings: [] })
+    const waiting = served.call('POST', '/v1/leases', { kinds: ['encode'], max: 10, waitMs: 20_000 })
+    await served.call('PUT', '/v1/timers/encode/film', { in: 0, payload: 'film.mov' })
+    const { firings } = (await waiting).body
+    expect(firings).toMatchObject([{ kind: 'encode', key: 'film', payload: 'film.mov', attempt: 1 }])
+    const at = `/v1/leases/${firings[0].receipt}`
+    expect((await served.call('DELETE', '/v1/timers/encode/film')).body.code).toBe('timer-firing')
+    expect((await served.call('POST', `${at}/extend`, { duration: '1m' })).body).toEqual({
+      outcome: 'extended',
+    })
+    expect((await served.call('POST', `${at}/release`, { in: 0, reason: 'no' })).body.outcome).toBe(
+      'released',
+    )
+    const stale = await served.call('POST', `${at}/ack`, {})
+    expect([stale.status, stale.body.code]).toEqual([410, 'receipt-stale'])
+    const again = await served.call('POST', '/v1/leases', { kinds: ['encode'], waitMs: 20_000 })
+    expect(again.body.firings).toMatchObject([{ key: 'film', attempt: 2, id: firings[0].id }])
+    const { receipt } = again.body.firings[0]
+    expect((await served.call('POST', `/v1/leases/${receipt}/ack`, {})).body).toEqual({ outcome: 'acked' })
+    await eventually(async () =>
+      expect((await served.call('GET', '/v1/timers/encode/film')).status).toBe(404),
+    )
+  })
+
+  it('of another namespace can do nothing with a receipt', async () => {
+    await using served = await Served.start()
+    await served.call('PUT', '/v1/targets/encode', { type: 'lease' })
+    await served.call('PUT', '/v1/timers/encode/film', { in: 0 })
+    const { firings } = (await served.call('POST', '/v1/leases', { kinds: ['encode'], waitMs: 20_000 })).body
+    const { token } = await served.server.keys.create({ name: 'b', scope: 'write', namespace: 'b' })
+    const asB = { authorization: `Bearer ${token}` }
+    const path = `/v1/leases/${firings[0].receipt}/ack`
+    expect((await served.call('POST', path, {}, asB)).body.code).toBe('receipt-stale')
+    expect((await served.call('POST', '/v1/leases', { kinds: ['encode'] }, asB)).body.code).toBe(
+      'unknown-kind',
+    )
+    expect((await served.call('POST', path, {})).body.outcome).toBe('acked')
+  })
+
+  it('that has gone does not take firings with it', async () => {
+    await using served = await Served.start()
+    await served.call('PUT', '/v1/targets/encode', { type: 'lease' })
+    await served.call('PUT', '/v1/targets/other', { type: 'log' })
+    const abort = new AbortController()
+    const gone = fetch(`${served.url}/v1/leases`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${served.token}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ kinds: ['encode'], waitMs: 60_000 }),
+      signal: abort.signal,
+    })
+    await new Promise((resolve) => setTimeout(resolve, 100))
+    abort.abort()
+    await expect(gone).rejects.toThrow('aborted')
+    await new Promise((resolve) => setTimeout(resolve, 100))
+    await served.call('PUT', '/v1/timers/encode/film', { in: 0 })
+    const { firings } = (await served.call('POST', '/v1/leases', { kinds: ['encode'], waitMs: 20_000 })).body
+    expect(firings).toMatchObject([{ key: 'film', attempt: 1 }])
+    await served.call('POST', `/v1/leases/${firings[0].receipt}/ack`, {})
+    expect((await served.call('POST', '/v1/leases', { kinds: ['other'] })).body.code).toBe('not-leased')
+  })
+})
