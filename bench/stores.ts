@@ -1,4 +1,6 @@
+import process from 'node:process'
 import { lower, type Metric } from './harness/bench.js'
+import { installPeers, isAsked } from './harness/peer-packages.js'
 import { runBench } from './harness/run.js'
 import { plainJobAbsence } from './stores/plainjob.js'
 import { measureStore } from './stores/passes.js'
@@ -30,6 +32,9 @@ const metrics: readonly Metric[] = [
   lower('resident', 'bytes', 'growth of the resident set per timer, after adding'),
   lower('disk', 'bytes', 'what the disk gave per timer, after adding'),
 ]
+
+// better-sqlite3 compiles for minutes, once.
+if (isAsked(process.argv.slice(2), 'plainjob')) installPeers('plainjob')
 
 await runBench({
   name: 'stores',
@@ -76,7 +81,7 @@ await runBench({
     },
     {
       name: 'plainjob',
-      about: 'plainjob on better-sqlite3, when it is installed',
+      about: 'plainjob on better-sqlite3',
       mostRounds: 2,
       mostN: 5_000_000,
       absent: plainJobAbsence(),

@@ -1,10 +1,13 @@
+import { createRequire } from 'node:module'
 import path from 'node:path'
+import { pathToFileURL } from 'node:url'
 import type { Measurement, Task } from '../harness/bench.js'
 import { Memory } from '../harness/memory.js'
+import { isInstalled, peerFolder } from '../harness/peer-packages.js'
 import { Folder } from './folder.js'
 import { Timers } from './timers.js'
 
-/** What is used of the package plainjob, which is not among ours: better-sqlite3 compiles for minutes. */
+/** What is used of the package plainjob, which is not among ours but in bench/peers/plainjob. */
 interface PlainJob {
   readonly better: (database: unknown) => unknown
   readonly defineQueue: (options: { connection: unknown; logger: object }) => Queue
@@ -18,8 +21,6 @@ interface Queue {
   close(): void
 }
 
-/** Names that no compiler resolves: they need not be installed. */
-const NAMES: readonly [string, string] = ['plainjob', 'better-sqlite3']
 const MOST_SINGLE = 50_000
 const MOST_FIRED = 50_000
 const silent = { error: () => {}, warn: () => {}, info: () => {}, debug: () => {} }
@@ -29,8 +30,8 @@ const silent = { error: () => {}, warn: () => {}, info: () => {}, debug: () => {
  * with the power, though not with the process. It has no cancel, no move, and one delay for a whole batch.
  */
 export async function measurePlainJob({ n, seed }: Task): Promise<Measurement> {
-  const { better, defineQueue } = (await import(NAMES[0])) as PlainJob
-  const { default: Database } = (await import(NAMES[1])) as {
+  const { better, defineQueue } = (await imported('plainjob')) as PlainJob
+  const { default: Database } = (await imported('better-sqlite3')) as {
     default: new (file: string) => unknown
   }
   const folder = new Folder()
@@ -104,10 +105,12 @@ function dataOf(timers: Timers, index: number): { key: string; payload: string }
 
 /** Why plainjob cannot be measured here, if so. */
 export function plainJobAbsence(): string | undefined {
-  try {
-    for (const name of NAMES) import.meta.resolve(name)
-    return undefined
-  } catch {
-    return 'not here: `npm install --no-save plainjob better-sqlite3@12` brings it, in some minutes'
-  }
+  return isInstalled(peerFolder('plainjob'))
+    ? undefined
+    : "not here: 'npm ci' in bench/peers/plainjob brings it, in some minutes"
+}
+
+async function imported(name: string): Promise<unknown> {
+  const { resolve } = createRequire(path.join(peerFolder('plainjob'), 'package.json'))
+  return (await import(pathToFileURL(resolve(name)).href)) as unknown
 }

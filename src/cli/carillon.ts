@@ -2,9 +2,14 @@ import { parseArgs } from 'node:util'
 import { CarillonError } from '../error/index.js'
 import { version } from '../server/index.js'
 import { type Arguments, type Command, exitCodes, type Terminal } from './command.js'
+import { ApiError } from './api.js'
+import { keys } from './keys-command.js'
 import { serve } from './serve.js'
+import { steeringCommands } from './steering-commands.js'
+import { timerCommands } from './timer-commands.js'
+import { transferCommands } from './transfer-commands.js'
 
-const commands: readonly Command[] = [serve]
+const commands: readonly Command[] = [serve, ...timerCommands, ...steeringCommands, ...transferCommands, keys]
 
 /** Runs a command line. Answers the exit code; what went wrong is said in one line. */
 export async function carillon(words: readonly string[], terminal: Terminal): Promise<number> {
@@ -33,7 +38,7 @@ export async function carillon(words: readonly string[], terminal: Terminal): Pr
   } catch (error) {
     if (!(error instanceof CarillonError)) throw error
     terminal.error(`carillon: ${error.message} (${error.code})\n`)
-    return exitCodes.failed
+    return error instanceof ApiError ? error.exitCode : exitCodes.failed
   }
 }
 

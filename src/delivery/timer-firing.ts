@@ -1,4 +1,11 @@
-import { decodePayload, type Firing, handleOf, occurrenceDueAt, type TimerHandle } from '../timer/index.js'
+import {
+  decodePayload,
+  type Firing,
+  handleOf,
+  occurrenceDueAt,
+  payloadTextOf,
+  type TimerHandle,
+} from '../timer/index.js'
 import { checkInstant } from '../error/index.js'
 import type { Clock, Duration } from '../time/index.js'
 import { parseDuration } from '../time/index.js'
@@ -103,6 +110,11 @@ export class TimerFiring<Payload = unknown> {
   static setPayload(firing: TimerFiring, payload: unknown): void {
     firing.#payload = payload
     firing.#isDecoded = true
+  }
+
+  /** The payload as JSON; undefined for none. */
+  static payloadText(firing: TimerFiring): string | undefined {
+    return firing.#isDecoded ? JSON.stringify(firing.#payload) : payloadTextOf(firing.#firing.row.payload)
   }
 
   static abort(firing: TimerFiring, reason: Error): void {

@@ -4,10 +4,10 @@ import { TimerFiring } from './timer-firing.js'
 
 /** As much of a connection as every driver of PostgreSQL's has, and query builders need. */
 export interface SettlingConnection {
-  query<Row = Record<string, unknown>>(
+  query(
     text: string,
     values?: readonly unknown[],
-  ): Promise<{ readonly rows: Row[]; readonly rowCount: number | null }>
+  ): Promise<{ readonly rows: readonly Record<string, unknown>[]; readonly rowCount: number | null }>
 }
 
 /**

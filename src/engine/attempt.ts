@@ -23,6 +23,8 @@ export class Attempt implements Firing {
   token: number
   /** The timer was set anew: what comes of this attempt is not followed. */
   isSuperseded = false
+  /** Its outcome is stored already, by the transaction of its handler. */
+  isSettled = false
   /** When it became due here; when it was started, by the monotonic clock; -1 before. */
   readonly readyAt: number
   startedAt = -1

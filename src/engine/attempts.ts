@@ -1,6 +1,6 @@
 import type { HistoryEntry } from '../store/index.js'
 import type { Clock, Wake } from '../time/index.js'
-import type { Deliver, Outcome } from '../timer/index.js'
+import type { Deliver, FiringTransaction, Outcome } from '../timer/index.js'
 import { Attempt, type AttemptListener } from './attempt.js'
 import type { Ending, Flow } from './flow.js'
 import type { HandOvers } from './hand-over.js'
@@ -43,6 +43,7 @@ export class Attempts implements AttemptListener, Gate {
   readonly #handOvers: HandOvers
   readonly #counts: EngineCounts
   readonly #onReport: () => void
+  readonly #begin: (attempt: Attempt) => Promise<FiringTransaction>
   readonly #lanes: Lanes
   // Lanes that could not start because the lease was over.
   readonly #withoutLease = new Set<Lane>()
@@ -71,6 +72,8 @@ export class Attempts implements AttemptListener, Gate {
     counts: EngineCounts
     /** There is something to settle. */
     onReport: () => void
+    /** An attempt is to be settled by a transaction. */
+    begin: (attempt: Attempt) => Promise<FiringTransaction>
   }) {
     this.#window = parts.window
     this.#clock = parts.clock
@@ -80,6 +83,7 @@ export class Attempts implements AttemptListener, Gate {
     this.#handOvers = parts.handOvers
     this.#counts = parts.counts
     this.#onReport = parts.onReport
+    this.#begin = parts.begin
     this.#lanes = new Lanes({ ...parts, gate: this })
   }
 
@@ -200,13 +204,29 @@ export class Attempts implements AttemptListener, Gate {
     this.look()
   }
 
-  begin(): Promise<never> {
-    throw new Error('a timer whose shard is owned is settled by the owner')
+  begin(attempt: Attempt): Promise<FiringTransaction> {
+    return this.#begin(attempt)
+  }
+
+  /** What the history gets of an attempt that is about to be settled by a transaction. */
+  notesOf(attempt: Attempt, outcome: Outcome): HistoryEntry[] {
+    const handOver = this.#handOvers.ofAttempt(attempt.row)
+    return this.#entries(attempt, {
+      type: 'ended',
+      outcome,
+      at: this.#clock.now(),
+      isFollowed: true,
+      handOver,
+    })
   }
 
   ended(attempt: Attempt, outcome: Outcome): void {
     this.#lanes.leave(attempt)
     if (this.#isOver) return
+    if (attempt.isSettled) {
+      this.#lanes.goOn(attempt)
+      return
+    }
     const at = this.#clock.now()
     const handOver = this.#handOvers.ofAttempt(attempt.row)
     this.#note(attempt, { type: 'ended', outcome, at, isFollowed: !attempt.isSuperseded, handOver })
@@ -273,10 +293,16 @@ export class Attempts implements AttemptListener, Gate {
   }
 
   #note(attempt: Attempt, ending: Ending): void {
+    this.#notes.push(...this.#entries(attempt, ending))
+  }
+
+  #entries(attempt: Attempt, ending: Ending): HistoryEntry[] {
+    const entries: HistoryEntry[] = []
     for (const note of this.#flow.notesOf(attempt, ending)) {
       const { namespace, kind, key, identity } = attempt.row
-      this.#notes.push({ namespace, kind, key, identity, ...note })
+      entries.push({ namespace, kind, key, identity, ...note })
     }
+    return entries
   }
 
   giveBack(reports: readonly Report[]): void {

@@ -132,9 +132,8 @@ export class Engine implements TimerEngine {
     await this.#acquire()
   }
 
-  /** Whoever owns a shard settles for all of it: a handler cannot. */
   get transactionCapacity(): number {
-    return 0
+    return this.#store.transactions?.capacity ?? 0
   }
 
   /** Whether everything due in the shards of this instance has been started and has ended. */

@@ -1,4 +1,4 @@
-import type { ClaimProgress } from '../store/index.js'
+import type { ClaimProgress, FollowUp } from '../store/index.js'
 import type { NextOccurrence, Outcome, TimerRow } from '../timer/index.js'
 import type { Attempt } from './attempt.js'
 
@@ -15,4 +15,9 @@ export function progressAfter(
   if (outcome.type === 'next') return progressOfNext(row, outcome)
   const { dueAt, details } = outcome
   return { dueAt, attempt, occurrence: row.occurrence, ...(details !== undefined && { details }) }
+}
+
+/** Where it stands then: at its due time, though not below a level, and not before an owner could load it. */
+export function placed(progress: ClaimProgress, floor: number, soonest: number): Omit<FollowUp, 'row'> {
+  return { ...progress, position: Math.max(progress.dueAt, floor, soonest) }
 }

@@ -1,18 +1,11 @@
 import { StoreError } from '../error/index.js'
 import type { Clock } from '../time/index.js'
-import type {
-  ClaimProgress,
-  FollowUp,
-  NewDeadLetter,
-  SettleAnswer,
-  Settlement,
-  Store,
-} from '../store/index.js'
+import type { FollowUp, NewDeadLetter, SettleAnswer, Settlement, Store } from '../store/index.js'
 import { earlierOf, isBefore, levelAt, type Place, type TimerRow } from '../timer/index.js'
 import type { Attempt } from './attempt.js'
 import type { Attempts, Report } from './attempts.js'
 import type { OnEvent } from './event.js'
-import { progressAfter, progressOfNext } from './follow-up.js'
+import { placed, progressAfter, progressOfNext } from './follow-up.js'
 import type { Loader } from './loader.js'
 import { newNonce, Outdated, type Ownership, Unresolved, Untaken } from './ownership.js'
 import { Waits } from './waits.js'
@@ -414,10 +407,6 @@ function followUpOf(report: Report, floor: number, soonest: number): FollowUp {
     case 'dead':
       throw new Error('a dead letter has no follow-up')
   }
-}
-
-function placed(progress: ClaimProgress, floor: number, soonest: number): Omit<FollowUp, 'row'> {
-  return { ...progress, position: Math.max(progress.dueAt, floor, soonest) }
 }
 
 /** The state of a carried row: its attempt may have ended meanwhile. */

@@ -16,6 +16,7 @@ import { Settler } from './settler.js'
 import type { EngineSettings } from './settings.js'
 import { EngineCounts } from './engine-counts.js'
 import type { ShardView } from './engine-stats.js'
+import { TransactionSettler } from './transaction-settler.js'
 import { Turns } from './turns.js'
 import { Window } from './window.js'
 import { entryState } from './window-page.js'
@@ -58,6 +59,7 @@ export class ShardEngine {
   readonly #window: Window
   readonly #attempts: Attempts
   readonly #settler: Settler
+  readonly #transactions: TransactionSettler
   readonly #loader: Loader
   readonly #writer: Writer
   readonly #inbox: Inbox
@@ -98,6 +100,7 @@ export class ShardEngine {
       handOvers: new HandOvers(parts.handOver),
       counts,
       onReport: () => this.#settler.noticed(),
+      begin: (attempt) => this.#transactions.begin(attempt),
     })
     const common = { store, clock, settings, ownership, window, attempts, counts, turns }
     const settler = new Settler({ ...common, random, onEvent, storeNow: parts.storeNow })
@@ -110,6 +113,7 @@ export class ShardEngine {
       hearInbox: () => this.#inbox.hear(),
     })
     settler.connect(loader)
+    this.#transactions = new TransactionSettler({ ...common, random, loader })
     this.#ownership = ownership
     this.#window = window
     this.#attempts = attempts
@@ -288,6 +292,7 @@ export class ShardEngine {
     this.#isOver = true
     this.#attempts.end()
     this.#settler.end()
+    this.#transactions.end()
     this.#loader.end()
     this.#inbox.end()
     this.#writer.end()

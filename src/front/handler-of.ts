@@ -41,7 +41,7 @@ export function howToHandle<Payload>(
   if (transactionCapacity === 0) {
     throw new StoreError(
       'no-transactions',
-      `a handler settles by a transaction of PostgreSQL, with the strategy claim; these timers are on ${store.name}, with ${engine.settings.strategy}`,
+      `a handler settles by a transaction only where the store has such: PostgreSQL; these timers are on ${store.name}`,
     )
   }
   const how = handlerOf(kind, transactionCapacity)

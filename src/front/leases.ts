@@ -34,6 +34,8 @@ export type AckOutcome = 'acked' | 'stale'
 export type ExtendOutcome = 'extended' | 'stale'
 export type ReleaseOutcome = 'released' | 'stale'
 
+// As long as a store may take to say what is due.
+const CLAIM_MS = 250
 const MOST_AT_ONCE = 1000
 const LONGEST_WAIT_MS = 3_600_000
 const LONGEST_REASON = 1000
@@ -43,9 +45,17 @@ export class Leases {
   readonly #desk: LeaseDesk
   readonly #kinds: Kinds
   readonly #isForWorkers: (kind: string) => boolean
+  readonly #leastWaitMs: number
 
-  constructor(parts: { desk: LeaseDesk; kinds: Kinds; isForWorkers: (kind: string) => boolean }) {
+  /** `claims`: whether what is due has to be asked of the store first. */
+  constructor(parts: {
+    desk: LeaseDesk
+    kinds: Kinds
+    claims: boolean
+    isForWorkers: (kind: string) => boolean
+  }) {
     this.#desk = parts.desk
+    this.#leastWaitMs = parts.claims ? CLAIM_MS : 0
     this.#kinds = parts.kinds
     this.#isForWorkers = parts.isForWorkers
   }
@@ -59,7 +69,7 @@ export class Leases {
     checkWhole('max', max, 1, MOST_AT_ONCE)
     const request = {
       max,
-      waitMs: waitMsOf(wait),
+      waitMs: Math.max(waitMsOf(wait), this.#leastWaitMs),
       leaseMs: duration === undefined ? undefined : leaseMsOf('duration', duration),
       signal,
     }

@@ -87,7 +87,7 @@ export class Targets {
       case 'webhook': {
         const delivery = this.#deliveryOf(kind.name, target)
         keep(delivery)
-        return webhookHandler(handlerOf(kind, target.concurrency), target, delivery)
+        return webhookHandler(handlerOf(kind, Infinity), target, delivery)
       }
       case 'lease':
         return this.#desk.handlerOf(handlerOf(kind, target.concurrency), target)

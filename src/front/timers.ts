@@ -167,7 +167,12 @@ export class Timers implements AsyncDisposable {
       onWanted: (kind) => engine.refreshKind(namespace, kind),
     })
     this.#desk = desk
-    this.#leases = new Leases({ desk, kinds, isForWorkers: (kind) => this.#handlers.isForWorkers(kind) })
+    this.#leases = new Leases({
+      desk,
+      kinds,
+      claims: engine.settings.strategy === 'claim',
+      isForWorkers: (kind) => this.#handlers.isForWorkers(kind),
+    })
     const guard = typeof parts.guard === 'object' ? new Guard(parts.guard) : undefined
     this.#targets = new Targets({ clock, random, guard, desk, onEvent: (event) => this.#targetEvent(event) })
     this.#storedTargets = new StoredTargets({

@@ -1,6 +1,15 @@
-import { civilDate, DAY_S, dayNumber, modulo, monthIndex, monthLength } from './calendar.js'
+import {
+  civilDate,
+  DAY_S,
+  dayNumber,
+  isLeapYear,
+  modulo,
+  monthIndex,
+  monthLength,
+  weekdayOf,
+} from './calendar.js'
 import { formatClock } from './wall-text.js'
-import { findChange, findSegments, type IntlOffsets } from './segment.js'
+import { ChangeFinder, findSegments, type IntlOffsets } from './segment.js'
 
 /** A change of clocks: the first second of the new offset, and the offsets before and after it. */
 export interface Change {
@@ -11,6 +20,14 @@ export interface Change {
 
 // Nobody put clocks forward for a summer before 1908: offsets were kept for more than a year.
 const FIRST_SUMMER_TIME = 1908
+
+// Years that nobody can change any more, by the shortest time for which a zone left an offset in them: three weeks
+// (Honolulu, 1933), a week in and after the war (Tunis, 1943), five weeks (Gaza, 1967), and a week again (Brazil, 2000).
+const WAR = 1941
+const PEACE = 1950
+const UNREST = 2000
+const BEFORE_WAR_S = 20 * DAY_S
+const IN_PEACE_S = 30 * DAY_S
 
 // In a year gone by whose changes are where the year before had them there never was anything else for less than
 // twelve weeks; years to come may bring what nobody has done yet, such as four weeks of Ramadan. In a year without
@@ -42,11 +59,15 @@ export class ChangeTable {
   readonly #offsets: IntlOffsets
   readonly #years = new Map<number, readonly Change[]>()
   readonly #yearlyFrom: number
+  readonly #finder: ChangeFinder
+  /** A year of each kind in which there is the rule of later years and nothing else. */
+  readonly #byKind: (number | undefined)[] = []
   #followsRule: boolean | undefined
 
   /** From the year `yearlyFrom` on there is a yearly rule and nothing else. */
   constructor(offsets: IntlOffsets, yearlyFrom: number) {
     this.#offsets = offsets
+    this.#finder = new ChangeFinder((second) => offsets.at(second))
     this.#yearlyFrom = yearlyFrom
   }
 
@@ -62,9 +83,8 @@ export class ChangeTable {
 
   #find(year: number): readonly Change[] {
     if (year < FIRST_SUMMER_TIME) return this.#findOne(year)
-    if (year > this.#yearlyFrom) return this.#findByRule(year) ?? this.#search(year)
-    if (year >= FIRST_BY_RULE && year < this.#yearlyFrom && this.#isByRule()) {
-      return this.#findByRule(year) ?? this.#search(year)
+    if (year > this.#yearlyFrom || (year >= FIRST_BY_RULE && year < this.#yearlyFrom && this.#isByRule())) {
+      return this.#findOfKind(year)
     }
     const like = this.#years.get(year - 1)
     return (like && this.#findLike(year, like)) ?? this.#search(year)
@@ -73,8 +93,18 @@ export class ChangeTable {
   /** Whether the rule of later years holds already, as far as some years between tell. */
   #isByRule(): boolean {
     return (this.#followsRule ??= RULE_CHECKS.every(
-      (year) => this.#findLike(year, this.in(this.#yearlyFrom)) !== undefined,
+      (year) => this.#findLike(year, this.in(this.#yearlyFrom), QUIET_GONE_BY_S) !== undefined,
     ))
+  }
+
+  /** The changes of a year of the rule: years of one kind have the same. */
+  #findOfKind(year: number): readonly Change[] {
+    const yearStart = dayNumber(year, 1, 1)
+    const kind = weekdayOf(yearStart) * 2 + (isLeapYear(year) ? 1 : 0)
+    const like = (this.#byKind[kind] ??= year)
+    if (like === year) return this.#findByRule(year) ?? this.#search(year)
+    const shift = (yearStart - dayNumber(like, 1, 1)) * DAY_S
+    return this.in(like).map(({ at, before, after }) => ({ at: at + shift, before, after }))
   }
 
   #findByRule(year: number): readonly Change[] | undefined {
@@ -93,22 +123,31 @@ export class ChangeTable {
     const offset = this.#offsets.at(before)
     const after = this.#offsets.at(last)
     if (offset === after) return []
-    const at = findChange((second) => this.#offsets.at(second), before, last, offset)
+    const at = this.#finder.find(before, last, offset)
     return [{ at, before: offset, after }]
   }
 
   #search(year: number): readonly Change[] {
     const from = beforeYear(year) + 1
-    const segments = findSegments((second) => this.#offsets.at(second), from, beforeYear(year + 1) + 1)
+    const segments = findSegments(
+      (second) => this.#offsets.at(second),
+      from,
+      beforeYear(year + 1) + 1,
+      searchStride(year, this.#yearlyFrom),
+      this.#finder,
+    )
     return segments
       .filter((segment) => segment.offset !== segment.offsetBefore)
       .map(({ start, offset, offsetBefore }) => ({ at: start, before: offsetBefore, after: offset }))
   }
 
   /** The changes of a year that runs like another; undefined when it does not. */
-  #findLike(year: number, like: readonly Change[]): readonly Change[] | undefined {
-    const quiet = year < FIRST_TO_COME ? QUIET_GONE_BY_S : QUIET_S
-    const stride = like.length > 0 ? quiet : QUIET_WITHOUT_CHANGES_S
+  #findLike(
+    year: number,
+    like: readonly Change[],
+    quiet: number = year < FIRST_TO_COME ? QUIET_GONE_BY_S : QUIET_S,
+  ): readonly Change[] | undefined {
+    const stride = like.length > 0 ? quiet : quietStride(year)
     const found: Change[] = []
     const last = beforeYear(year + 1)
     let from = beforeYear(year)
@@ -161,6 +200,18 @@ export class ChangeTable {
     }
     return true
   }
+}
+
+/** How often to look at a year of which nothing is known. */
+function searchStride(year: number, yearlyFrom: number): number {
+  if (year < WAR) return BEFORE_WAR_S
+  return (year >= PEACE && year < UNREST) || year >= yearlyFrom ? IN_PEACE_S : CLOSE_S
+}
+
+/** How often to look at a year that seems to have no changes. */
+function quietStride(year: number): number {
+  if (year < WAR) return BEFORE_WAR_S
+  return year >= PEACE && year < UNREST ? IN_PEACE_S : QUIET_WITHOUT_CHANGES_S
 }
 
 /** Whether a change comes at another time of the year, by more than a rule for weekdays explains. */

@@ -1,4 +1,4 @@
-import { DAY_S } from './calendar.js'
+import { DAY_S, modulo } from './calendar.js'
 
 /**
  * A stretch of time during which a zone keeps one offset, in whole epoch seconds. Where the offset grows at
@@ -18,22 +18,31 @@ export type OffsetProbe = (second: number) => number
 
 // The shortest time any zone kept an offset is 6.96 days (Brazil in October 2000, Gaza from 2040 on), so two
 // changes never hide between two samples.
-const SAMPLE_S = 6 * DAY_S
+export const SAMPLE_S = 6 * DAY_S
 
 const QUARTER_S = 900
 
-/** The segments between two instants, in order; the outermost are cut off there. */
-export function findSegments(probe: OffsetProbe, from: number, untilExclusive: number): Segment[] {
+/**
+ * The segments between two instants, in order; the outermost are cut off there. None that is shorter than `stride`
+ * may come and go between them.
+ */
+export function findSegments(
+  probe: OffsetProbe,
+  from: number,
+  untilExclusive: number,
+  stride: number = SAMPLE_S,
+  finder: ChangeFinder = new ChangeFinder(probe),
+): Segment[] {
   const offsetBefore = probe(from - 1)
   const starts = [from]
   const offsets = [offsetBefore]
   let last = from - 1
   let offset = offsetBefore
   while (last < untilExclusive) {
-    const sample = Math.min(last + SAMPLE_S, untilExclusive)
+    const sample = Math.min(last + stride, untilExclusive)
     const offsetThere = probe(sample)
     if (offsetThere !== offset) {
-      const change = findChange(probe, last, sample, offset)
+      const change = finder.find(last, sample, offset)
       if (change === from) offsets[0] = offsetThere
       else if (change < untilExclusive) {
         starts.push(change)
@@ -52,25 +61,60 @@ export function findSegments(probe: OffsetProbe, from: number, untilExclusive: n
   }))
 }
 
-/** The first second after `before`, and not after `after`, at which the offset is no longer `offset`. */
-export function findChange(probe: OffsetProbe, before: number, after: number, offset: number): number {
-  // Clocks change on the quarter of an hour nearly everywhere: half the probes suffice to find those.
-  let low = Math.floor(before / QUARTER_S)
-  let high = Math.ceil(after / QUARTER_S)
-  while (high - low > 1) {
-    const middle = Math.floor((low + high) / 2)
-    if (probe(middle * QUARTER_S) === offset) low = middle
-    else high = middle
+/** Finds single changes of a zone's offset, soonest those that come at the time of day of one it found before. */
+export class ChangeFinder {
+  readonly #probe: OffsetProbe
+  /** The time of day, of UTC, of the last change that left an offset. */
+  readonly #timeOfDay = new Map<number, number>()
+
+  constructor(probe: OffsetProbe) {
+    this.#probe = probe
   }
-  let same = Math.max(low * QUARTER_S, before)
-  let changed = Math.min(high * QUARTER_S, after)
-  if (probe(changed - 1) === offset) return changed
-  while (changed - same > 1) {
-    const middle = Math.floor((same + changed) / 2)
-    if (probe(middle) === offset) same = middle
-    else changed = middle
+
+  /** The first second after `before`, and not after `after`, at which the offset is no longer `offset`. */
+  find(before: number, after: number, offset: number): number {
+    const time = this.#timeOfDay.get(offset)
+    const guess = time === undefined ? undefined : this.#findAt(time, before, after, offset)
+    if (guess !== undefined) return guess
+    const at = this.#search(before, after, offset)
+    this.#timeOfDay.set(offset, modulo(at, DAY_S))
+    return at
   }
-  return changed
+
+  #findAt(time: number, before: number, after: number, offset: number): number | undefined {
+    const probe = this.#probe
+    let low = Math.floor((before - time) / DAY_S)
+    let high = Math.ceil((after - time) / DAY_S)
+    while (high - low > 1) {
+      const middle = (low + high) >> 1
+      if (probe(middle * DAY_S + time) === offset) low = middle
+      else high = middle
+    }
+    const at = high * DAY_S + time
+    const isChange = at > before && at <= after && probe(at - 1) === offset && probe(at) !== offset
+    return isChange ? at : undefined
+  }
+
+  #search(before: number, after: number, offset: number): number {
+    const probe = this.#probe
+    // Clocks change on the quarter of an hour nearly everywhere: half the probes suffice to find those.
+    let low = Math.floor(before / QUARTER_S)
+    let high = Math.ceil(after / QUARTER_S)
+    while (high - low > 1) {
+      const middle = Math.floor((low + high) / 2)
+      if (probe(middle * QUARTER_S) === offset) low = middle
+      else high = middle
+    }
+    let same = Math.max(low * QUARTER_S, before)
+    let changed = Math.min(high * QUARTER_S, after)
+    if (probe(changed - 1) === offset) return changed
+    while (changed - same > 1) {
+      const middle = Math.floor((same + changed) / 2)
+      if (probe(middle) === offset) same = middle
+      else changed = middle
+    }
+    return changed
+  }
 }
 
 /** Reads offsets off `Intl`, the only source of zone rules. Throws a RangeError for a zone it does not know. */
@@ -96,21 +140,25 @@ export class IntlOffsets {
     const length = text.length
     // '4, 09:00:30' or '14, 09:00:30', read without a loop: most of these questions come before any code is compiled.
     const isAsExpected =
-      text.charCodeAt(length - 3) === COLON &&
-      text.charCodeAt(length - 6) === COLON &&
-      text.charCodeAt(length - 10) === COMMA &&
-      (length === 11 || length === 12)
-    const day = text.charCodeAt(length - 11) - ZERO + (length === 12 ? (text.charCodeAt(0) - ZERO) * 10 : 0)
+      ((text.charCodeAt(length - 3) ^ COLON) |
+        (text.charCodeAt(length - 6) ^ COLON) |
+        (text.charCodeAt(length - 10) ^ COMMA)) ===
+      0
+    // There is no character before the first: that is NaN, and 0 in the end.
+    const tens = ((text.charCodeAt(length - 12) - ZERO) * 10) | 0
+    const day = tens + text.charCodeAt(length - 11) - ZERO
     const hour = text.charCodeAt(length - 8) * 10 + text.charCodeAt(length - 7) - ZEROS
     const minute = text.charCodeAt(length - 5) * 10 + text.charCodeAt(length - 4) - ZEROS
     const time =
       hour * 3600 + minute * 60 + text.charCodeAt(length - 2) * 10 + text.charCodeAt(length - 1) - ZEROS
-    if (!isAsExpected || !(day >= 1 && day <= 31 && time >= 0 && time < DAY_S)) {
+    // Not negative if each is within its bounds.
+    const within = Math.min((day - 1) * (31 - day), time * (DAY_S - 1 - time), 12 - length)
+    if (!(isAsExpected && within >= 0)) {
       throw new Error(`Intl wrote ${text}, expected day, hour:minute:second`)
     }
     // The day of the month tells yesterday, today and tomorrow apart without a year or an era.
-    const ahead = day - new Date(second * 1000).getUTCDate()
-    const days = ahead > 1 ? -1 : ahead < -1 ? 1 : ahead
+    let days = day - new Date(second * 1000).getUTCDate()
+    if (Math.abs(days) > 1) days = -Math.sign(days)
     return days * DAY_S + time - (second - Math.floor(second / DAY_S) * DAY_S)
   }
 

@@ -125,7 +125,7 @@ export class WallClock {
       const far = start + years * YEAR_S
       const end = Math.min(until, this.#calmFrom(start < yearly && far > yearly ? yearly : far, 1))
       count += this.#isSparse(start, end)
-        ? this.#countSegments(start, end, most - count)
+        ? this.#countSparse(start, end, most - count)
         : this.#countByChanges(start, end, most - count)
       start = end
     }
@@ -141,6 +141,33 @@ export class WallClock {
   #countLocals(after: number, until: number, most: number): number {
     const from = after + this.zone.offsetAt(after) + 1
     return this.pattern.count(from, until + this.zone.offsetAt(until) + 1, most)
+  }
+
+  /**
+   * Counts the local times of a few days at a time. Two questions tell that clocks do not change around them, so that
+   * each is one instant; where they do, segments are counted.
+   */
+  #countSparse(after: number, end: number, most: number): number {
+    const { pattern, zone } = this
+    const lastLocal = end + zone.offsetAt(end)
+    const start = Math.max(after, Math.min(end, zone.constantUntilSecond))
+    let count = start > after ? this.#countLocals(after, start, most) : 0
+    let local = pattern.firstFrom(start + zone.offsetAt(start) + 1)
+    while (local <= lastLocal && count <= most) {
+      let locals = 1
+      let latest = local
+      let next = pattern.firstFrom(local + 1)
+      for (; next <= lastLocal && next - latest <= 2 * MARGIN_S; next = pattern.firstFrom(next + 1)) {
+        latest = next
+        locals++
+      }
+      const before = Math.max(start, local - MARGIN_S)
+      const behind = Math.min(end, latest + MARGIN_S)
+      const isCalm = latest - local <= MARGIN_S && zone.askOffset(before) === zone.askOffset(behind)
+      count += isCalm ? locals : this.#countSegments(before, behind, most - count)
+      local = next
+    }
+    return count
   }
 
   /** Whether looking at what is named takes fewer questions than looking for every change. */

@@ -1,7 +1,14 @@
 import { InvalidInputError, shown } from '../error/index.js'
 import { DAY_S, dayNumber, isLeapYear, weekdayOf, yearOf } from './calendar.js'
 import { type Change, ChangeTable } from './change-table.js'
-import { findSegments, IntlOffsets, type OffsetProbe, type Segment } from './segment.js'
+import {
+  ChangeFinder,
+  findSegments,
+  IntlOffsets,
+  type OffsetProbe,
+  SAMPLE_S,
+  type Segment,
+} from './segment.js'
 
 // 2^26 s, about two years: half a millisecond of probing when a zone is first asked about such a stretch.
 const BLOCK_S = 67_108_864
@@ -39,6 +46,7 @@ export class Zone {
   readonly #blocks = new Map<number, readonly Segment[]>()
   readonly #glimpses = new Map<number, number>()
   #changes: ChangeTable | undefined
+  #finder: ChangeFinder | undefined
   #glimpse: readonly Segment[] = [lone(0, 0, 0)]
   #recent: Segment
   /** From here on the recent segment says all there is to know: before it, a change may lie behind the cut. */
@@ -54,6 +62,11 @@ export class Zone {
   /** The year from which like years have like changes. */
   get yearlyFrom(): number {
     return FIRST_LIKE_YEAR
+  }
+
+  /** The epoch second before which every zone kept one offset. */
+  get constantUntilSecond(): number {
+    return FIRST_BLOCK_S
   }
 
   /** The epoch second at which that year begins. */
@@ -111,6 +124,11 @@ export class Zone {
     const changes = this.changesIn(yearOfSecond(second))
     const latest = changes.findLast(({ at }) => at <= second)
     return latest?.after ?? changes[0]?.before ?? this.segmentAt(second, true).offset
+  }
+
+  /** The offset at an epoch second before the yearly rule, asked for and not kept. */
+  askOffset(second: number): number {
+    return this.isFixed ? this.#recent.offset : probeOf(this.name)(Math.max(second, FIRST_BLOCK_S))
   }
 
   /** When, within an hour, the zone first crossed the date line between two instants: its offset changed by half a day. */
@@ -178,7 +196,9 @@ export class Zone {
    * lie in it, so the last piece ends where no change can lie that near without being known.
    */
   #segmentsBetween(from: number, until: number): readonly Segment[] {
-    const segments = findSegments(probeOf(this.name), Math.floor(from), Math.ceil(until))
+    const probe = probeOf(this.name)
+    this.#finder ??= new ChangeFinder((second) => probeOf(this.name)(second))
+    const segments = findSegments(probe, Math.floor(from), Math.ceil(until), SAMPLE_S, this.#finder)
     const last = segments.pop()!
     const endExclusive = last.endExclusive - Math.floor(GLIMPSE_S / 2)
     if (last.start < endExclusive) segments.push({ ...last, endExclusive, offsetAfter: last.offset })

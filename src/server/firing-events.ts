@@ -18,6 +18,11 @@ export function tellEvents(events: Events): (event: TimersEvent) => void {
         events.tell('failed', firing.namespace, { ...factsOf(firing), outcome: outcome.type, reason })
         return
       }
+      case 'lease-lost': {
+        const { type, namespace, ...facts } = event
+        events.tell(type, namespace, facts)
+        return
+      }
       case 'store-trouble': {
         const { type, shard, call, error } = event
         events.engine(type, { shard, call, error: error.message })

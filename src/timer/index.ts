@@ -15,7 +15,7 @@ export { shardOf } from './shard-of.js'
 export type { TimerContent, TimerName, TimerProgress, TimerRow } from './timer-row.js'
 export { decodeDetails, encodeDetails, occurrenceDueAt, type TimerDetails } from './details.js'
 export { identityText, newIdentity } from './identity.js'
-export { decodePayload, encodePayload } from './payload.js'
+export { decodePayload, encodePayload, payloadTextOf } from './payload.js'
 export {
   defaultRetry,
   parseRetry,

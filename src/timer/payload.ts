@@ -27,6 +27,11 @@ export function encodePayload(payload: unknown): Uint8Array {
 }
 
 export function decodePayload(bytes: Uint8Array): unknown {
-  if (bytes.length === 0) return undefined
-  return JSON.parse(decoder.decode(bytes))
+  const text = payloadTextOf(bytes)
+  return text === undefined ? undefined : JSON.parse(text)
+}
+
+/** A stored payload as the JSON it is; undefined for nothing at all. */
+export function payloadTextOf(bytes: Uint8Array): string | undefined {
+  return bytes.length === 0 ? undefined : decoder.decode(bytes)
 }

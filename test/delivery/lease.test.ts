@@ -425,6 +425,39 @@ describe.each(['preload', 'lookahead'] as const)('with %s', (strategy) => {
   })
 })
 
+it('with claims workers of several instances get each timer once, also without a wait of their own', async () => {
+  const clock = new VirtualClock({ start: START })
+  const store = new MemoryStore({ clock, strategy: 'claim', shardCount: 8 })
+  const opened = async (): Promise<Timers> => {
+    const timers = await openTimers({ store: store.connect(), clock, engine: { strategy: 'claim' } })
+    timers.deliver(work, lease({ duration: '20s' }))
+    await during(clock, timers.start(), 50)
+    return timers
+  }
+  const instances = [await opened(), await opened()]
+  const rows = Array.from({ length: 500 }, (_, n) => ({ key: `k${n}`, in: n % 50, payload: { n } }))
+  await during(clock, instances[0]!.setMany(work, rows), 50)
+  const seen: string[] = []
+  const day = { isOver: false }
+  const workers = [...instances, ...instances].map(async (timers, n) => {
+    while (!day.isOver) {
+      const wait = n < 2 ? '1s' : 0
+      for (const { key, receipt, attempt } of await timers.lease(work, { max: 13, wait })) {
+        seen.push(`${key} ${attempt}`)
+        expect(await timers.ack(receipt)).toBe('acked')
+      }
+    }
+  })
+  await clock.advance('30s')
+  day.isOver = true
+  await during(clock, Promise.all(workers), 100)
+  expect(seen.toSorted()).toEqual(rows.map(({ key }) => `${key} 1`).toSorted())
+  await during(clock, instances[0]!.setMany(work, rows.slice(0, 3)), 50)
+  await clock.advance('2s')
+  expect(await during(clock, instances[1]!.lease(work, { max: 9 }), 50)).toHaveLength(3)
+  await during(clock, Promise.all(instances.map((timers) => timers.stop())), 50)
+})
+
 /** A connection to a store that can be cut, as by a network. */
 function lineTo(store: MemoryStore, line: { isCut: boolean }): Store {
   const connected: Store = store.connect()

@@ -2,7 +2,8 @@ import { execFileSync } from 'node:child_process'
 import { readdirSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type PostgresServer, startPostgres } from '../servers/postgres.js'
 
 const compiled = fileURLToPath(new URL('../../.carillon/run/examples', import.meta.url))
 const examples = readdirSync(fileURLToPath(new URL('../../examples', import.meta.url)))
@@ -12,6 +13,7 @@ const examples = readdirSync(fileURLToPath(new URL('../../examples', import.meta
 /** The last line each example must print. */
 const lastLines: Readonly<Record<string, RegExp>> = {
   birthday: /^12 messages in three years, one a year for each: true$/,
+  'birthday-postgres': /^80 messages, one for each: true; 80 wait for next year$/,
   cache: /^40 requests, 4 fetches, hit rate 90 %$/,
   debounce: /^80 changes, 3 rebuilds, 1 of them because it never was quiet$/,
   demonstration: /^Stopped after [\d,]+ fired, none early\./,
@@ -25,13 +27,28 @@ const lastLines: Readonly<Record<string, RegExp>> = {
   wheel: /^tick 70: "far" fires, nothing is left$/,
 }
 
+let server: PostgresServer
+
+beforeAll(async () => {
+  server = await startPostgres()
+})
+
+afterAll(async () => {
+  await server.stop()
+})
+
+function argumentsOf(name: string): readonly string[] {
+  if (name === 'demonstration') return ['--seconds', '2', '--pending', '100000']
+  return name === 'birthday-postgres' ? [server.url] : []
+}
+
 describe('examples', () => {
   it('each have an expectation here', () => {
     expect(examples.toSorted()).toEqual(Object.keys(lastLines).toSorted())
   })
 
   it.each(examples)('%s runs and ends as promised', (name) => {
-    const args = name === 'demonstration' ? ['--seconds', '2', '--pending', '100000'] : []
+    const args = argumentsOf(name)
     const output = execFileSync(process.execPath, [path.join(compiled, `${name}.js`), ...args], {
       encoding: 'utf8',
     })

@@ -11,13 +11,13 @@ describe.each(['postgres', 'redis'])('three processes on one %s', (server) => {
   it.each(['preload', 'lookahead'])(
     'keep their promises through every fault, with %s (npm run chaos -- servers tries more)',
     (strategy) => {
-      const { stdout, stderr, status } = run('--server', server, '--strategy', strategy, '--rounds', '6')
+      const { stdout, stderr, status } = run('--server', server, '--strategy', strategy, '--rounds', '7')
       expect(stderr).toBe('')
       expect(stdout).toMatch(
         / acknowledged timers, each delivered and done, none early, none after its settlement/,
       )
       // Each of them happened, and was felt.
-      expect(stdout).toMatch(/; faults (?:(?:kill|stop|restart|deafen|cut|partition) 1(?:, |; )){6}/)
+      expect(stdout).toMatch(/; faults (?:(?:kill|stop|restart|deafen|cut|lag|partition) 1(?:, |; )){7}/)
       expect(stdout).toMatch(/troubles .*\bunknown-outcome [1-9]/)
       expect(stdout).toMatch(/troubles .*\bstore-unavailable [1-9]/)
       expect(status).toBe(0)

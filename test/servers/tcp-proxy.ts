@@ -45,6 +45,11 @@ export class TcpProxy {
     for (const [, server] of this.#pairs) server.pause()
   }
 
+  /** What was not taken from the server arrives now, late. */
+  startReading(): void {
+    for (const [, server] of this.#pairs) server.resume()
+  }
+
   /** Nobody gets through, until `open`. */
   close(): void {
     this.#isClosed = true

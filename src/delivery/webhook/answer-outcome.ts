@@ -9,6 +9,8 @@ export type AnswerOutcome =
   | { readonly type: 'dead'; readonly reason: string; readonly isGone: boolean }
 
 const retried: ReadonlySet<number> = new Set([408, 425, 429])
+const isJson = /^application\/(?:[\w.-]+\+)?json\b/i
+const LONGEST_REASON = 500
 const MOST_RETRY_AFTER_MS = 7 * 86_400_000
 
 /**
@@ -29,9 +31,66 @@ export function outcomeOf(answer: HttpAnswer, now: number): AnswerOutcome {
   return { type: 'dead', reason: `the target answered ${status}`, isGone: status === 410 }
 }
 
+/**
+ * What a target's answer means for each of a batch. What holds for the whole holds for all; an answer of 2xx may name
+ * some in `items`, by their ids, each with `again`, `retry` or `dead`: the others are done.
+ */
+export function outcomesOf(answer: HttpAnswer, now: number, ids: readonly string[]): AnswerOutcome[] {
+  const all = outcomeOf(answer, now)
+  const named = all.type === 'done' ? itemsOf(answer) : []
+  if (named.length === 0) return ids.map(() => all)
+  const byId = new Map(named.map((item) => [item.id, item] as const))
+  return ids.map((id) => {
+    const item = byId.get(id)
+    return item === undefined ? all : itemOutcome(item)
+  })
+}
+
+type NamedItem = Readonly<Record<string, unknown>> & { readonly id: string }
+
+function itemsOf({ body, contentType }: HttpAnswer): readonly NamedItem[] {
+  if (body === undefined || !isJson.test(contentType)) return []
+  try {
+    const answer: unknown = JSON.parse(body)
+    if (typeof answer !== 'object' || answer === null || !('items' in answer)) return []
+    return Array.isArray(answer.items) ? (answer.items as unknown[]).filter(isNamed) : []
+  } catch {
+    return []
+  }
+}
+
+function isNamed(item: unknown): item is NamedItem {
+  return typeof item === 'object' && item !== null && 'id' in item && typeof item.id === 'string'
+}
+
+function itemOutcome(item: NamedItem): AnswerOutcome {
+  const reason =
+    typeof item['reason'] === 'string' ? item['reason'].slice(0, LONGEST_REASON) : 'no reason given'
+  if (item['dead'] === true)
+    return { type: 'dead', reason: `the target gave it up: ${reason}`, isGone: false }
+  const again = durationIn(item['again'])
+  if (again !== undefined) return { type: 'again', in: again }
+  const retry = durationIn(item['retry'])
+  return {
+    type: 'retry',
+    reason: `the target wants it again: ${reason}`,
+    afterMs: retry === undefined ? undefined : Math.min(parseDuration(retry), MOST_RETRY_AFTER_MS),
+  }
+}
+
+/** The duration of `{ in }`; undefined when there is none, or none that can be read. */
+function durationIn(when: unknown): Duration | undefined {
+  if (typeof when !== 'object' || when === null || !('in' in when)) return undefined
+  try {
+    parseDuration(when.in as Duration)
+    return when.in as Duration
+  } catch {
+    return undefined
+  }
+}
+
 function readAnswer({ body, contentType }: HttpAnswer): AnswerOutcome {
-  if (body === undefined || body === '' || !/^application\/(?:[\w.-]+\+)?json\b/i.test(contentType))
-    return { type: 'done' }
+  if (body === undefined || body === '' || !isJson.test(contentType)) return { type: 'done' }
   const again = againOf(body)
   if (again === undefined) return { type: 'done' }
   try {

@@ -1,11 +1,14 @@
+import { randomUUID } from 'node:crypto'
 import { WebhookError } from '../../error/index.js'
 import type { Clock } from '../../time/index.js'
 import { signatureOf } from '../../webhooks/index.js'
 import { Dead, RetryAfter } from '../dead.js'
 import { TimerFiring } from '../timer-firing.js'
-import { outcomeOf } from './answer-outcome.js'
+import { type AnswerOutcome, outcomeOf, outcomesOf } from './answer-outcome.js'
+import { Batches, type BatchItem } from './batches.js'
 import { Breaker, type BreakerState } from './breaker.js'
-import type { HttpSender } from './http-sender.js'
+import type { HttpAnswer, HttpSender } from './http-sender.js'
+import { batchBodyOf, bodyOf, messageIdOf } from './message-text.js'
 import type { Webhook } from './webhook.js'
 
 /** What others want to know of a target. */
@@ -28,6 +31,9 @@ export class WebhookDelivery {
   // What it needs is loaded only when there is a webhook.
   readonly #sender: Promise<HttpSender>
   readonly #breaker: Breaker | undefined
+  readonly #batches: Batches | undefined
+  // The sender once it is loaded.
+  #ready: HttpSender | undefined
   #isRetired = false
 
   constructor(webhook: Webhook, parts: { clock: Clock; random: () => number; listener: WebhookListener }) {
@@ -35,7 +41,9 @@ export class WebhookDelivery {
     this.#clock = parts.clock
     this.#random = parts.random
     this.#listener = parts.listener
-    this.#sender = senderFor(webhook, parts.clock)
+    this.#sender = this.#load()
+    this.#batches =
+      webhook.batch && new Batches(webhook.batch, parts.clock, (items) => void this.#sendBatch(items))
     this.#breaker =
       webhook.breaker &&
       new Breaker(webhook.breaker, parts.clock, (state) => {
@@ -45,10 +53,10 @@ export class WebhookDelivery {
 
   /** How many may be under way: none while the target is left alone, one to see whether it is back. */
   get concurrency(): number {
-    const { concurrency } = this.#webhook
+    const { concurrency, batch } = this.#webhook
     switch (this.#breaker?.state ?? 'closed') {
       case 'closed':
-        return concurrency
+        return concurrency * (batch?.most ?? 1)
       case 'trying':
         return 1
       case 'open':
@@ -57,9 +65,7 @@ export class WebhookDelivery {
   }
 
   readonly handle = async (firing: TimerFiring): Promise<void> => {
-    const outcome = await this.#send(firing)
-    if (outcome.type === 'retry') this.#breaker?.failed()
-    else this.#breaker?.succeeded()
+    const outcome = await (this.#batches?.add(firing) ?? this.#sendOne(firing))
     switch (outcome.type) {
       case 'done':
         return
@@ -88,13 +94,53 @@ export class WebhookDelivery {
     await (await this.#sender).stop()
   }
 
-  async #send(firing: TimerFiring): Promise<ReturnType<typeof outcomeOf>> {
-    const { origin, path, secrets, headers } = this.#webhook
-    const id = messageIdOf(firing)
-    const timestamp = Math.floor(this.#clock.now() / 1000)
+  async #load(): Promise<HttpSender> {
+    const { HttpSender } = await import('./http-sender.js')
+    const { concurrency } = this.#webhook
+    this.#ready = new HttpSender({ ...this.#webhook, connections: concurrency, clock: this.#clock })
+    return this.#ready
+  }
+
+  async #sendOne(firing: TimerFiring): Promise<AnswerOutcome> {
     const body = bodyOf(firing)
+    const [outcome] = await this.#send(messageIdOf(firing), body, [firing], (answer) => [
+      outcomeOf(answer, this.#clock.now()),
+    ])
+    return outcome!
+  }
+
+  async #sendBatch(items: readonly BatchItem[]): Promise<void> {
+    const [first] = items
+    const body = batchBodyOf(
+      first!.firing.kind,
+      items.map(({ text }) => text),
+    )
+    const ids = items.map(({ id }) => id)
+    const firings = items.map(({ firing }) => firing)
+    // What fails is tried again in other company: the message is a new one each time, its parts are not.
+    const outcomes = await this.#send(`msg_${randomUUID()}`, body, firings, (answer) =>
+      outcomesOf(answer, this.#clock.now(), ids),
+    )
+    const [all] = outcomes
+    if (items.length > 1 && isRefusal(all) && outcomes.every((outcome) => outcome === all)) {
+      // It may be one of them that the target does not want, and the others are not to die with it.
+      await Promise.all(items.map((item) => this.#sendBatch([item])))
+      return
+    }
+    for (const [index, { resolve }] of items.entries()) resolve(outcomes[index]!)
+  }
+
+  async #send(
+    id: string,
+    body: string,
+    firings: readonly TimerFiring[],
+    read: (answer: HttpAnswer) => AnswerOutcome[],
+  ): Promise<AnswerOutcome[]> {
+    const { origin, path, secrets, headers } = this.#webhook
+    const timestamp = Math.floor(this.#clock.now() / 1000)
+    let outcomes: AnswerOutcome[]
     try {
-      const sender = await this.#sender
+      const sender = this.#ready ?? (await this.#sender)
       const answer = await sender.send(
         {
           origin,
@@ -105,51 +151,33 @@ export class WebhookDelivery {
             'webhook-id': id,
             'webhook-timestamp': String(timestamp),
             'webhook-signature': signatureOf(secrets, id, timestamp, body),
-            'carillon-attempt': String(firing.attempt),
+            'carillon-attempt': String(firings[0]!.attempt),
           },
           body,
         },
-        (abort) => TimerFiring.onAbort(firing, abort),
+        (abort) => {
+          for (const firing of firings) TimerFiring.onAbort(firing, abort)
+        },
       )
-      return outcomeOf(answer, this.#clock.now())
+      outcomes = read(answer)
     } catch (error) {
-      if (error instanceof WebhookError && error.code === 'webhook-refused')
-        return { type: 'dead', reason: error.message, isGone: false }
-      return {
-        type: 'retry',
-        reason: error instanceof Error ? error.message : String(error),
-        afterMs: undefined,
-      }
+      const outcome = failure(error)
+      outcomes = firings.map(() => outcome)
     }
+    // A message that none of its firings came through with says something of the target, one firing does not.
+    if (outcomes.every(({ type }) => type === 'retry')) this.#breaker?.failed()
+    else this.#breaker?.succeeded()
+    return outcomes
   }
 }
 
-async function senderFor(webhook: Webhook, clock: Clock): Promise<HttpSender> {
-  const { HttpSender } = await import('./http-sender.js')
-  return new HttpSender({ ...webhook, connections: webhook.concurrency, clock })
+function isRefusal(outcome: AnswerOutcome | undefined): boolean {
+  return outcome?.type === 'dead' && !outcome.isGone
 }
 
-/** The same on every attempt at an occurrence, in characters that any header and any receiver takes. */
-function messageIdOf(firing: TimerFiring): string {
-  const { id } = TimerFiring.firingOf(firing)
-  // Two timers may share an identity by chance: their names tell them apart.
-  return `msg_${id}-${nameHash(`${firing.namespace}\0${firing.kind}\0${firing.key}`)}`
-}
-
-/** FNV-1a. */
-function nameHash(text: string): string {
-  let hash = 0x811c_9dc5
-  for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x0100_0193)
-  return (hash >>> 0).toString(36)
-}
-
-function bodyOf(firing: TimerFiring): string {
-  const { kind, key, occurrence, payload } = firing
-  return JSON.stringify({
-    type: kind,
-    timestamp: new Date(firing.dueAt).toISOString(),
-    key,
-    occurrence,
-    data: payload,
-  })
+function failure(error: unknown): AnswerOutcome {
+  const reason = error instanceof Error ? error.message : String(error)
+  if (error instanceof WebhookError && error.code === 'webhook-refused')
+    return { type: 'dead', reason, isGone: false }
+  return { type: 'retry', reason, afterMs: undefined }
 }

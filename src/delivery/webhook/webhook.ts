@@ -1,6 +1,7 @@
 import { checkOptions, checkRate, checkWhole, InvalidInputError, shown } from '../../error/index.js'
 import { type Duration, parseDuration } from '../../time/index.js'
 import { parseSecrets, type Secret } from '../../webhooks/index.js'
+import type { BatchPolicy } from './batches.js'
 import type { BreakerPolicy } from './breaker.js'
 import { Guard, type GuardOptions } from './guard.js'
 
@@ -22,6 +23,11 @@ export interface WebhookOptions {
   /** When to leave a target that fails alone for a while. `false`: never. Default: 10 failures in a row, 30 s. */
   readonly breaker?:
     { readonly failures?: number; readonly pause?: Duration; readonly maxPause?: Duration } | false
+  /**
+   * Sends several firings in one message: up to `most` (1,000 at most) that are due at the same moment, or within
+   * `wait` (default 0). Default: each in a message of its own.
+   */
+  readonly batch?: { readonly most: number; readonly wait?: Duration }
   /** Keep to the public internet, but for what is allowed. Default: call what the URL says. */
   readonly guard?: GuardOptions
 }
@@ -39,6 +45,7 @@ export interface Webhook {
   readonly pipelining: number
   readonly maxAnswerBytes: number
   readonly breaker: BreakerPolicy | undefined
+  readonly batch: BatchPolicy | undefined
   readonly guard: Guard | undefined
 }
 
@@ -51,8 +58,11 @@ const known = [
   'pipelining',
   'maxAnswerBytes',
   'breaker',
+  'batch',
   'guard',
 ]
+
+const MOST_IN_BATCH = 1000
 
 const defaults = Object.freeze({
   timeoutMs: 30_000,
@@ -89,6 +99,7 @@ export function webhook(url: string | URL, options: WebhookOptions): Webhook {
     pipelining: countOf('pipelining', options.pipelining, defaults.pipelining),
     maxAnswerBytes: countOf('maxAnswerBytes', options.maxAnswerBytes, defaults.maxAnswerBytes),
     breaker: breaker === false ? undefined : breakerPolicy(breaker),
+    batch: options.batch && batchPolicy(options.batch),
     guard,
   })
 }
@@ -146,6 +157,12 @@ function breakerPolicy(breaker: Exclude<WebhookOptions['breaker'], false | undef
     pauseMs: durationOf(breaker.pause, defaults.pauseMs),
     maxPauseMs: durationOf(breaker.maxPause, defaults.maxPauseMs),
   }
+}
+
+function batchPolicy(batch: NonNullable<WebhookOptions['batch']>): BatchPolicy {
+  checkOptions('batch', batch, ['most', 'wait'])
+  checkWhole('batch.most', batch.most, 1, MOST_IN_BATCH)
+  return { most: batch.most, waitMs: batch.wait === undefined ? 0 : parseDuration(batch.wait) }
 }
 
 function durationOf(duration: Duration | undefined, otherwise: number): number {

@@ -11,8 +11,6 @@ export class LeasedAttempt extends Attempt {
   isHeld = true
   /** Its outcome is on its way to the store. */
   isSettling = false
-  /** Its outcome is stored: by the transaction of its handler. */
-  isSettled = false
   /** Its outcome may be stored already: an answer that says otherwise proves nothing. */
   isUnsure = false
 

@@ -117,7 +117,7 @@ class PostgresTransaction implements SettlingTransaction {
     this.connection = Object.freeze({
       query: async (...query: unknown[]) => {
         this.#checkOpen('query')
-        return await (Reflect.apply(client.query, client, query) as Promise<unknown>)
+        return await (client as { query(...words: unknown[]): Promise<unknown> }).query(...query)
       },
     })
   }

@@ -5,57 +5,52 @@
  */
 import process from 'node:process'
 import { parseArgs } from 'node:util'
+import { faults } from './fault.js'
 import { servers } from './server.js'
 import { strategies } from './task.js'
 import { type Plant, plants } from './told-store.js'
 import { Trial, type TrialReport, type TrialTask } from './trial.js'
 
 const USAGE = `usage: npm run chaos -- servers [--server ${Object.keys(servers).join('|')}]
-  [--strategy ${Object.keys(strategies).join('|')}] [--rounds 60] [--rate 2000] [--seed 1] [--plant ${plants.join('|')}] [--keep]\n`
+  [--strategy ${Object.keys(strategies).join('|')}] [--faults ${Object.keys(faults).join(',')}]
+  [--rounds 60] [--rate 2000] [--seed 1] [--plant ${plants.join('|')}] [--keep]\n`
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
 for (const task of tasks()) {
   const report = await new Trial(task).run()
   process.stdout.write(`${summaryOf(task, report)}\n`)
-  const { faults } = report.receiver
-  if (task.keepsLog && faults.length === 0)
+  const found = report.receiver.faults
+  if (task.keepsLog && found.length === 0)
     process.stderr.write(`the receiver's log is ${report.folder}/receiver.log\n`)
-  if (faults.length === 0) continue
+  if (found.length === 0) continue
   process.stderr.write(
-    `${task.server}, ${task.strategy}, seed ${task.seed}: ${faults.length} faults\n  ` +
-      `${faults.slice(0, 20).join('\n  ')}\nthe receiver's log is kept in ${report.folder}/receiver.log\n`,
+    `${task.server}, ${task.strategy}, seed ${task.seed}: ${found.length} faults\n  ` +
+      `${found.slice(0, 20).join('\n  ')}\nthe receiver's log is kept in ${report.folder}/receiver.log\n`,
   )
   process.exitCode = 1
   break
 }
 
 function tasks(): TrialTask[] {
-  const { values } = parseArgs({
-    options: {
-      server: { type: 'string', default: Object.keys(servers).join(',') },
-      strategy: { type: 'string', default: Object.keys(strategies).join(',') },
-      rounds: { type: 'string', default: '60' },
-      rate: { type: 'string', default: '2000' },
-      seed: { type: 'string', default: String(Date.now() % 1_000_000) },
-      plant: { type: 'string', default: 'none' },
-      keep: { type: 'boolean', default: false },
-    },
-  })
-  const names = { server: values.server.split(','), strategy: values.strategy.split(',') }
+  const values = givenValues()
+  const names = {
+    server: values.server.split(','),
+    strategy: values.strategy.split(','),
+    faults: values.faults.split(','),
+  }
   const [rounds, rate, seed] = [Number(values.rounds), Number(values.rate), Number(values.seed)]
   const isKnown =
     names.server.every((name) => name in servers) &&
     names.strategy.every((name) => name in strategies) &&
+    names.faults.every((name) => name in faults) &&
     [rounds, rate, seed].every((number) => Number.isInteger(number) && number > 0) &&
     ['none', ...plants].includes(values.plant)
-  if (!isKnown) {
-    process.stderr.write(USAGE)
-    process.exit(2)
-  }
+  if (!isKnown) misunderstood()
   return names.server.flatMap((server) =>
     names.strategy.map((strategy) => ({
       server,
       strategy,
+      faults: names.faults,
       rounds,
       rate,
       seed,
@@ -91,4 +86,28 @@ function shownSpread(ms: readonly number[]): string {
   const sorted = ms.toSorted((a, b) => a - b)
   const at = (index: number): string => (sorted[index] ?? 0).toFixed(0)
   return `${sorted.length} shards, median ${at(sorted.length >> 1)}, most ${at(sorted.length - 1)} ms`
+}
+
+function givenValues() {
+  try {
+    return parseArgs({
+      options: {
+        server: { type: 'string', default: Object.keys(servers).join(',') },
+        strategy: { type: 'string', default: Object.keys(strategies).join(',') },
+        faults: { type: 'string', default: Object.keys(faults).join(',') },
+        rounds: { type: 'string', default: '60' },
+        rate: { type: 'string', default: '2000' },
+        seed: { type: 'string', default: String(Date.now() % 1_000_000) },
+        plant: { type: 'string', default: 'none' },
+        keep: { type: 'boolean', default: false },
+      },
+    }).values
+  } catch {
+    return misunderstood()
+  }
+}
+
+function misunderstood(): never {
+  process.stderr.write(USAGE)
+  process.exit(2)
 }

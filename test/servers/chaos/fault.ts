@@ -3,12 +3,19 @@ import type { Random } from 'carillon/testing'
 import type { Instance } from './instance.js'
 import { machineMs } from './report.js'
 import type { ChaosServer } from './server.js'
+import type { Takeovers } from './takeovers.js'
 import { engine } from './task.js'
+
+/** How long a takeover is waited for; it may be that the victim keeps its shard. */
+const LONGEST_TAKEOVER_MS = 6000
+/** What the others need to fire and settle what a victim left behind. */
+const SETTLED_BY_THEN_MS = 1200
 
 interface Scene {
   readonly server: ChaosServer
   readonly victim: Instance
   readonly random: Random
+  readonly takeovers: Takeovers
 }
 
 /** What a fault leaves to be watched: shards whose owner is gone since then. */
@@ -32,10 +39,11 @@ export const faults: Readonly<Record<string, Fault>> = {
   },
 
   /** Stopped for longer than its lease, and then as if nothing had happened. */
-  async stop({ victim, random }) {
+  async stop(scene) {
+    const { victim } = scene
     const shards = [...victim.shards]
     const at = victim.sleep()
-    await sleep(engine.leaseMs * 1.2 + random.below(engine.leaseMs))
+    await replaced(scene, { shards, at })
     victim.wake()
     return { shards, at }
   },
@@ -62,13 +70,36 @@ export const faults: Readonly<Record<string, Fault>> = {
     return undefined
   },
 
+  /** Answers, those to renewals among them, arrive when the lease they prolonged is over. */
+  async lag(scene) {
+    const { victim } = scene
+    const shards = [...victim.shards]
+    const at = machineMs()
+    victim.proxy.stopReading()
+    await replaced(scene, { shards, at })
+    victim.proxy.startReading()
+    return { shards, at }
+  },
+
   /** Nothing gets through for longer than the lease. */
-  async partition({ victim, random }) {
+  async partition(scene) {
+    const { victim } = scene
     const shards = [...victim.shards]
     const at = machineMs()
     victim.proxy.close()
-    await sleep(engine.leaseMs * 1.2 + random.below(engine.leaseMs))
+    await replaced(scene, { shards, at })
     victim.proxy.open()
     return { shards, at }
   },
+}
+
+/**
+ * Lets the lease of a victim run out, and gives the others the time to take its shards over and to settle what was
+ * due, however busy the machine is: only then does it matter what the victim does when it is back.
+ */
+async function replaced({ victim, random, takeovers }: Scene, { shards, at }: Loss): Promise<void> {
+  await sleep(engine.leaseMs * 1.2)
+  const isReplaced = (): boolean => shards.every((shard) => takeovers.isTaken(victim.name, shard, at))
+  while (!isReplaced() && machineMs() < at + LONGEST_TAKEOVER_MS) await sleep(50)
+  await sleep(SETTLED_BY_THEN_MS + random.below(500))
 }

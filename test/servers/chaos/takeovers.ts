@@ -24,6 +24,17 @@ export class Takeovers {
     for (const shard of shards) this.#orphans.push({ shard, fault, owner, since })
   }
 
+  /** Whether somebody else has had the shard since then. */
+  isTaken(owner: string, shard: number, since: number): boolean {
+    return this.#takenAt(owner, shard, since) < Infinity
+  }
+
+  #takenAt(owner: string, shard: number, since: number): number {
+    return (this.#acquired.get(shard) ?? [])
+      .filter(({ by, at }) => at > since && by !== owner)
+      .reduce((least, { at }) => Math.min(least, at), Infinity)
+  }
+
   /**
    * Looks at what has become of every orphan so far, and answers those that nobody has taken: after a kill that is
    * a fault; an owner that came back may have found that it still had its shard, or have taken it itself.
@@ -31,9 +42,7 @@ export class Takeovers {
   look(): readonly (Orphan & { readonly shard: number; readonly fault: string })[] {
     for (const orphan of this.#orphans.splice(0)) {
       const { shard, fault, owner, since } = orphan
-      const next = (this.#acquired.get(shard) ?? [])
-        .filter(({ by, at }) => at > since && by !== owner)
-        .reduce((least, { at }) => Math.min(least, at), Infinity)
+      const next = this.#takenAt(owner, shard, since)
       if (next === Infinity) {
         this.#orphans.push(orphan)
         continue

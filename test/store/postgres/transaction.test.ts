@@ -8,13 +8,16 @@ import { newSchema, sql, thisServer, usePostgres } from './scratch.js'
 
 usePostgres()
 
-const engine = {
-  strategy: 'claim',
+const quick = {
   leaseMs: 1000,
   leaseMarginMs: 200,
   heartbeatMs: 300,
+  acquireMs: 100,
+  inboxPollMs: 100,
+  settleMs: 100,
+  carryAfterMs: 400,
   retryMs: 50,
-} as const
+}
 const pay = timer<{ amount: number }>('pay', { retry: { attempts: 20, backoff: '20ms..50ms' } })
 const all: Timers[] = []
 const proxies: TcpProxy[] = []
@@ -30,222 +33,261 @@ afterEach(async () => {
   for (const proxy of proxies.splice(0)) await proxy.stop()
 })
 
-describe('a handler that settles by a transaction', () => {
-  it('writes its rows and settles, together', async () => {
-    const timers = await open()
-    const seen: unknown[] = []
-    timers.handle(
-      pay,
-      async ({ key, attempt, payload, transaction }) => {
-        seen.push(payload.amount)
-        await transaction.query('insert into paid values ($1, $2, $3)', [schema, key, attempt])
-        // Nobody sees it yet, and the timer is there.
-        expect(await paid()).toEqual([])
-        expect(await timers.get(pay, key)).toMatchObject({ state: 'firing' })
-        expect(await timers.cancel(pay, key)).toBe('firing')
-      },
-      { transaction: true },
-    )
-    await timers.start()
-    await timers.set(pay, 'a', { in: 20, payload: { amount: 7 } })
-    await until('it is settled', async () => (await timers.stats()).pending === 0)
-    expect(await paid()).toEqual([['a', 1]])
-    expect(seen).toEqual([7])
-    expect((await timers.why(pay, 'a')).events.map(({ event }) => event)).toEqual([
-      'created',
-      'attempt',
-      'settled',
-    ])
-    expect(timers.engine.stats().counts).toMatchObject({ fired: 1, done: 1, settled: 1, superseded: 0 })
-  })
+describe.each(['claim', 'preload', 'lookahead'] as const)(
+  'a handler that settles by a transaction, with %s',
+  (strategy) => {
+    const engine = { ...quick, strategy }
+    const open = (more: Partial<TimersOptions> = {}, port?: number) => openWith({ engine, ...more }, port)
+    const settling = strategy === 'claim' ? '.settle_claimed(' : '.settle('
 
-  it('leaves nothing when it throws, and is tried again', async () => {
-    const timers = await open()
-    timers.handle(
-      pay,
-      async ({ key, attempt, transaction }) => {
-        await transaction.query('insert into paid values ($1, $2, $3)', [schema, key, attempt])
-        if (attempt < 3) throw new Error('not yet')
-      },
-      { transaction: true },
-    )
-    await timers.start()
-    await timers.set(pay, 'a', { in: 0, payload: { amount: 1 } })
-    await until('it is settled', async () => (await timers.stats()).pending === 0)
-    expect(await paid()).toEqual([['a', 3]])
-  })
-
-  it('fails as a whole when one of its statements did, also when it did not care', async () => {
-    const timers = await open()
-    timers.handle(
-      pay,
-      async ({ key, attempt, transaction }) => {
-        await transaction.query('insert into paid values ($1, $2, $3)', [schema, key, attempt])
-        if (attempt === 1) await transaction.query('select 1 / 0').catch(() => undefined)
-      },
-      { transaction: true },
-    )
-    await timers.start()
-    await timers.set(pay, 'a', { in: 0, payload: { amount: 1 } })
-    await until('it is settled', async () => (await timers.stats()).pending === 0)
-    expect(await paid()).toEqual([['a', 2]])
-  })
-
-  it('goes on to the next occurrence in the same transaction', async () => {
-    const timers = await open()
-    timers.handle(
-      pay,
-      async (firing) => {
-        await firing.transaction.query('insert into paid values ($1, $2, $3)', [
-          schema,
-          firing.key,
-          firing.occurrence,
-        ])
-        if (firing.occurrence < 3) firing.again({ in: 30 })
-      },
-      { transaction: true },
-    )
-    await timers.start()
-    await timers.set(pay, 'a', { in: 0, payload: { amount: 1 } })
-    await until('it is settled', async () => (await timers.stats()).pending === 0)
-    expect(await paid()).toEqual([0, 1, 2, 3].map((occurrence) => ['a', occurrence]))
-  })
-
-  it('writes nothing when its timer was set anew, or its lease is lost', async () => {
-    const timers = await open()
-    timers.handle(
-      pay,
-      async ({ key, payload, transaction }) => {
-        await transaction.query('insert into paid values ($1, $2, $3)', [schema, key, payload.amount])
-        if (payload.amount === 1) {
-          await timers.set(pay, key, { in: 300, payload: { amount: 2 } })
-        } else if (payload.amount === 2) {
-          // As if another had claimed it: the receipt no longer fits, until the lease ends.
-          await timers.move(pay, key, { in: 0 })
-          await sql(
-            `update "${schema}".timer set lease_nonce = lease_nonce + 1000 where lease_nonce is not null`,
-          )
-          await sql(`update "${schema}".timer set payload = '{"amount":3}'::bytea`)
-        }
-      },
-      { transaction: true },
-    )
-    await timers.start()
-    await timers.set(pay, 'a', { in: 0, payload: { amount: 1 } })
-    await until('it is settled', async () => (await timers.stats()).pending === 0)
-    expect(await paid()).toEqual([['a', 3]])
-    expect(timers.engine.stats().counts).toMatchObject({ fired: 3, settled: 1, superseded: 2 })
-  })
-
-  it('that takes too long is undone, and what it sends then is refused', async () => {
-    const hasty = timer('hasty', { timeout: 200, retry: { attempts: 2, backoff: '10ms..10ms' } })
-    const timers = await open()
-    const late: unknown[] = []
-    timers.handle(
-      hasty,
-      async ({ key, attempt, transaction }) => {
-        await transaction.query('insert into paid values ($1, $2, $3)', [schema, key, attempt])
-        if (attempt > 1) return
-        await sleep(500)
-        await transaction.query('select 1').catch((error: unknown) => late.push(error))
-      },
-      { transaction: true },
-    )
-    await timers.start()
-    await timers.set(hasty, 'a', { in: 0 })
-    await until('it is settled', async () => (await timers.stats()).pending === 0)
-    await until('the late one was heard', () => late.length > 0)
-    expect(late).toMatchObject([{ code: 'transaction-over' }])
-    expect(await paid()).toEqual([['a', 2]])
-  })
-
-  it.each([
-    ['the settling statement is sent', 'settle_claimed', 'asked'],
-    ['the settling statement is answered', 'settle_claimed', 'answered'],
-    ['COMMIT arrives', 'commit', 'asked'],
-    ['COMMIT is answered', 'commit', 'answered'],
-  ] as const)('writes exactly once when it is cut as %s', async (_, word, when) => {
-    const proxy = await TcpProxy.to(Number(new URL(thisServer().url).port))
-    proxies.push(proxy)
-    const timers = await open({}, proxy.port)
-    const fired: string[] = []
-    timers.handle(
-      pay,
-      async ({ key, attempt, transaction }) => {
-        fired.push(key)
-        await transaction.query('insert into paid values ($1, $2, $3)', [schema, key, attempt])
-        if (attempt === 1) proxy.cutOnceAt(word, when)
-      },
-      { transaction: true },
-    )
-    await timers.start()
-    for (const key of ['a', 'b', 'c']) {
-      await timers.set(pay, key, { in: 0, payload: { amount: 1 } })
-      await until(`${key} is settled`, async () => (await timers.stats()).pending === 0)
-    }
-    expect((await paid()).map(([key]) => key)).toEqual(['a', 'b', 'c'])
-    // What was committed and not heard of is not fired again; what was not committed is.
-    expect(fired).toHaveLength(word === 'commit' && when === 'answered' ? 3 : 6)
-  })
-
-  it('of many waits for its turn, while the store goes on with its own work', async () => {
-    const store = await PostgresStore.open(thisServer().url, {
-      strategy: 'claim',
-      schema: (schema = newSchema()),
-      maxConnections: 2,
-    })
-    const timers = await openTimers({ store, engine })
-    let underWay = 0
-    let most = 0
-    for (const name of ['pay', 'pay-too']) {
+    it('writes its rows and settles, together', async () => {
+      const timers = await open()
+      const seen: unknown[] = []
       timers.handle(
-        timer(name, { concurrency: 50 }),
-        async ({ key, transaction }) => {
-          most = Math.max(most, ++underWay)
-          await transaction.query('insert into paid values ($1, $2, 1)', [schema, key])
-          // Longer, together, than a lease.
-          await sleep(150)
-          underWay--
+        pay,
+        async ({ key, attempt, payload, transaction }) => {
+          seen.push(payload.amount)
+          await transaction.query('insert into paid values ($1, $2, $3)', [schema, key, attempt])
+          // Nobody sees it yet, and the timer is there.
+          expect(await paid()).toEqual([])
+          expect(await timers.get(pay, key)).toMatchObject({ state: 'firing' })
+          expect(await timers.cancel(pay, key)).toBe('firing')
         },
         { transaction: true },
       )
-    }
-    await timers.start()
-    for (const name of ['pay', 'pay-too']) {
-      await timers.setMany(
-        timer(name),
-        Array.from({ length: 10 }, (_, i) => ({ key: `${name}-${i}`, in: 0 })),
+      await timers.start()
+      await timers.set(pay, 'a', { in: 20, payload: { amount: 7 } })
+      await until('it is settled', async () => (await timers.stats()).pending === 0)
+      expect(await paid()).toEqual([['a', 1]])
+      expect(seen).toEqual([7])
+      expect((await timers.why(pay, 'a')).events.map(({ event }) => event)).toEqual([
+        'created',
+        'attempt',
+        'settled',
+      ])
+      expect(timers.engine.stats().counts).toMatchObject({ fired: 1, done: 1, settled: 1, superseded: 0 })
+    })
+
+    it('leaves nothing when it throws, and is tried again', async () => {
+      const timers = await open()
+      timers.handle(
+        pay,
+        async ({ key, attempt, transaction }) => {
+          await transaction.query('insert into paid values ($1, $2, $3)', [schema, key, attempt])
+          if (attempt < 3) throw new Error('not yet')
+        },
+        { transaction: true },
       )
-    }
-    await until('all are settled', async () => (await timers.stats()).pending === 0)
-    expect(await paid()).toHaveLength(20)
-    expect(new Set((await paid()).map(([key]) => key)).size).toBe(20)
-    expect(most).toBe(2)
-    await timers.stop()
-    await store.stop()
-  })
+      await timers.start()
+      await timers.set(pay, 'a', { in: 0, payload: { amount: 1 } })
+      await until('it is settled', async () => (await timers.stats()).pending === 0)
+      expect(await paid()).toEqual([['a', 3]])
+    })
 
-  it('that never ends is undone when its timers are stopped', async () => {
-    const timers = await open({ engine: { ...engine, stopMs: 300 } })
-    let isThere = false
-    timers.handle(
-      pay,
-      async ({ key, transaction }) => {
-        await transaction.query('insert into paid values ($1, $2, 1)', [schema, key])
-        isThere = true
-        await new Promise(() => undefined)
-      },
-      { transaction: true },
-    )
-    await timers.start()
-    await timers.set(pay, 'a', { in: 0, payload: { amount: 1 } })
-    await until('it is under way', () => isThere)
-    await timers.stop()
-    expect(await paid()).toEqual([])
-    const rows = await sql(`select key from "${schema}".timer`)
-    expect(rows).toEqual([{ key: 'a' }])
-  })
+    it('fails as a whole when one of its statements did, also when it did not care', async () => {
+      const timers = await open()
+      timers.handle(
+        pay,
+        async ({ key, attempt, transaction }) => {
+          await transaction.query('insert into paid values ($1, $2, $3)', [schema, key, attempt])
+          if (attempt === 1) await transaction.query('select 1 / 0').catch(() => undefined)
+        },
+        { transaction: true },
+      )
+      await timers.start()
+      await timers.set(pay, 'a', { in: 0, payload: { amount: 1 } })
+      await until('it is settled', async () => (await timers.stats()).pending === 0)
+      expect(await paid()).toEqual([['a', 2]])
+    })
 
+    it('goes on to the next occurrence in the same transaction', async () => {
+      const timers = await open()
+      timers.handle(
+        pay,
+        async (firing) => {
+          await firing.transaction.query('insert into paid values ($1, $2, $3)', [
+            schema,
+            firing.key,
+            firing.occurrence,
+          ])
+          if (firing.occurrence < 3) firing.again({ in: 30 })
+        },
+        { transaction: true },
+      )
+      await timers.start()
+      await timers.set(pay, 'a', { in: 0, payload: { amount: 1 } })
+      await until('it is settled', async () => (await timers.stats()).pending === 0)
+      expect(await paid()).toEqual([0, 1, 2, 3].map((occurrence) => ['a', occurrence]))
+    })
+
+    it('writes nothing when its timer was set anew', async () => {
+      const timers = await open()
+      timers.handle(
+        pay,
+        async ({ key, payload, transaction }) => {
+          await transaction.query('insert into paid values ($1, $2, $3)', [schema, key, payload.amount])
+          if (payload.amount === 1) await timers.set(pay, key, { in: 300, payload: { amount: 2 } })
+        },
+        { transaction: true },
+      )
+      await timers.start()
+      await timers.set(pay, 'a', { in: 0, payload: { amount: 1 } })
+      await until('it is settled', async () => (await timers.stats()).pending === 0)
+      expect(await paid()).toEqual([['a', 2]])
+      expect(timers.engine.stats().counts).toMatchObject({ fired: 2, settled: 1, superseded: 1 })
+    })
+
+    it('writes nothing when its lease, or its shard, is lost', async () => {
+      const timers = await open()
+      timers.handle(
+        pay,
+        async ({ key, attempt, transaction }) => {
+          await transaction.query('insert into paid values ($1, $2, $3)', [schema, key, attempt])
+          if (attempt > 1) return
+          // As if another had it now.
+          await sql(
+            strategy === 'claim'
+              ? `update "${schema}".timer set lease_nonce = lease_nonce + 1000`
+              : `update "${schema}".shard set epoch = epoch + 1, nonce = nonce + 1, lease_until = 0`,
+          )
+        },
+        { transaction: true },
+      )
+      await timers.start()
+      await timers.set(pay, 'a', { in: 0, payload: { amount: 1 } })
+      await until('it is settled', async () => (await timers.stats()).pending === 0)
+      expect(await paid()).toEqual([['a', 2]])
+    })
+
+    it('of a handler that takes longer than a lease, or is carried, is committed all the same', async () => {
+      const timers = await open()
+      timers.handle(
+        pay,
+        async ({ key, attempt, transaction }) => {
+          await transaction.query('insert into paid values ($1, $2, $3)', [schema, key, attempt])
+          await sleep(2000)
+        },
+        { transaction: true },
+      )
+      await timers.start()
+      await timers.set(pay, 'a', { in: 0, payload: { amount: 1 } })
+      await until('it is settled', async () => (await timers.stats()).pending === 0)
+      expect(await paid()).toEqual([['a', 1]])
+      expect(timers.engine.stats().counts.fired).toBe(1)
+    })
+
+    it('that takes too long is undone, and what it sends then is refused', async () => {
+      const hasty = timer('hasty', { timeout: 200, retry: { attempts: 2, backoff: '10ms..10ms' } })
+      const timers = await open()
+      const late: unknown[] = []
+      timers.handle(
+        hasty,
+        async ({ key, attempt, transaction }) => {
+          await transaction.query('insert into paid values ($1, $2, $3)', [schema, key, attempt])
+          if (attempt > 1) return
+          await sleep(500)
+          await transaction.query('select 1').catch((error: unknown) => late.push(error))
+        },
+        { transaction: true },
+      )
+      await timers.start()
+      await timers.set(hasty, 'a', { in: 0 })
+      await until('it is settled', async () => (await timers.stats()).pending === 0)
+      await until('the late one was heard', () => late.length > 0)
+      expect(late).toMatchObject([{ code: 'transaction-over' }])
+      expect(await paid()).toEqual([['a', 2]])
+    })
+
+    it.each([
+      ['the settling statement is sent', settling, 'asked'],
+      ['the settling statement is answered', settling, 'answered'],
+      ['COMMIT arrives', 'commit', 'asked'],
+      ['COMMIT is answered', 'commit', 'answered'],
+    ] as const)('writes exactly once when it is cut as %s', async (_, word, when) => {
+      const proxy = await TcpProxy.to(Number(new URL(thisServer().url).port))
+      proxies.push(proxy)
+      const timers = await open({}, proxy.port)
+      const fired: string[] = []
+      timers.handle(
+        pay,
+        async ({ key, attempt, transaction }) => {
+          fired.push(key)
+          await transaction.query('insert into paid values ($1, $2, $3)', [schema, key, attempt])
+          if (attempt === 1) proxy.cutOnceAt(word, when)
+        },
+        { transaction: true },
+      )
+      await timers.start()
+      for (const key of ['a', 'b', 'c']) {
+        await timers.set(pay, key, { in: 0, payload: { amount: 1 } })
+        await until(`${key} is settled`, async () => (await timers.stats()).pending === 0)
+      }
+      expect((await paid()).map(([key]) => key)).toEqual(['a', 'b', 'c'])
+      // What was committed and not heard of is not fired again; what was not committed is.
+      expect(fired).toHaveLength(word === 'commit' && when === 'answered' ? 3 : 6)
+    })
+
+    it('of many waits for its turn, while the store goes on with its own work', async () => {
+      const store = await PostgresStore.open(thisServer().url, {
+        strategy: strategy === 'claim' ? 'claim' : 'owned',
+        schema: (schema = newSchema()),
+        maxConnections: 2,
+      })
+      const timers = await openTimers({ store, engine })
+      let underWay = 0
+      let most = 0
+      for (const name of ['pay', 'pay-too']) {
+        timers.handle(
+          timer(name, { concurrency: 50 }),
+          async ({ key, transaction }) => {
+            most = Math.max(most, ++underWay)
+            await transaction.query('insert into paid values ($1, $2, 1)', [schema, key])
+            // Longer, together, than a lease.
+            await sleep(150)
+            underWay--
+          },
+          { transaction: true },
+        )
+      }
+      await timers.start()
+      for (const name of ['pay', 'pay-too']) {
+        await timers.setMany(
+          timer(name),
+          Array.from({ length: 10 }, (_, i) => ({ key: `${name}-${i}`, in: 0 })),
+        )
+      }
+      await until('all are settled', async () => (await timers.stats()).pending === 0)
+      expect(await paid()).toHaveLength(20)
+      expect(new Set((await paid()).map(([key]) => key)).size).toBe(20)
+      expect(most).toBe(2)
+      await timers.stop()
+      await store.stop()
+    })
+
+    it('that never ends is undone when its timers are stopped', async () => {
+      const timers = await open({ engine: { ...engine, stopMs: 300 } })
+      let isThere = false
+      timers.handle(
+        pay,
+        async ({ key, transaction }) => {
+          await transaction.query('insert into paid values ($1, $2, 1)', [schema, key])
+          isThere = true
+          await new Promise(() => undefined)
+        },
+        { transaction: true },
+      )
+      await timers.start()
+      await timers.set(pay, 'a', { in: 0, payload: { amount: 1 } })
+      await until('it is under way', () => isThere)
+      await timers.stop()
+      expect(await paid()).toEqual([])
+      const rows = await sql(`select key from "${schema}".timer`)
+      expect(rows).toEqual([{ key: 'a' }])
+    })
+  },
+)
+
+describe('a transaction', () => {
   it('is refused where there is no such transaction', async () => {
     const memory = await openTimers({ store: 'memory:' })
     expect(() => memory.handle(pay, () => undefined, { transaction: true })).toThrow(
@@ -258,12 +300,12 @@ describe('a handler that settles by a transaction', () => {
   })
 })
 
-async function open(more: Partial<TimersOptions> = {}, port?: number): Promise<Timers> {
+async function openWith(more: Partial<TimersOptions>, port?: number): Promise<Timers> {
   schema = newSchema()
   const url = new URL(thisServer().url)
   if (port !== undefined) url.port = String(port)
   url.searchParams.set('schema', schema)
-  const timers = await openTimers({ store: url.href, history: 'all', engine, ...more })
+  const timers = await openTimers({ store: url.href, history: 'all', ...more })
   all.push(timers)
   return timers
 }

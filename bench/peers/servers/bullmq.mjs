@@ -1,0 +1,52 @@
+// BullMQ as a subject of bench/servers/driver.ts. A timer is a delayed job with an id of its own, removed when done.
+import { Queue, Worker } from 'bullmq'
+
+const CONCURRENCY = 100
+
+export async function open(url) {
+  const { hostname: host, port } = new URL(url)
+  const connection = { host, port: Number(port), maxRetriesPerRequest: null }
+  const defaultJobOptions = { removeOnComplete: true, removeOnFail: true, attempts: 1 }
+  const queue = new Queue('bench', { connection, defaultJobOptions })
+  await queue.waitUntilReady()
+  let worker
+  let completed = 0
+  let wanted = Infinity
+  let reached = () => undefined
+  return {
+    batch: 1000,
+    inFlight: 2,
+    async add(rows) {
+      const now = Date.now()
+      await queue.addBulk(
+        rows.map(({ key, dueAt, payload }) => ({
+          name: 'timer',
+          data: payload,
+          opts: { jobId: key, delay: Math.max(1, dueAt - now) },
+        })),
+      )
+    },
+    async work(handle) {
+      const options = {
+        connection,
+        concurrency: CONCURRENCY,
+        removeOnComplete: { count: 0 },
+        removeOnFail: { count: 0 },
+      }
+      worker = new Worker('bench', async (job) => handle(job.id, job.data.order), options)
+      worker.on('error', (error) => console.error(error))
+      worker.on('completed', () => {
+        if (++completed >= wanted) reached()
+      })
+      await worker.waitUntilReady()
+    },
+    async settled(count) {
+      wanted = count
+      if (completed < wanted) await new Promise((resolve) => (reached = resolve))
+    },
+    async stop() {
+      await worker?.close(true)
+      await queue.close()
+    },
+  }
+}

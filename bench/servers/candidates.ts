@@ -1,0 +1,88 @@
+import path from 'node:path'
+import process from 'node:process'
+import { fileURLToPath } from 'node:url'
+import type { Measurement, NodeCandidate, Task } from '../harness/bench.js'
+import { postgres, redis, type ServerKind, volatileRedis } from './counted-server.js'
+import type { Driven } from './driven.js'
+import { isInstalled, peerFolder, peerNode } from '../harness/peer-packages.js'
+
+const ours = fileURLToPath(new URL('ours.js', import.meta.url))
+const PEERS = 'servers'
+
+/** The server a candidate runs on; ratios are against ours on the same one. */
+export type ServerName = 'postgres' | 'redis'
+
+export type MeasureDriven = (driven: Driven, task: Task) => Promise<Measurement>
+
+const named: readonly {
+  readonly name: string
+  readonly on: ServerName
+  readonly about: string
+  readonly server: ServerKind
+  /** The file of the peer; ours without. */
+  readonly peer?: string
+}[] = [
+  {
+    name: 'postgres',
+    on: 'postgres',
+    about: "openTimers on 'postgres://…', every commit flushed",
+    server: postgres,
+  },
+  {
+    name: 'pg-boss',
+    on: 'postgres',
+    about: 'pg-boss 12 on the same server',
+    server: postgres,
+    peer: 'pg-boss.mjs',
+  },
+  {
+    name: 'graphile',
+    on: 'postgres',
+    about: 'graphile-worker 0.18 on the same server',
+    server: postgres,
+    peer: 'graphile-worker.mjs',
+  },
+  {
+    name: 'redis',
+    on: 'redis',
+    about: "openTimers on 'redis://…', append-only file flushed every second",
+    server: redis,
+  },
+  { name: 'redis-volatile', on: 'redis', about: 'the same without any persistence', server: volatileRedis },
+  { name: 'bullmq', on: 'redis', about: 'BullMQ 6 on the same server', server: redis, peer: 'bullmq.mjs' },
+  {
+    name: 'bullmq-volatile',
+    on: 'redis',
+    about: 'BullMQ 6 without any persistence',
+    server: volatileRedis,
+    peer: 'bullmq.mjs',
+  },
+]
+
+/** Ours first, then the peers, each in a process and on a server of its own. `circumstance` ends their names. */
+export function drivenCandidates(on: ServerName, measure: MeasureDriven, circumstance = ''): NodeCandidate[] {
+  const folder = peerFolder(PEERS)
+  const node = peerNode(folder)
+  return named
+    .filter((each) => each.on === on)
+    .map(({ name: plainName, about, server, peer }): NodeCandidate => {
+      const name = plainName + circumstance
+      if (peer === undefined) {
+        const driven = { module: ours, node: process.execPath, server }
+        return { name, about, measure: async (task) => await measure(driven, task) }
+      }
+      const absent = absenceOf(folder, node)
+      return {
+        name,
+        about,
+        absent,
+        measure: async (task) =>
+          await measure({ module: path.join(folder, peer), node: node!, server }, task),
+      }
+    })
+}
+
+function absenceOf(folder: string, node: string | undefined): string | undefined {
+  if (!isInstalled(folder)) return `not here: 'npm ci' in bench/peers/${PEERS} did not succeed`
+  return node === undefined ? 'not here: it needs Node 22.18, and there is none for this machine' : undefined
+}

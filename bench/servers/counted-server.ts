@@ -1,0 +1,92 @@
+import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import pg from 'pg'
+import { startPostgres } from '../../test/servers/postgres.js'
+import { startOwnRedis } from '../../test/servers/redis.js'
+
+/** What a server has done since it was started. */
+export interface ServerCounts {
+  /** PostgreSQL: statements that clients sent. Redis: commands, those inside scripts included. */
+  readonly operations: number
+  /** Processor time of all its processes; undefined where that cannot be read. */
+  readonly cpuMs: number | undefined
+}
+
+/** A server for one candidate, with counters that are its own. */
+export interface CountedServer {
+  readonly url: string
+  counts(): Promise<ServerCounts>
+  stop(): Promise<void>
+}
+
+export type ServerKind = () => Promise<CountedServer>
+
+/** Every commit flushed, as PostgreSQL comes. */
+export const postgres: ServerKind = async () => {
+  const server = await startPostgres({
+    isDurable: true,
+    settings: { shared_preload_libraries: 'pg_stat_statements', shared_buffers: '512MB' },
+  })
+  const client = new pg.Client({ connectionString: server.url })
+  await client.connect()
+  await client.query('create extension if not exists pg_stat_statements')
+  return {
+    url: server.url,
+    async counts() {
+      const { rows } = await client.query<{ calls: string }>(
+        'select coalesce(sum(calls), 0) as calls from pg_stat_statements where toplevel',
+      )
+      return { operations: Number(rows[0]!.calls), cpuMs: cpuMsOf(server.pid!, true) }
+    },
+    async stop() {
+      await client.end()
+      await server.stop()
+    },
+  }
+}
+
+function redisKind(settings: readonly string[], query: string): ServerKind {
+  return async () => {
+    const server = await startOwnRedis(settings)
+    return {
+      url: server.url + query,
+      counts() {
+        const stats = server.process.cli('info', 'stats')
+        const operations = Number(/total_commands_processed:(\d+)/.exec(stats)?.[1])
+        return Promise.resolve({ operations, cpuMs: cpuMsOf(server.process.pid, false) })
+      },
+      stop: () => server.stop(),
+    }
+  }
+}
+
+/** The append-only file flushed every second. */
+export const redis = redisKind([], '')
+export const volatileRedis = redisKind(['--appendonly', 'no'], '?allow=no-aof')
+
+/** With its children: PostgreSQL has a process for each connection, and adds up those that have ended. */
+function cpuMsOf(pid: number, hasChildren: boolean): number | undefined {
+  try {
+    const children = hasChildren
+      ? execFileSync('ps', ['-o', 'pid=', '--ppid', String(pid)], { encoding: 'utf8' })
+          .trim()
+          .split(/\s+/)
+      : []
+    const ticks = children.reduce((sum, child) => sum + ticksOf(child, false), ticksOf(String(pid), true))
+    return ticks * 10
+  } catch {
+    return undefined
+  }
+}
+
+function ticksOf(pid: string, withEnded: boolean): number {
+  try {
+    const text = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
+    return fields.slice(11, withEnded ? 15 : 13).reduce((sum, field) => sum + Number(field), 0)
+  } catch (error) {
+    // A child may have ended since it was listed.
+    if (withEnded) throw error
+    return 0
+  }
+}

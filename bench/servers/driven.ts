@@ -1,0 +1,74 @@
+import { fork } from 'node:child_process'
+import process from 'node:process'
+import { fileURLToPath } from 'node:url'
+import type { CountedServer, ServerCounts, ServerKind } from './counted-server.js'
+import type { DriverMessage, DriverTask } from './task.js'
+
+const driver = fileURLToPath(new URL('driver.js', import.meta.url))
+
+/** What is driven: a module, the Node it runs under, and the server it runs on. */
+export interface Driven {
+  readonly module: string
+  readonly node: string
+  readonly server: ServerKind
+}
+
+/** What came of it, with what the server did meanwhile. */
+export interface Outcome {
+  readonly end: Extract<DriverMessage, { say: 'end' }>
+  readonly operations: number
+  readonly serverCpuUs: number | undefined
+}
+
+type Work = DriverTask extends infer Each
+  ? Each extends DriverTask
+    ? Omit<Each, 'module' | 'url'>
+    : never
+  : never
+
+/** Starts a server for it, drives it in a process of its own, and ends both. */
+export async function driven({ module, node, server: start }: Driven, work: Work): Promise<Outcome> {
+  const server = await start()
+  try {
+    return await drive(server, node, { ...work, module, url: server.url })
+  } finally {
+    await server.stop()
+  }
+}
+
+async function drive(server: CountedServer, node: string, task: DriverTask): Promise<Outcome> {
+  const child = fork(driver, [JSON.stringify(task)], {
+    execPath: node,
+    execArgv: ['--max-old-space-size=8000'],
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+  })
+  const kill = (): void => void child.kill('SIGKILL')
+  process.once('exit', kill)
+  try {
+    return await new Promise((resolve, reject) => {
+      let before: ServerCounts | undefined
+      let outcome: Outcome | undefined
+      const hear = async (message: DriverMessage): Promise<void> => {
+        const counts = await server.counts()
+        if (message.say === 'begin') before = counts
+        else outcome = outcomeOf(message, before!, counts)
+        child.send('heard')
+      }
+      child.on('message', (message) => void hear(message as DriverMessage).catch(reject))
+      child.once('error', reject)
+      child.once('exit', (code) => {
+        if (code === 0 && outcome !== undefined) resolve(outcome)
+        else reject(new Error(`the driver of ${task.module} ended with ${code}, see above`))
+      })
+    })
+  } finally {
+    process.removeListener('exit', kill)
+    kill()
+  }
+}
+
+function outcomeOf(end: Outcome['end'], before: ServerCounts, after: ServerCounts): Outcome {
+  const serverCpuUs =
+    before.cpuMs === undefined || after.cpuMs === undefined ? undefined : (after.cpuMs - before.cpuMs) * 1000
+  return { end, operations: after.operations - before.operations, serverCpuUs }
+}

@@ -1,0 +1,39 @@
+// The code that both ways of running share: what a birthday is, how one is set, and what happens when it comes.
+// Timers are claimed, not owned, so any number of processes and functions may do this at once on one database; and
+// the message is written by the transaction that settles the firing, so it is written exactly once.
+import { openTimers, timer, type Timers, yearly } from 'carillon'
+
+export interface User {
+  readonly id: string
+  readonly month: number
+  readonly day: number
+  /** Local time of day, such as '09:00'. */
+  readonly at: string
+  readonly zone: string
+}
+
+const birthday = timer<{ userId: string }>('birthday', { retry: { attempts: 5, backoff: '1s..1h' } })
+
+/** Timers on a database, with the handler of birthdays; `by` is written down beside each message. */
+export async function openBirthdays(store: string, by: string): Promise<Timers> {
+  const timers = await openTimers({ store, engine: { strategy: 'claim' }, history: 'all' })
+  timers.handle(
+    birthday,
+    async ({ payload, occurrence, dueAt, transaction }) => {
+      await transaction.query(
+        'insert into birthday_message (user_id, occurrence, due_at, sent_by) values ($1, $2, $3, $4)',
+        [payload.userId, occurrence, new Date(dueAt), by],
+      )
+    },
+    { transaction: true },
+  )
+  return timers
+}
+
+/** Whoever is born on February 29 is congratulated on February 28 in common years. */
+export async function setBirthday(timers: Timers, { id, ...date }: User): Promise<void> {
+  await timers.set(birthday, id, {
+    on: yearly({ ...date, invalidDate: 'backward' }),
+    payload: { userId: id },
+  })
+}

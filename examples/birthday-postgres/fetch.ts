@@ -1,0 +1,27 @@
+// The same as a fetch handler, as Vercel, Deno, Bun and Hono take one. PUT /birthdays sets a birthday, POST /drain,
+// called by whatever scheduler there is, makes one bounded pass.
+import process from 'node:process'
+import type { Timers } from 'carillon'
+import { openBirthdays, setBirthday, type User } from './birthdays.js'
+
+let timers: Promise<Timers> | undefined
+
+export default {
+  async fetch(request: Request): Promise<Response> {
+    timers ??= openBirthdays(process.env['DATABASE_URL'] ?? '', 'fetch')
+    const { pathname } = new URL(request.url)
+    if (request.method === 'PUT' && pathname === '/birthdays') {
+      await setBirthday(await timers, (await request.json()) as User)
+      return new Response(undefined, { status: 204 })
+    }
+    if (request.method !== 'POST' || pathname !== '/drain') return new Response('not found', { status: 404 })
+    const drained = await (await timers).drain({ maxTime: '20s' })
+    // Whoever calls may do so again at once where something is left.
+    return Response.json(drained, { status: drained.isCaughtUp ? 200 : 202 })
+  },
+
+  async stop(): Promise<void> {
+    await (await timers)?.stop()
+    timers = undefined
+  },
+}

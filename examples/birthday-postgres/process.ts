@@ -1,0 +1,9 @@
+// A process that runs all the time: node process.js postgres://… name. Start as many as you like.
+import process from 'node:process'
+import { openBirthdays } from './birthdays.js'
+
+const [store = '', name = 'process'] = process.argv.slice(2)
+const timers = await openBirthdays(store, name)
+await timers.start()
+console.log(`${name} is ready`)
+process.once('SIGTERM', () => void timers.stop())

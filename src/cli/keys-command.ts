@@ -1,0 +1,107 @@
+import { InvalidInputError, shown } from '../error/index.js'
+import { type ApiKey, ApiKeys, type NewApiKey, type Scope } from '../server/index.js'
+import { openStore } from '../store/index.js'
+import { systemClock } from '../time/index.js'
+import { Api, apiHelp, apiOptions } from './api.js'
+import { instantText } from './api-command.js'
+import { type Arguments, type Command, exitCodes, type Terminal } from './command.js'
+
+const text = { type: 'string' as const }
+
+/** The keys of a server, or of a store that no server has open. */
+interface KeyRing {
+  list(): Promise<readonly ApiKey[]>
+  create(wanted: NewApiKey): Promise<{ readonly key: ApiKey; readonly token: string }>
+  revoke(id: string): Promise<void>
+}
+
+export const keys: Command = {
+  name: 'keys',
+  usage: '(list | create | revoke <id>) [options]',
+  summary: 'Make, list and revoke the keys that open a server.',
+  options: { ...apiOptions, store: text, name: text, scope: text, 'bound-to': text, expires: text },
+  help: [
+    ['--name', 'what it is for; two of a name may be alive'],
+    ['--scope', 'read, write or admin (write)'],
+    ['--bound-to', 'the only namespace that it opens (all)'],
+    ['--expires', "after how long: '90d' (never)"],
+    ['--store', 'a store that no server has open, instead of a server'],
+    ...apiHelp,
+  ],
+  examples: [
+    'carillon keys create --name billing --scope write --bound-to billing --expires 90d',
+    'carillon keys create --name first --scope admin --store file:./carillon-data',
+    'carillon keys revoke 525d022a0fa8',
+  ],
+  words: [1, 2],
+  run: async (given, terminal) => {
+    const { store } = given.values
+    if (typeof store !== 'string') return await work(ringOfServer(new Api(given, terminal)), given, terminal)
+    const opened = await openStore(store)
+    try {
+      return await work(ringOfStore(new ApiKeys(opened, systemClock)), given, terminal)
+    } finally {
+      await opened.stop()
+    }
+  },
+}
+
+async function work(ring: KeyRing, given: Arguments, terminal: Terminal): Promise<number> {
+  const [verb, id] = given.words
+  const say = (value: unknown, forPeople: string): void =>
+    terminal.out(`${given.values['json'] === true ? JSON.stringify(value) : forPeople}\n`)
+  if (verb === 'list' && id === undefined) {
+    for (const key of await ring.list()) say(key, lineOf(key))
+    return exitCodes.done
+  }
+  if (verb === 'create' && id === undefined) {
+    const made = await ring.create(wantedOf(given))
+    say(made, `${lineOf(made.key)}\nit is shown only now:\n${made.token}`)
+    return exitCodes.done
+  }
+  if (verb === 'revoke' && id !== undefined) {
+    await ring.revoke(id)
+    say({ outcome: 'revoked' }, 'revoked')
+    return exitCodes.done
+  }
+  throw new InvalidInputError(
+    'invalid-option',
+    `keys takes list, create, or revoke and an id, got ${shown(verb)}`,
+  )
+}
+
+function wantedOf({ values }: Arguments): NewApiKey {
+  const { name, scope = 'write', expires, 'bound-to': namespace } = values
+  if (typeof name !== 'string') throw new InvalidInputError('invalid-option', 'a key needs a --name')
+  return {
+    name,
+    scope: scope as Scope,
+    ...(typeof namespace === 'string' && { namespace }),
+    ...(typeof expires === 'string' && { expiresIn: expires }),
+  }
+}
+
+function ringOfServer(api: Api): KeyRing {
+  return {
+    list: async () => (await api.call<{ keys: ApiKey[] }>('GET', '/v1/keys')).keys,
+    create: async (wanted) => await api.call('POST', '/v1/keys', wanted),
+    revoke: async (id) => void (await api.call('DELETE', `/v1/keys/${encodeURIComponent(id)}`)),
+  }
+}
+
+function ringOfStore(ring: ApiKeys): KeyRing {
+  return {
+    list: async () => {
+      await ring.look()
+      return ring.all
+    },
+    create: (wanted) => ring.create(wanted),
+    revoke: (id) => ring.revoke(id),
+  }
+}
+
+function lineOf({ id, name, scope, namespace, expiresAt }: ApiKey): string {
+  const where = namespace === undefined ? 'all namespaces' : `namespace ${namespace}`
+  const until = expiresAt === undefined ? '' : `, until ${instantText(expiresAt)}`
+  return `${id}  ${name}: ${scope}, ${where}${until}`
+}
