@@ -9,7 +9,7 @@ export function nameOf(kind: KindGiven): string {
 }
 
 /** An instant as JSON has it. */
-export function instantOf(instant: InstantGiven): number | string {
+function instantOf(instant: InstantGiven): number | string {
   if (typeof instant === 'number' || typeof instant === 'string') return instant
   if (instant instanceof Date) return instant.getTime()
   return instant?.epochMilliseconds

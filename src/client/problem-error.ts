@@ -23,6 +23,7 @@ const limits = new Set([
   'expression-too-long',
   'payload-too-large',
   'too-many-listeners',
+  'too-many-namespaces',
   'too-many-occurrences',
   'too-many-targets',
   'too-many-waiting',

@@ -10,7 +10,7 @@ export type KindGiven = string | { readonly name: string }
 export type InstantGiven = number | Date | string | { readonly epochMilliseconds: number }
 
 /** A cron expression in UTC, a schedule, or its JSON form. */
-export type ScheduleGiven = string | object
+type ScheduleGiven = string | object
 
 /** After a while, counted by the server's clock, or at an instant. */
 export type WhenGiven =

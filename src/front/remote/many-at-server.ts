@@ -72,5 +72,5 @@ async function changed<Outcome>(
 function counted<Outcome extends string>(found: number, outcomes: readonly string[]): ManyOutcome<Outcome> {
   const counts: Record<string, number> & { found: number } = { found }
   for (const outcome of outcomes) counts[outcome] = (counts[outcome] ?? 0) + 1
-  return counts as unknown as ManyOutcome<Outcome>
+  return counts
 }

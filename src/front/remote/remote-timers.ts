@@ -254,7 +254,7 @@ export class RemoteTimers implements TimersApi {
     this.#checkOpen()
     const now = this.#parts.clock.now()
     if (typeof keyOrWhen !== 'string')
-      return await this.#client.moveHandle(String(of), moveTimeOf(keyOrWhen, now))
+      return await this.#client.moveHandle(handleGiven(of), moveTimeOf(keyOrWhen, now))
     const given = moveTimeOf(when, now)
     return await orNothing(of, 'unknown', this.#client.move(of, keyOrWhen, given, options))
   }
@@ -439,6 +439,12 @@ const nothing: { readonly items: readonly never[]; readonly cursor: undefined } 
 function checkMade(kind: unknown): void {
   if (isKind(kind)) return
   throw new InvalidInputError('unknown-kind', `a kind is what timer('name') answers, got ${shown(kind)}`)
+}
+
+/** What is meant without a key is named by its handle. */
+function handleGiven(of: AnyKind): TimerHandle {
+  if (typeof of === 'string') return of
+  throw new InvalidInputError('invalid-key', `name the key of the ${of.name}, or give a handle`)
 }
 
 /** A kind that `timer()` made is known to whoever has it: there are none of it yet, that is all. */
