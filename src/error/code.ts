@@ -90,6 +90,7 @@ export const errorCodes = Object.freeze({
   'timer-settled': 'The timer is over: set another.',
   'timer-unknown': 'There is no such timer.',
   'too-many-listeners': 'Let some of those who listen to events end, or share what one hears.',
+  'too-many-namespaces': 'Use fewer namespaces on one server, or several servers.',
   'too-many-occurrences': 'Ask for fewer, or for a shorter time; the message says how many there may be.',
   'too-many-targets': 'Remove targets that nobody needs, or use another namespace.',
   'too-many-waiting': 'Let workers ask for more at a time, or wait in fewer calls at once.',

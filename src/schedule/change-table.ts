@@ -147,6 +147,8 @@ export class ChangeTable {
     like: readonly Change[],
     quiet: number = year < FIRST_TO_COME ? QUIET_GONE_BY_S : QUIET_S,
   ): readonly Change[] | undefined {
+    // What that year ended with must be what it began with.
+    if (like[0]?.before !== like.at(-1)?.after) return undefined
     const stride = like.length > 0 ? quiet : quietStride(year)
     const found: Change[] = []
     const last = beforeYear(year + 1)
@@ -191,11 +193,11 @@ export class ChangeTable {
     return isChange(high * DAY_S + time) ? high * DAY_S + time : undefined
   }
 
-  /** Whether an offset is kept at the first of two instants and every so many days up to the second. */
+  /** Whether an offset that is kept at the first of two instants is kept every so many days up to the second. */
   #isQuiet(from: number, until: number, stride: number, offset: number): boolean {
     const offsets = this.#offsets
     const text = formatClock(modulo(from + offset, DAY_S))
-    for (let second = from; second < until; second += stride) {
+    for (let second = from + stride; second < until; second += stride) {
       if (offsets.timeAt(second) !== text) return false
     }
     return true

@@ -33,6 +33,7 @@ export class CronDays implements MonthRule {
   readonly #weekdays: readonly number[]
   readonly #lastWeekdays: readonly number[]
   readonly #nth: readonly (readonly number[])[]
+  readonly #ofKind: (number | undefined)[] = []
 
   constructor(dates: CronDates) {
     this.#dates = dates
@@ -51,7 +52,12 @@ export class CronDays implements MonthRule {
   }
 
   mask(month: number, length: number, firstWeekday: number): number {
-    if (this.monthFrom(month) !== month) return 0
+    if (this.#waits[modulo(month, 12)] !== 0) return 0
+    return (this.#ofKind[length * 7 + firstWeekday] ??= this.#maskOf(length, firstWeekday))
+  }
+
+  /** The mask of a month that is named: it depends on nothing but its length and first weekday. */
+  #maskOf(length: number, firstWeekday: number): number {
     const byDay = this.#dayMask(length, firstWeekday)
     const byWeekday = this.#weekdayMask(length, firstWeekday)
     return (this.#dates.either ? byDay | byWeekday : byDay & byWeekday) & allDays(length)

@@ -6,6 +6,8 @@ import { formatDate, formatDay } from './wall-text.js'
 // A preview explains the dates of a year's months at the most.
 const MOST_MONTHS_EXPLAINED = 12
 
+const MARCH = 2
+
 /**
  * Days of the month, in every month or in one. A day that the month does not have becomes the month's last day,
  * the first day of the next month, or nothing, as `invalidDate` says.
@@ -18,6 +20,7 @@ export class DateRule implements MonthRule {
   readonly #month: number | undefined
   readonly #invalidDate: InvalidDate
   readonly #waits: readonly number[] | undefined
+  readonly #ofKind: (number | undefined)[] = []
 
   /** `month` is 1 to 12, or undefined for every month. */
   constructor(days: readonly (number | 'last')[], month: number | undefined, invalidDate: InvalidDate) {
@@ -35,6 +38,13 @@ export class DateRule implements MonthRule {
   }
 
   mask(month: number, length: number): number {
+    const place = modulo(month, 12)
+    // What February lacks may come in March.
+    const kind = place * 32 + (place === MARCH ? monthLength(month - 1) : length)
+    return (this.#ofKind[kind] ??= this.#maskOf(month, length))
+  }
+
+  #maskOf(month: number, length: number): number {
     let mask = 0
     if (this.#named(month)) {
       mask = this.#days & allDays(length)

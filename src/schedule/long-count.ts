@@ -15,12 +15,17 @@ const FEW_YEARS = 28
 export class LongCount {
   readonly #countIn: CountDays
   readonly #period: number
+  readonly #hasNeighbours: boolean
   readonly #inKind: (number | undefined)[] = []
 
-  /** `period` is 1 when years of one kind are all alike. */
-  constructor(countIn: CountDays, period: number) {
+  /**
+   * `period` is 1 when years of one kind are all alike; `hasNeighbours` says whether a year may take anything from
+   * the lengths of its neighbours.
+   */
+  constructor(countIn: CountDays, period: number, hasNeighbours = true) {
     this.#countIn = countIn
     this.#period = period
+    this.#hasNeighbours = hasNeighbours
   }
 
   count(from: number, untilExclusive: number, most: number): number {
@@ -41,7 +46,7 @@ export class LongCount {
     const cycles = Math.floor((lastYear - firstYear) / cycle)
     const restYear = lastYear - cycles * cycle
     const endYear = cycles > 0 ? firstYear + cycle : lastYear
-    const kinds = kindsOfYears(true)
+    const kinds = kindsOfYears(this.#hasNeighbours)
     let count = 0
     let countOfRest = 0
     let day = dayNumber(firstYear, 1, 1)

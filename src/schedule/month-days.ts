@@ -8,6 +8,8 @@ import { StepCount, type Steps } from './step-count.js'
 export interface Days {
   /** The first that is at least `day`, or Infinity. */
   firstFrom(day: number): number
+  /** Whether a day is one of them. */
+  includes(day: number): boolean
   /** After how many years like years have the same of them; see `Pattern`. */
   readonly yearPeriod: number
   /** After how many days they are the same again, if that is known. */
@@ -22,6 +24,8 @@ export interface MonthRule {
   readonly mostMonths: number
   /** After how many years like years have the same days; see `Pattern`. */
   readonly yearPeriod: number
+  /** Whether a year takes anything from the lengths of its neighbours: week numbers do. */
+  readonly hasNeighbours?: boolean
   /** What is named and the steps it must fall into, unless all of it counts. */
   readonly steps?: Steps | undefined
   /** The first month at or after `month` that can hold a match. */
@@ -33,6 +37,7 @@ export interface MonthRule {
 export const everyDay: Days = {
   yearPeriod: 1,
   firstFrom: (day) => day,
+  includes: () => true,
   count: (from, untilExclusive) => untilExclusive - from,
 }
 
@@ -60,22 +65,33 @@ export class MonthDays implements Days {
     if (rule.yearPeriod === 1) this.dayPeriod = CYCLE_DAYS
     this.#rule = rule
     const countIn: CountDays = (from, until, most) => this.#countMonths(from, until, most)
-    this.#long = rule.steps ? new StepCount(rule.steps, countIn) : new LongCount(countIn, 1)
+    this.#long = rule.steps
+      ? new StepCount(rule.steps, countIn)
+      : new LongCount(countIn, 1, rule.hasNeighbours ?? false)
   }
 
   firstFrom(day: number): number {
-    let place = day - this.#start
-    if (place < 0 || place >= this.#length) {
-      this.#look(monthOf(day))
-      place = day - this.#start
-    }
-    const bits = this.#mask >>> place
+    const bits = this.#bitsFrom(day)
     return bits === 0 ? this.#firstInLaterMonths(day) : day + lowestBit(bits)
+  }
+
+  includes(day: number): boolean {
+    return (this.#bitsFrom(day) & 1) !== 0
   }
 
   count(from: number, untilExclusive: number, most: number): number {
     if (untilExclusive - from > LONG_DAYS) return this.#long.count(from, untilExclusive, most)
     return this.#countMonths(from, untilExclusive, most)
+  }
+
+  /** The days of a month from one on; bit 0 is that day. */
+  #bitsFrom(day: number): number {
+    let place = day - this.#start
+    if (place < 0 || place >= this.#length) {
+      this.#look(monthOf(day))
+      place = day - this.#start
+    }
+    return this.#mask >>> place
   }
 
   #countMonths(from: number, untilExclusive: number, most: number): number {

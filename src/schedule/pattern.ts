@@ -11,6 +11,8 @@ export interface Pattern {
   firstFrom(local: number): number
   /** How many there are from one local time up to another; when there are more than `most`, any number above it. */
   count(from: number, untilExclusive: number, most: number): number
+  /** False if there is none from one local time up to another, a day later at the most; it need not be sure. */
+  mayBeIn?(from: number, untilExclusive: number): boolean
   /** Whether each lies a day or more after the one before. */
   readonly daysApart: boolean
   /**
@@ -40,6 +42,13 @@ export class DayTimes implements Pattern {
     if (time < 0) return this.#startOf(this.#days.firstFrom(day + 1))
     const found = this.#days.firstFrom(day)
     return found === day ? day * DAY_S + time : this.#startOf(found)
+  }
+
+  mayBeIn(from: number, untilExclusive: number): boolean {
+    const day = Math.floor(from / DAY_S)
+    const lastDay = Math.floor((untilExclusive - 1) / DAY_S)
+    // Nearly always the days tell, and they are asked about themselves, not about those that follow.
+    return this.#days.includes(day) || (lastDay > day && this.#days.includes(lastDay))
   }
 
   count(from: number, untilExclusive: number, most: number): number {

@@ -21,6 +21,7 @@ import type { Add, Steps } from './step-count.js'
 export class RruleDays implements MonthRule {
   readonly mostMonths: number
   readonly yearPeriod: number
+  readonly hasNeighbours: boolean
   readonly steps: Steps | undefined
   readonly #parts: RruleParts
   readonly #startDay: number
@@ -43,6 +44,7 @@ export class RruleDays implements MonthRule {
     this.#weekdays = weekdayMasks(every.reduce((bits, { weekday }) => bits | (1 << weekday), 0))
     this.#waits = parts.months.length > 0 ? monthWaits(parts.months) : undefined
     this.yearPeriod = yearPeriod(parts.freq, interval)
+    this.hasNeighbours = parts.weekNumbers.length > 0
     this.steps = interval === 1 ? undefined : this.#stepsOf(startDay)
     // Days or weeks at a distance meet the calendar's cycle anew until both have come around.
     this.mostMonths = interval === 1 ? CYCLE_MONTHS : CYCLE_DAYS
@@ -113,9 +115,9 @@ export class RruleDays implements MonthRule {
   }
 
   #stepsOf(startDay: number): Steps {
-    const { freq, weekNumbers } = this.#parts
+    const { freq } = this.#parts
     const common = {
-      hasNeighbours: weekNumbers.length > 0,
+      hasNeighbours: this.hasNeighbours,
       each: (firstDay: number, _: number, add: Add) => this.#eachIn(firstDay, add),
     }
     if (freq === 'YEARLY' || freq === 'MONTHLY') {

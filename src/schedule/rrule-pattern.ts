@@ -127,6 +127,10 @@ class Since implements Pattern {
     return this.#pattern.firstFrom(local < this.#start ? this.#start : local)
   }
 
+  mayBeIn(from: number, untilExclusive: number): boolean {
+    return this.#pattern.mayBeIn?.(from, untilExclusive) ?? true
+  }
+
   count(from: number, untilExclusive: number, most: number): number {
     return this.#pattern.count(Math.max(from, this.#start), untilExclusive, most)
   }

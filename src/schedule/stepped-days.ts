@@ -44,6 +44,10 @@ export class SteppedDays implements Days {
     return bits === 0 ? begin + this.#step + lowestBit(this.#days) : day + lowestBit(bits)
   }
 
+  includes(day: number): boolean {
+    return this.firstFrom(day) === day
+  }
+
   count(from: number, untilExclusive: number): number {
     return this.#countBefore(untilExclusive) - this.#countBefore(from)
   }

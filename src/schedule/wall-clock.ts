@@ -49,9 +49,7 @@ export class WallClock {
     this.zone = zone
     this.gap = gap
     this.overlap = overlap
-    this.#changed = new ChangeSum(zone, pattern.yearPeriod, (change) =>
-      change.after < change.before ? this.#addedAt(change) : -this.#takenAt(change),
-    )
+    this.#changed = new ChangeSum(zone, pattern.yearPeriod, (change) => this.#worthOf(change))
   }
 
   /** The first instant strictly later than `after`, in epoch milliseconds, or `NEVER`. */
@@ -174,6 +172,13 @@ export class WallClock {
   #isSparse(start: number, end: number): boolean {
     const most = (MOST_SPARSE * (end - start)) / YEAR_S
     return start < this.zone.yearlyFromSecond && this.pattern.count(start, end, most) <= most
+  }
+
+  /** How many instants a change makes of the local times it is about, beyond one for each. */
+  #worthOf(change: Change): number {
+    const low = change.at + Math.min(change.before, change.after)
+    if (this.pattern.mayBeIn?.(low, low + Math.abs(change.after - change.before)) === false) return 0
+    return change.after < change.before ? this.#addedAt(change) : -this.#takenAt(change)
   }
 
   /** How many instants a change adds to the local times of the pattern: those that come again. */

@@ -17,6 +17,10 @@ export class WeekDays implements Days {
     return day + lowestBit(this.#twoWeeks >>> weekdayOf(day))
   }
 
+  includes(day: number): boolean {
+    return ((this.#twoWeeks >>> weekdayOf(day)) & 1) !== 0
+  }
+
   count(from: number, untilExclusive: number): number {
     const weeks = Math.floor((untilExclusive - from) / 7)
     const rest = untilExclusive - from - weeks * 7

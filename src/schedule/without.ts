@@ -38,6 +38,10 @@ export class Without implements Pattern {
     return found
   }
 
+  mayBeIn(from: number, untilExclusive: number): boolean {
+    return this.#pattern.mayBeIn?.(from, untilExclusive) ?? true
+  }
+
   count(from: number, untilExclusive: number, most: number): number {
     if (!(from < untilExclusive)) return 0
     let left = 0

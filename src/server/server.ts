@@ -233,7 +233,11 @@ export class Server {
     })
     this.#app.get('/v1/openapi.json', (_request, reply) => reply.type('application/json').send(openApi))
     this.#app.get('/docs', (_request, reply) =>
-      reply.type('text/html; charset=utf-8').header('content-security-policy', docsPolicy).send(page),
+      reply
+        .type('text/html; charset=utf-8')
+        .header('content-security-policy', docsPolicy)
+        .header('referrer-policy', 'no-referrer')
+        .send(page),
     )
   }
 }

@@ -14,7 +14,7 @@ export interface PostgresStoreOptions {
   readonly maxPayloadBytes?: number
   /** The schema that holds the tables. Default what the URL says (`?schema=mine`), else `carillon`. */
   readonly schema?: string
-  /** Most connections in the pool. Default 10; one more listens. */
+  /** Most connections for timers. Default 10; one more listens, two more are for leases and heartbeats. */
   readonly maxConnections?: number
   /** A statement that takes longer is undone by the server. Default 30,000. */
   readonly statementTimeoutMs?: number

@@ -68,6 +68,9 @@ import { WakeChannel } from './wake-channel.js'
 /** How long an answer may wait for a process that does not take it. */
 const LONGEST_STUCK_MS = 5000
 
+/** Connections that only leases and heartbeats use: they must not wait for timers, or a busy owner is replaced. */
+const LEASE_CONNECTIONS = 2
+
 /** How many rows one `sweep` removes. */
 const SWEEP_ROWS = 10_000
 
@@ -84,6 +87,7 @@ export class PostgresStore implements Store {
   readonly schema: string
   readonly transactions: PostgresTransactions
   readonly #database: Database
+  readonly #leases: Database
   readonly #now: () => number | null
   readonly #shards: ShardTable
   readonly #inbox: PostgresInbox
@@ -97,6 +101,7 @@ export class PostgresStore implements Store {
 
   private constructor(
     database: Database,
+    leases: Database,
     driver: Driver,
     connection: ConnectionOptions,
     format: StoreFormat,
@@ -108,13 +113,14 @@ export class PostgresStore implements Store {
     this.maxPayloadBytes = options.maxPayloadBytes
     this.schema = options.schema
     this.#database = database
+    this.#leases = leases
     this.#now = clock === systemClock ? () => null : () => clock.now()
-    this.#shards = new ShardTable(database, this.#now)
+    this.#shards = new ShardTable(leases, this.#now)
     this.#inbox = new PostgresInbox(database, this.#now)
     this.#claims = new PostgresClaims(database, this.#now, format.shardCount)
     this.#reading = new RowReading(database, clock, format.shardCount)
     this.#records = new RecordTables(database)
-    this.#cluster = new ClusterTables(database, this.#now)
+    this.#cluster = new ClusterTables(leases, this.#now)
     this.transactions = new PostgresTransactions(
       () => poolOf(driver, connection, options.maxConnections),
       options.maxConnections,
@@ -143,13 +149,16 @@ export class PostgresStore implements Store {
       query_timeout: whole.statementTimeoutMs + 5000,
       keepAlive: true,
     }
-    const pool = poolOf(driver, connection, whole.maxConnections)
-    const database = new Database(pool, whole.schema, Math.min(whole.statementTimeoutMs, LONGEST_STUCK_MS))
+    const stuckMs = Math.min(whole.statementTimeoutMs, LONGEST_STUCK_MS)
+    const [database, leases] = [whole.maxConnections, LEASE_CONNECTIONS].map(
+      (most) => new Database(poolOf(driver, connection, most), whole.schema, stuckMs),
+    ) as [Database, Database]
     try {
       const format = await migrate(database, whole)
-      return new PostgresStore(database, driver, connection, format, whole)
+      return new PostgresStore(database, leases, driver, connection, format, whole)
     } catch (error) {
       await database.stop()
+      await leases.stop()
       throw error
     }
   }
@@ -388,6 +397,7 @@ export class PostgresStore implements Store {
     await this.#wakes.stop()
     await this.transactions.stop()
     await this.#database.stop()
+    await this.#leases.stop()
   }
 
   #checkRequests(requests: readonly Request[]): void {

@@ -16,8 +16,8 @@ const FEW_MILLISECONDS = 50_000
 // The second time: at most 0.5 ms.
 const A_MOMENT = 5000
 
-// About 12 ms.
-const CENTURIES = 125_000
+// About 9 ms.
+const CENTURIES = 90_000
 
 describe('the first next of a new process', () => {
   beforeAll(() => {

@@ -36,4 +36,5 @@ export const strategies: Readonly<
 > = {
   preload: { store: 'owned', engine: { ...engine, strategy: 'preload' } },
   lookahead: { store: 'owned', engine: { ...engine, strategy: 'lookahead' } },
+  claim: { store: 'claim', engine: { ...engine, strategy: 'claim' } },
 }

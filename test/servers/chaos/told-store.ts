@@ -1,4 +1,13 @@
-import type { Fence, LoadRequest, OwnerWrite, Request, Settlement, Store } from 'carillon/store'
+import type {
+  ClaimSettlement,
+  Fence,
+  HistoryEntry,
+  LoadRequest,
+  OwnerWrite,
+  Request,
+  Settlement,
+  Store,
+} from 'carillon/store'
 import type { Line } from './report.js'
 import { machineMs } from './report.js'
 
@@ -20,7 +29,8 @@ export const LIE_MS = 300
 
 /**
  * A store with an ear at the seam. It learns where rows stand, and so knows which of the firings of this instance
- * an acknowledged settlement has settled; that is what it tells. Rows that go on stand above the level.
+ * an acknowledged settlement has settled; that is what it tells. Rows that go on stand above the level. With claims
+ * a settlement names the rows itself.
  */
 export class ToldStore {
   readonly store: Store
@@ -40,6 +50,7 @@ export class ToldStore {
       write: (fence, asked) => this.#write(fence, asked),
       settle: (fence, settlement) => this.#settle(fence, settlement),
       find: (names) => this.#find(names),
+      settleClaimed: (settlements, history) => this.#settleClaimed(settlements, history),
       ...(plant === 'drop-request' && { append: (requests) => this.#append(requests) }),
     }
     this.store = new Proxy(inner, {
@@ -53,6 +64,7 @@ export class ToldStore {
   }
 
   delivered(key: string): void {
+    if (this.#inner.strategy === 'claim') return
     const place = this.#places.get(key)
     if (place === undefined) throw new Error(`${key} was delivered and the store never told of it`)
     let open = this.#open.get(place.shard)
@@ -122,6 +134,24 @@ export class ToldStore {
       this.#places.delete(key)
     }
     if (keys.length > 0) this.#tell({ say: 'settled', keys, at: machineMs() })
+  }
+
+  async #settleClaimed(
+    settlements: readonly ClaimSettlement[],
+    history: readonly HistoryEntry[],
+  ): ReturnType<Store['settleClaimed']> {
+    const keys = settlements.map(({ receipt, outcome }) => (outcome === 'done' ? receipt.key : undefined))
+    const tell = (settled: readonly (string | undefined)[]): void => {
+      const told = settled.filter((key) => key !== undefined)
+      if (told.length > 0) this.#tell({ say: 'settled', keys: told, at: machineMs() })
+    }
+    if (this.#plant === 'early-settled') {
+      tell(keys)
+      await new Promise((resolve) => setTimeout(resolve, LIE_MS))
+    }
+    const answers = await this.#inner.settleClaimed(settlements, history)
+    if (this.#plant !== 'early-settled') tell(keys.filter((_, index) => answers[index]))
+    return answers
   }
 
   /** Says that it was appended, and forgets it. */

@@ -107,8 +107,9 @@ describe('a call whose connection is lost', () => {
     proxy.cut()
     await expect(write).rejects.toMatchObject({ code: 'unknown-outcome' })
     proxy.open()
-    // The way on of design rule 5: raise the epoch, send again, find it there.
-    const row = await store.refence(fence, 99, 30_000)
+    // The way on of design rule 5: raise the epoch, send again, find it there. A connection may still have to be
+    // found dead.
+    const row = await eventually(() => store.refence(fence, 99, 30_000))
     const again = await store.write({ ...fence, epoch: row.epoch, nonce: 99 }, { operations: [setOf('a')] })
     expect(again.answers[0]!.outcome).toBe('same')
     await expect(store.write(fence, { operations: [setOf('b')] })).rejects.toMatchObject({ code: 'fenced' })
