@@ -156,6 +156,8 @@ export class Claimer {
 
   async #claim({ kinds, limit }: Group): Promise<number> {
     const most = Math.min(limit, this.#flow.allowance.left)
+    // What a bounded pass may not have any more is left, not absent.
+    if (most <= 0) this.#isShort = true
     if (most <= 0 || !this.#isWanted) return 0
     const sentAt = { monotonic: this.#clock.monotonic(), wall: this.#clock.now() }
     const claimed = await this.#store.claimDue({

@@ -1,4 +1,4 @@
-import { StoreError } from '../../error/index.js'
+import { StateError } from '../../error/index.js'
 import type { Store } from '../../store/index.js'
 import type { Clock } from '../../time/index.js'
 import type { OnEvent } from '../event.js'
@@ -71,8 +71,10 @@ export class LeaseKeeper {
           else this.#lose(attempt)
         }
       } catch (error) {
-        if (!(error instanceof StoreError)) throw error
-        this.#onEvent({ type: 'store-trouble', shard: undefined, call: 'extend', error })
+        // The store was stopped under us: nothing more can be said to it.
+        if (error instanceof StateError) this.#isOver = true
+        const trouble = error instanceof Error ? error : new Error(String(error))
+        this.#onEvent({ type: 'store-trouble', shard: undefined, call: 'extend', error: trouble })
         return false
       }
     }

@@ -26,7 +26,9 @@ let schema = ''
 
 beforeAll(async () => {
   // Nothing here keeps a key from being written twice: that is what is to be proved.
-  await sql('create table paid (run text not null, key text not null, attempt integer not null)')
+  await sql(
+    'create table if not exists paid (run text not null, key text not null, attempt integer not null)',
+  )
 })
 
 afterEach(async () => {
