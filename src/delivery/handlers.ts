@@ -106,6 +106,12 @@ export class Handlers {
     for (const given of this.#underWay) TimerFiring.abort(given, reason)
   }
 
+  /** Tells the handler of one firing to end. */
+  abort(firing: Firing, reason: Error): void {
+    for (const given of this.#underWay)
+      if (TimerFiring.firingOf(given) === firing) TimerFiring.abort(given, reason)
+  }
+
   /** Attempts at once; none while a kind has no handler. */
   concurrencyOf(kind: string): number {
     return this.#of(kind)?.concurrency ?? 0

@@ -50,6 +50,7 @@ export const errorCodes = Object.freeze({
   'no-transactions':
     'There are no transactions to take part in here: use PostgreSQL, or do without `using` and `transaction: true`.',
   'not-leased': 'Give the kind the target `lease`, in code by `deliver` or in the store, or ask for another.',
+  'not-over-http': 'A server cannot do this for you: open the store itself, or do it as the message says.',
   'off-loopback': 'Make a key first, or listen on 127.0.0.1.',
   'owner-unreachable': 'The owner of the shard did not answer: try again.',
   'partly-done': 'Look at `rows` of the error: what has an answer is done; try the rest again.',
@@ -64,6 +65,8 @@ export const errorCodes = Object.freeze({
   'revision-conflict': 'The timer has changed: get it, and decide anew.',
   'route-unknown': 'There is no such route: see /docs.',
   'schedule-ended': 'Give a schedule that still has an occurrence.',
+  'server-unreachable':
+    'The server did not answer: try again. What was asked for may have been done; sent again by the same call it is not done twice.',
   started: 'These timers fire by themselves: drain timers that were not started.',
   stopped: 'It was stopped: make a new one.',
   'store-damaged': 'Restore the folder from a backup; the message says what was found.',

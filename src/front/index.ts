@@ -11,6 +11,7 @@ export type {
   ReleaseOutcome,
 } from './leases.js'
 export { openTimers, type TimersOptions } from './open-timers.js'
+export type { RemoteTimers } from './remote/remote-timers.js'
 export type { ForecastOptions, ForecastSlice, PageOptions, TimerQuery, Why } from './records.js'
 export type { RedriveAnswer, Redriven, RedrivenBeside } from './redrives.js'
 export type { StandardSchema } from './schema.js'
@@ -27,6 +28,7 @@ export {
   type ChangeOptions,
   type MoveOutcome,
   Timers,
+  type TimersApi,
   type TimersParts,
   type TimersStats,
 } from './timers.js'

@@ -1,15 +1,16 @@
-import type { GuardOptions } from '../delivery/index.js'
+import { type GuardOptions, leaseMsOf } from '../delivery/index.js'
 import type { EngineSettings } from '../engine/index.js'
 import { checkFunction, checkOptions, InvalidInputError, shown } from '../error/index.js'
 import { openStore, type Store, type Strategy } from '../store/index.js'
 import { type Clock, type Duration, parseDuration, systemClock } from '../time/index.js'
 import { checkNamespace } from '../timer/index.js'
 import type { HistoryPolicy } from './history-policy.js'
+import { RemoteTimers } from './remote/remote-timers.js'
 import { Timers } from './timers.js'
 import { logEvent, type Logger, type TimersEvent } from './timers-event.js'
 
 export interface TimersOptions {
-  /** Where timers are kept: `'memory:'`, `'file:./folder'`, or a store that is open already. */
+  /** Where timers are kept: `'memory:'`, `'file:./folder'`, a server `'http://…'`, or a store that is open already. */
   readonly store: string | Store
   /** Timers of different namespaces know nothing of each other. Default `'default'`. */
   readonly namespace?: string
@@ -26,6 +27,10 @@ export interface TimersOptions {
    * kept there and those that the program itself names are not, unless they say so; `false` keeps none.
    */
   readonly guard?: GuardOptions | false
+  /** Of a server: a key of it, `ck_…`, unless it stands in the URL as its password. */
+  readonly apiKey?: string
+  /** Of a server: how long a firing stays with this process without a word of it. Default 30 s, extended meanwhile. */
+  readonly lease?: Duration
   readonly logger?: Logger
   readonly onEvent?: (event: TimersEvent) => void
 }
@@ -39,13 +44,49 @@ const known = [
   'history',
   'historyRetention',
   'guard',
+  'apiKey',
+  'lease',
   'logger',
   'onEvent',
 ]
 
+// What is for a server to say, and what is for its clients.
+const ofServer = ['engine', 'history', 'historyRetention', 'guard'] as const
+const ofClient = ['apiKey', 'lease'] as const
+
+/** Where a server is. */
+type ServerUrl = `http://${string}` | `https://${string}`
+
 /** Opens timers on a store. They can be set at once; they fire after `start()`. */
-export async function openTimers(options: TimersOptions): Promise<Timers> {
+export async function openTimers(
+  options: TimersOptions & { readonly store: ServerUrl },
+): Promise<RemoteTimers>
+export async function openTimers(options: TimersOptions): Promise<Timers>
+export async function openTimers(options: TimersOptions): Promise<Timers | RemoteTimers> {
   checkOptions('openTimers', options, known)
+  const { store } = options
+  const isAtServer = typeof store === 'string' && /^https?:/i.test(store)
+  checkNotGiven(options, isAtServer ? ofServer : ofClient, isAtServer)
+  return isAtServer ? await openRemote(store, options) : await openLocal(options)
+}
+
+async function openRemote(url: string, options: TimersOptions): Promise<RemoteTimers> {
+  const { namespace = 'default', clock = systemClock, random = Math.random, apiKey, lease = '30s' } = options
+  checkNamespace(namespace)
+  const timers = new RemoteTimers({
+    url,
+    options: apiKey === undefined ? {} : { apiKey },
+    namespace,
+    clock,
+    random,
+    leaseMs: leaseMsOf('lease', lease),
+    onEvent: listenerOf(options),
+  })
+  await timers.open()
+  return timers
+}
+
+async function openLocal(options: TimersOptions): Promise<Timers> {
   const { namespace = 'default', clock = systemClock, random = Math.random, history = 'failures' } = options
   checkNamespace(namespace)
   if (!['none', 'failures', 'all'].includes(history)) {
@@ -101,4 +142,15 @@ function listenerOf({ logger, onEvent }: TimersOptions): (event: TimersEvent) =>
     if (logger !== undefined) logEvent(logger, event)
     onEvent?.(event)
   }
+}
+
+function checkNotGiven(
+  options: TimersOptions,
+  names: readonly (keyof TimersOptions)[],
+  isAtServer: boolean,
+): void {
+  const name = names.find((each) => options[each] !== undefined)
+  if (name === undefined) return
+  const why = isAtServer ? 'is for the server to say, not for its clients' : 'is for timers of a server'
+  throw new InvalidInputError('invalid-option', `${name} ${why}`)
 }

@@ -29,8 +29,18 @@ export type SetManyRow<Payload> = SetOptions<Payload> & { readonly key?: string 
 
 export type SetRequest = Extract<RequestedOperation, { readonly type: 'set' }>
 
-const known = ['key', 'in', 'at', 'on', 'payload', 'ifAbsent', 'ifRevision', 'retry', 'tags']
-const knownNames = new Set(known)
+export const setOptionNames: readonly string[] = [
+  'key',
+  'in',
+  'at',
+  'on',
+  'payload',
+  'ifAbsent',
+  'ifRevision',
+  'retry',
+  'tags',
+]
+const knownNames = new Set(setOptionNames)
 
 /** As `checkOptions`, for what is called a million times a second: it builds nothing unless it refuses. */
 function checkNames(kind: string, options: object): void {
@@ -39,7 +49,7 @@ function checkNames(kind: string, options: object): void {
     for (const name in options) if (!knownNames.has(name)) isKnown = false
     if (isKnown) return
   }
-  checkOptions(`a set of ${kind}`, options, known)
+  checkOptions(`a set of ${kind}`, options, setOptionNames)
 }
 
 /** Everything a `set` needs to know of where it is called. */

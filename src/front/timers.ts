@@ -589,7 +589,7 @@ export class Timers implements AsyncDisposable {
   }
 
   /** What is paused: kinds by their names, and whether everything is. Single timers tell of themselves. */
-  paused(): { readonly all: boolean; readonly kinds: readonly string[] } {
+  async paused(): Promise<{ readonly all: boolean; readonly kinds: readonly string[] }> {
     return this.#pauses.standing
   }
 
@@ -691,6 +691,11 @@ export class Timers implements AsyncDisposable {
     patience.cancel()
     if (this.#parts.ownsStore) await this.#parts.store.stop()
   }
+}
+
+/** What one can do with timers, on a store of one's own or on that of a server. */
+export interface TimersApi extends Omit<Timers, 'within'> {
+  within(namespace: string): Promise<TimersApi>
 }
 
 /** Only whoever asked for a condition may hear that it did not hold. */

@@ -1,7 +1,9 @@
 import { hash } from 'node:crypto'
+import { Readable } from 'node:stream'
 import { ExpiringCache } from '../cache/index.js'
 import { RequestError, shown } from '../error/index.js'
 import type { Clock } from '../time/index.js'
+import type { Call, Route } from './route.js'
 
 interface Remembered {
   readonly fingerprint: string
@@ -9,16 +11,47 @@ interface Remembered {
 }
 
 const LONGEST_KEY = 255
+const MOST_REMEMBERED = 100_000
 
 /**
  * Answers a request that comes twice under one Idempotency-Key as it did the first time, without doing it again.
- * Each instance remembers its own, for a day and up to a number; what failed is not remembered.
+ * Each instance remembers its own, for a day and up to a number (100,000 unless told); what failed is not remembered.
  */
 export class Idempotency {
   readonly #answers: ExpiringCache<string, Remembered>
 
-  constructor(clock: Clock) {
-    this.#answers = new ExpiringCache({ ttl: '1d', limit: 100_000, jitter: 0, clock })
+  constructor(clock: Clock, limit = MOST_REMEMBERED) {
+    this.#answers = new ExpiringCache({ ttl: '1d', limit, jitter: 0, clock })
+  }
+
+  /** Does the work of a request once, if it has an Idempotency-Key. */
+  async of<Answer>(
+    { request, admission, body }: Call<unknown, unknown, unknown>,
+    work: (idempotencyKey: string | undefined) => Promise<Answer>,
+  ): Promise<Answer> {
+    const given = request.headers['idempotency-key']
+    // What comes as a stream is gone when it was read: there is nothing to compare.
+    if (given === undefined || body instanceof Readable) return await work(undefined)
+    const scope = `${admission.key.id}\0${admission.namespace}`
+    const what = [
+      request.method,
+      request.url,
+      body,
+      request.headers['if-match'],
+      request.headers['if-none-match'],
+    ]
+    return await this.once(scope, String(given), what, () => work(String(given)))
+  }
+
+  /** A route that does nothing twice under one Idempotency-Key. */
+  guarding(route: Route): Route {
+    const { headers = [], refusals = [] } = route
+    return {
+      ...route,
+      headers: [...headers, 'idempotency-key'],
+      refusals: [...refusals, 422],
+      handle: (call) => this.of(call, async () => await route.handle(call)),
+    }
   }
 
   /** `scope` says whose key it is; `request` is what must be the same the second time. */

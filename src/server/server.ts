@@ -30,6 +30,9 @@ import { version } from './version.js'
 // How soon keys that another instance made or revoked are known here.
 const LOOK_FOR_KEYS_MS = 2000
 
+// How many batches are remembered by their Idempotency-Key: each may have 5,000 answers.
+const MOST_BATCHES = 64
+
 // How long requests under way have when the server stops, and how often it looks whether they are done.
 const FAREWELL_MS = 10_000
 const SWEEP_MS = 20
@@ -50,6 +53,9 @@ export class Server {
   readonly #events: Events
   readonly #metrics = new Metrics()
   readonly #idempotency: Idempotency
+  // Apart, so that none of them is forgotten for the others: batches are large, workers answer often.
+  readonly #batchIdempotency: Idempotency
+  readonly #workerIdempotency: Idempotency
   readonly #readiness: Readiness
   readonly #routes: readonly Route[]
   #underWay = 0
@@ -65,6 +71,8 @@ export class Server {
     this.#keys = new ApiKeys(store, clock)
     this.#events = new Events(clock)
     this.#idempotency = new Idempotency(clock)
+    this.#batchIdempotency = new Idempotency(clock, MOST_BATCHES)
+    this.#workerIdempotency = new Idempotency(clock)
     this.#readiness = new Readiness(timers, store, clock)
     this.#namespaces = new Namespaces({
       timers,
@@ -76,13 +84,13 @@ export class Server {
     timers.onEvent(tellEvents(this.#events))
     const kinds = new NamedKinds()
     this.#routes = [
-      ...timerRoutes({ kinds, idempotency: this.#idempotency }),
-      ...handleRoutes,
-      ...batchRoutes(kinds),
-      ...recordRoutes(clock),
-      ...targetRoutes,
-      ...leaseRoutes,
-      ...steeringRoutes(this.#keys),
+      ...onceEach(this.#idempotency, timerRoutes({ kinds, idempotency: this.#idempotency })),
+      ...onceEach(this.#idempotency, handleRoutes),
+      ...onceEach(this.#batchIdempotency, batchRoutes(kinds)),
+      ...onceEach(this.#idempotency, recordRoutes(clock)),
+      ...onceEach(this.#idempotency, targetRoutes),
+      ...onceEach(this.#workerIdempotency, leaseRoutes),
+      ...onceEach(this.#idempotency, steeringRoutes(this.#keys)),
       ...watchingRoutes({ timers, store, events: this.#events, metrics: this.#metrics }),
     ]
     this.#app = httpApp({
@@ -170,6 +178,8 @@ export class Server {
     this.#namespaces.stop()
     await this.#closeConnections()
     this.#idempotency.stop()
+    this.#batchIdempotency.stop()
+    this.#workerIdempotency.stop()
     this.#metrics.stop()
     await timers.stop()
     if (ownsStore) await store.stop()
@@ -248,4 +258,16 @@ async function listening(app: FastifyInstance, { host, port }: CompleteServerOpt
     }
     throw error
   }
+}
+
+// Their answers are not to be kept: they carry a key's text, or payloads.
+const forgottenPaths: ReadonlySet<string> = new Set(['/v1/keys', '/v1/leases'])
+
+/** Has each route that changes something do it once for an Idempotency-Key, unless it sees to that itself. */
+function onceEach(idempotency: Idempotency, routes: readonly Route[]): readonly Route[] {
+  return routes.map((route) => {
+    const isItsOwn = route.headers?.includes('idempotency-key') === true
+    const isFree = route.scope === 'read' || isItsOwn || forgottenPaths.has(route.path)
+    return isFree ? route : idempotency.guarding(route)
+  })
 }

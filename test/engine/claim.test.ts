@@ -56,6 +56,20 @@ describe('claims', () => {
     expect(rig.fired[1]!.at - (at + 5432)).toBeLessThan(10)
   })
 
+  it('fire although a batch takes the store longer than a lease lasts: the next ones are smaller', async () => {
+    const rig = new ClaimRig()
+    const settings = { leaseMs: 1500, leaseMarginMs: 300 }
+    const engine = rig.engine('a', { carriage: new SlowWay(rig.clock, 2), settings })
+    await rig.settled(engine.open())
+    const keys = Array.from({ length: 3000 }, (_, i) => `key-${i}`)
+    await rig.submit(engine, ...keys.map((key) => rig.set(key, 0)))
+    await rig.settled(engine.start())
+    await rig.clock.advance(30_000)
+    expect(rig.keys.toSorted()).toEqual(keys.toSorted())
+    expect(await rig.store.countRows()).toBe(0)
+    await rig.settled(engine.stop())
+  })
+
   it('come back when their holder dies, and count an attempt more', async () => {
     const rig = new ClaimRig()
     const way = new CutWay()
@@ -276,6 +290,29 @@ describe('claims', () => {
 })
 
 /** A way to the store that can be cut, or lose answers. */
+/** A store so slow that a large batch takes longer than its leases. */
+class SlowWay implements Carriage {
+  readonly #clock: VirtualClock
+  readonly #msEach: number
+
+  constructor(clock: VirtualClock, msEach: number) {
+    this.#clock = clock
+    this.#msEach = msEach
+  }
+
+  async carry<Answer>(call: { readonly name: string }, commit: () => Answer): Promise<Answer> {
+    const answer = commit()
+    if (call.name !== 'claimDue') return answer
+    const ms = (answer as readonly unknown[]).length * this.#msEach
+    await new Promise<void>((resolve) => void this.#clock.wakeAfter(ms, resolve))
+    return answer
+  }
+
+  wake(deliver: () => void): void {
+    queueMicrotask(deliver)
+  }
+}
+
 class CutWay implements Carriage {
   isCut = false
   losesAnswersOf: string | undefined

@@ -17,6 +17,7 @@ const lastLines: Readonly<Record<string, RegExp>> = {
   cache: /^40 requests, 4 fetches, hit rate 90 %$/,
   debounce: /^80 changes, 3 rebuilds, 1 of them because it never was quiet$/,
   demonstration: /^Stopped after [\d,]+ fired, none early\./,
+  remote: /^Ada, Bob, Cleo have theirs, 0 left$/,
   'quick-start': /^reminded of order:9, order 9, attempt 1$/,
   'saga-timeout': /^1 paid, 2 steps undone, 1 for a human$/,
   schedule: /^ {2}4 unchanged, 0 added, 0 moved$/,

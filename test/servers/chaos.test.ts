@@ -5,10 +5,10 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 
 const program = fileURLToPath(new URL('../../.carillon/run/test/servers/chaos/chaos.js', import.meta.url))
-const LONGEST_MS = 240_000
+const LONGEST_MS = 300_000
 
 describe.each(['postgres', 'redis'])('three processes on one %s', (server) => {
-  it.each(['preload', 'lookahead'])(
+  it.each(['preload', 'lookahead', 'claim'])(
     'keep their promises through every fault, with %s (npm run chaos -- servers tries more)',
     (strategy) => {
       const { stdout, stderr, status } = run('--server', server, '--strategy', strategy, '--rounds', '7')

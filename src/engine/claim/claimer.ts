@@ -8,6 +8,7 @@ import type { Membership } from '../membership.js'
 import type { Quotas } from '../quotas.js'
 import type { EngineSettings } from '../settings.js'
 import { Waits } from '../waits.js'
+import { ClaimPace } from './claim-pace.js'
 import type { LeasedAttempts } from './leased-attempts.js'
 
 /** Kinds of which at least `limit` may start each. */
@@ -32,6 +33,7 @@ export class Claimer {
   readonly #counts: EngineCounts
   readonly #onEvent: OnEvent
   readonly #waits: Waits
+  readonly #pace: ClaimPace
   #running: Promise<void> | undefined
   #isWanted = false
   // When to look next, by the store's clock.
@@ -62,6 +64,7 @@ export class Claimer {
     this.#counts = parts.counts
     this.#onEvent = parts.onEvent
     this.#waits = new Waits(parts.clock)
+    this.#pace = new ClaimPace(parts.settings)
   }
 
   /** Whether there was nothing to claim when it last looked. */
@@ -159,10 +162,11 @@ export class Claimer {
     const sentAt = { monotonic: this.#clock.monotonic(), wall: this.#clock.now() }
     const claimed = await this.#store.claimDue({
       owner: this.#membership.id,
-      limit: most,
+      limit: Math.min(most, this.#pace.most),
       leaseMs: this.#settings.leaseMs,
       ...(kinds && { kinds }),
     })
+    if (claimed.length > 0) this.#pace.answered(claimed.length, this.#clock.monotonic() - sentAt.monotonic)
     this.#counts.loads++
     this.#counts.loadedRows += claimed.length
     this.#isDry = false

@@ -41,24 +41,6 @@ export function timerRoutes({
     return setAnswer(kind, await call.timers.set(kinds.of(kind), key, options))
   }
 
-  /** Does it once, if there is an Idempotency-Key. */
-  const once = async <Answer>(
-    { request, admission, body }: Call<unknown, unknown, unknown>,
-    work: (idempotencyKey: string | undefined) => Promise<Answer>,
-  ): Promise<Answer> => {
-    const given = request.headers['idempotency-key']
-    if (given === undefined) return await work(undefined)
-    const scope = `${admission.key.id}\0${admission.namespace}`
-    const what = [
-      request.method,
-      request.url,
-      body,
-      request.headers['if-match'],
-      request.headers['if-none-match'],
-    ]
-    return await idempotency.once(scope, String(given), what, () => work(String(given)))
-  }
-
   return [
     route({
       method: 'PUT',
@@ -74,7 +56,10 @@ export function timerRoutes({
       answer: SetAnswer,
       refusals: [412, 413, 422],
       handle: async (call) =>
-        tagged(call, await once(call, async () => await set(call, call.params.kind, call.params.key))),
+        tagged(
+          call,
+          await idempotency.of(call, async () => await set(call, call.params.kind, call.params.key)),
+        ),
     }),
     route({
       method: 'POST',
@@ -90,7 +75,7 @@ export function timerRoutes({
       refusals: [412, 413, 422],
       handle: async (call) => {
         const { kind } = call.params
-        const answer = await once(call, async (idempotencyKey) => {
+        const answer = await idempotency.of(call, async (idempotencyKey) => {
           const made = idempotencyKey === undefined ? undefined : keyFrom(idempotencyKey)
           return await set(call, kind, call.body.key ?? made)
         })

@@ -62,7 +62,7 @@ function tasks(): TrialTask[] {
 
 function summaryOf({ server, strategy, seed, rounds }: TrialTask, report: TrialReport): string {
   const { receiver, takeovers, broken, ackedRate, drainMs, counts } = report
-  const took = [...takeovers].map(([fault, ms]) => `after ${fault} ${shownSpread(ms)}`).join(', ')
+  const took = [...takeovers].map(([fault, ms]) => `after ${fault} ${shownSpread(ms)}`).join(', ') || 'none'
   const found =
     receiver.faults.length === 0
       ? 'each delivered and done, none early, none after its settlement'

@@ -16,7 +16,7 @@ import type { Plant } from './told-store.js'
 const INSTANCES = 3
 const SHARDS = 12
 const LONGEST_START_MS = 60_000
-const LONGEST_DRAIN_MS = 60_000
+const LONGEST_DRAIN_MS = 120_000
 /** What a takeover may take beyond lease, heartbeat and look, on a busy machine. */
 const SLACK_MS = 30_000
 

@@ -1,0 +1,145 @@
+import type { HttpCalls } from './http-calls.js'
+import { maybeInstant, nameOf, timerPath } from './input.js'
+import type {
+  DeadTimer,
+  ForecastQuery,
+  ForecastSlice,
+  HistoryLine,
+  HistoryQuery,
+  KindGiven,
+  Page,
+  PageQuery,
+  Redriven,
+  TimersQuery,
+  TimerState,
+  WhyAnswer,
+} from './wire.js'
+
+// So many ids go in one request.
+const MOST_IDS = 1000
+const PAGE = 1000
+
+/** What can be read of a server: what there is, was and will be, and what was given up. */
+export class ServerRecords {
+  readonly #calls: HttpCalls
+
+  constructor(calls: HttpCalls) {
+    this.#calls = calls
+  }
+
+  /** A page of timers. */
+  async list<Payload = unknown>(query: TimersQuery & PageQuery = {}): Promise<Page<TimerState<Payload>>> {
+    const { kind, keyPrefix, tag, dueFrom, dueUntil, limit, cursor } = query
+    return await this.#page('/v1/timers', {
+      kind: kind && nameOf(kind),
+      keyPrefix,
+      tag,
+      dueFrom: maybeInstant(dueFrom),
+      dueUntil: maybeInstant(dueUntil),
+      limit,
+      cursor,
+    })
+  }
+
+  /** All timers that a query finds, page by page as they are asked for. */
+  async *each<Payload = unknown>(query: TimersQuery = {}): AsyncGenerator<TimerState<Payload>> {
+    let cursor: string | undefined
+    do {
+      const page: Page<TimerState<Payload>> = await this.list<Payload>({ ...query, limit: PAGE, cursor })
+      yield* page.items
+      cursor = page.cursor
+    } while (cursor !== undefined)
+  }
+
+  /** Timers that were given up. */
+  async dead(
+    query: { readonly kind?: KindGiven; readonly key?: string } & PageQuery = {},
+  ): Promise<Page<DeadTimer>> {
+    const { kind, key, limit, cursor } = query
+    return await this.#page('/v1/dead', { kind: kind && nameOf(kind), key, limit, cursor })
+  }
+
+  /** Sets dead letters again: those of these ids, all of a kind or key, or with `{}` all there are. */
+  async redrive(
+    which: readonly string[] | { readonly kind?: KindGiven; readonly key?: string },
+  ): Promise<Redriven> {
+    if (!isList(which)) {
+      const { kind, key } = which
+      if (kind === undefined && key !== undefined) return await this.redrive(await this.#deadIdsOf(key))
+      return await this.#redrive(kind === undefined ? { all: true } : { kind: nameOf(kind), key })
+    }
+    const parts: Redriven[] = []
+    for (let at = 0; at < which.length; at += MOST_IDS)
+      parts.push(await this.#redrive({ ids: which.slice(at, at + MOST_IDS) }))
+    return {
+      count: parts.reduce((sum, { count }) => sum + count, 0),
+      beside: parts.flatMap(({ beside }) => beside),
+    }
+  }
+
+  /** What happened, oldest first. */
+  async history(query: HistoryQuery & PageQuery = {}): Promise<Page<HistoryLine>> {
+    const { kind, key, from, until, limit, cursor } = query
+    return await this.#page('/v1/history', {
+      kind: kind && nameOf(kind),
+      key,
+      from: maybeInstant(from),
+      until: maybeInstant(until),
+      limit,
+      cursor,
+    })
+  }
+
+  /** Everything known about a key. */
+  async why(kind: KindGiven, key: string): Promise<WhyAnswer> {
+    return await this.#calls.send({ method: 'GET', path: `${timerPath(kind, key)}/why` })
+  }
+
+  /** How many timers are due in each slice of the time to come. */
+  async forecast({ kind, from, over, slice }: ForecastQuery = {}): Promise<readonly ForecastSlice[]> {
+    const query = { kind: kind && nameOf(kind), from: maybeInstant(from), over, slice }
+    const { slices } = await this.#calls.send<{ slices: readonly ForecastSlice[] }>({
+      method: 'GET',
+      path: '/v1/forecast',
+      query,
+    })
+    return slices
+  }
+
+  /** The names of the kinds that were set or handled. */
+  async kinds(): Promise<readonly string[]> {
+    return (await this.#calls.send<{ kinds: readonly string[] }>({ method: 'GET', path: '/v1/kinds' })).kinds
+  }
+
+  /** What is paused: kinds by their names, and whether everything is. */
+  async paused(): Promise<{ readonly all: boolean; readonly kinds: readonly string[] }> {
+    return await this.#calls.send({ method: 'GET', path: '/v1/pauses' })
+  }
+
+  async #deadIdsOf(key: string): Promise<readonly string[]> {
+    const ids: string[] = []
+    let cursor: string | undefined
+    do {
+      const page: Page<DeadTimer> = await this.dead({ key, limit: PAGE, cursor })
+      ids.push(...page.items.map(({ id }) => id))
+      cursor = page.cursor
+    } while (cursor !== undefined)
+    return ids
+  }
+
+  async #redrive(body: object): Promise<Redriven> {
+    return await this.#calls.send({ method: 'POST', path: '/v1/dead/redrive', body })
+  }
+
+  async #page<Item>(
+    path: string,
+    query: Readonly<Record<string, string | number | undefined>>,
+  ): Promise<Page<Item>> {
+    const { items, cursor } = await this.#calls.send<Page<Item>>({ method: 'GET', path, query })
+    return { items, cursor }
+  }
+}
+
+function isList(which: unknown): which is readonly string[] {
+  return Array.isArray(which)
+}

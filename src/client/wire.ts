@@ -1,0 +1,208 @@
+import type { Duration } from '../time/index.js'
+import type { RetryOptions } from '../timer/index.js'
+
+/** What goes over the wire and comes back, as programs see it. */
+
+/** A kind of timer: its name, or what `timer()` made. */
+export type KindGiven = string | { readonly name: string }
+
+/** An instant: epoch milliseconds, a `Date`, an ISO 8601 text with its offset, a Temporal instant. */
+export type InstantGiven = number | Date | string | { readonly epochMilliseconds: number }
+
+/** A cron expression in UTC, a schedule, or its JSON form. */
+type ScheduleGiven = string | object
+
+/** After a while, counted by the server's clock, or at an instant. */
+export type WhenGiven =
+  | { readonly in: Duration; readonly at?: never; readonly on?: never }
+  | { readonly at: InstantGiven; readonly in?: never; readonly on?: never }
+
+/** What a timer is set to. */
+export type SetInput = (
+  WhenGiven | { readonly on: ScheduleGiven; readonly in?: never; readonly at?: never }
+) & {
+  readonly payload?: unknown
+  readonly tags?: readonly string[]
+  readonly retry?: RetryOptions
+  /** Only if no timer has this key. */
+  readonly ifAbsent?: boolean
+  /** Only if the timer of this key stands at this revision. */
+  readonly ifRevision?: number
+}
+
+export type SetManyInput = SetInput & { readonly key?: string }
+
+/** 'conflict': a condition did not hold; what follows tells of the timer that stands there. */
+export interface SetAnswer {
+  readonly outcome: 'set' | 'conflict'
+  readonly key: string
+  readonly handle: string
+  readonly dueAt: number
+  readonly revision: number | undefined
+}
+
+/** A timer as it stands. */
+export interface TimerState<Payload = unknown> {
+  readonly namespace: string
+  readonly kind: string
+  readonly key: string
+  readonly handle: string
+  readonly revision: number
+  readonly state: 'waiting' | 'firing' | 'paused'
+  readonly dueAt: number
+  readonly createdAt: number
+  readonly attempts: number
+  readonly occurrence: number
+  readonly payload: Payload
+  readonly tags: readonly string[]
+  readonly on: unknown
+}
+
+/** A timer that was given up. */
+export interface DeadTimer<Payload = unknown> {
+  readonly id: string
+  readonly kind: string
+  readonly key: string
+  readonly dueAt: number
+  readonly diedAt: number
+  readonly reason: string
+  readonly attempts: number
+  readonly payload: Payload
+}
+
+/** A part of what there is; without a cursor it is the last. */
+export interface Page<Item> {
+  readonly items: readonly Item[]
+  readonly cursor: string | undefined
+}
+
+export interface PageQuery {
+  /** At most so many, up to 1,000. Default 100. */
+  readonly limit?: number
+  readonly cursor?: string | undefined
+}
+
+export interface TimersQuery {
+  readonly kind?: KindGiven
+  readonly keyPrefix?: string
+  readonly tag?: string
+  readonly dueFrom?: InstantGiven
+  readonly dueUntil?: InstantGiven
+}
+
+export interface HistoryQuery {
+  readonly kind?: KindGiven
+  readonly key?: string
+  readonly from?: InstantGiven
+  readonly until?: InstantGiven
+}
+
+/** One line of the history; what else it says depends on the event. */
+export interface HistoryLine {
+  readonly at: number
+  readonly event: string
+  readonly kind: string
+  readonly key: string
+}
+
+export interface ForecastQuery {
+  readonly kind?: KindGiven
+  readonly from?: InstantGiven
+  readonly over?: Duration
+  readonly slice?: Duration
+}
+
+export interface ForecastSlice {
+  readonly fromInclusive: number
+  readonly untilExclusive: number
+  readonly count: number
+}
+
+/** Everything known about a key. */
+export interface WhyAnswer {
+  readonly timer?: TimerState
+  readonly events: readonly HistoryLine[]
+  readonly dead: readonly DeadTimer[]
+  readonly told: readonly string[]
+}
+
+export interface Redriven {
+  readonly count: number
+  readonly beside: readonly {
+    readonly id: string
+    readonly kind: string
+    readonly of: string
+    readonly key: string
+    readonly handle: string
+  }[]
+}
+
+/** Where the timers of a kind go, without secrets. */
+export interface Target {
+  readonly kind: string
+  readonly version: number
+  readonly type: 'webhook' | 'lease' | 'log'
+  readonly retry?: RetryOptions
+}
+
+/** What became of a change; 'conflict' only where a revision was asked for. */
+export type MoveAnswer = 'moved' | 'firing' | 'settled' | 'unknown' | 'conflict'
+export type CancelAnswer = 'cancelled' | 'firing' | 'settled' | 'unknown' | 'conflict'
+
+/** What a change is only made under. */
+export interface ChangeOptions {
+  readonly ifRevision?: number
+}
+
+export interface LeaseOptions {
+  /** At most so many firings, up to 1,000. Default 1. */
+  readonly max?: number
+  /** How long to wait for the first one, up to a minute. Default 0. */
+  readonly wait?: Duration
+  /** How long they are this worker's alone. Default: what the target says. */
+  readonly duration?: Duration
+  readonly signal?: AbortSignal
+}
+
+/** A due occurrence of a timer, this worker's own until the lease ends. */
+export interface LeasedTimer<Payload = unknown> {
+  readonly receipt: string
+  readonly leaseUntil: number
+  readonly id: string
+  readonly kind: string
+  readonly key: string
+  readonly handle: string
+  readonly payload: Payload
+  readonly tags: readonly string[]
+  readonly dueAt: number
+  readonly firedAt: number
+  readonly attempt: number
+  readonly occurrence: number
+}
+
+export interface AckOptions {
+  readonly again?: { readonly in: Duration } | { readonly at: number | Date }
+}
+
+export interface ReleaseOptions {
+  readonly in?: Duration
+  readonly reason?: string
+  readonly dead?: boolean
+}
+
+/** One row of a batch, and what became of it. */
+export interface BatchRow {
+  readonly do: 'set' | 'move' | 'cancel'
+  readonly kind: string
+  readonly key: string
+}
+
+export interface BatchAnswer {
+  readonly outcome: string
+  readonly key?: string
+  readonly handle?: string
+  readonly dueAt?: number
+  readonly revision?: number
+  readonly code?: string
+  readonly detail?: string
+}

@@ -1,0 +1,246 @@
+import { createServer, type Server as HttpServer, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { readFileSync } from 'node:fs'
+import { describe, expect, it } from 'vitest'
+import { Client } from '../../src/client/index.js'
+import { errorOf } from '../../src/client/problem-error.js'
+import { type CarillonError, PartialError, StoreError } from '../../src/error/index.js'
+import { daily } from '../../src/schedule/index.js'
+import { until } from '../eventually.js'
+import { Served } from '../server/served.js'
+
+/** A client of a server, with its first key. */
+function clientOf(served: Served, options: ConstructorParameters<typeof Client>[1] = {}): Client {
+  return new Client(served.url, { apiKey: served.token, ...options })
+}
+
+/** What a call fails with. */
+async function failure(call: Promise<unknown>): Promise<CarillonError> {
+  try {
+    await call
+  } catch (error) {
+    return error as CarillonError
+  }
+  throw new Error('it did not fail')
+}
+
+/** A fetch that loses answers: the request has been carried out, and nobody hears of it. */
+function losing(isLost: (url: string, count: number) => boolean, sent: Headers[] = []): typeof fetch {
+  let count = 0
+  return async (url, init) => {
+    sent.push(new Headers(init?.headers))
+    const response = await fetch(url, init)
+    await response.clone().text()
+    if (isLost(url as string, ++count)) throw new TypeError('fetch failed', { cause: { code: 'ECONNRESET' } })
+    return response
+  }
+}
+
+describe('a client', () => {
+  it('sets, gets, moves, fires and cancels as the library does', async () => {
+    await using served = await Served.start()
+    const client = clientOf(served)
+    const set = await client.set('remind', 'a/b c%', { in: '1h', payload: { n: 1 }, tags: ['vip'] })
+    expect(set).toMatchObject({ outcome: 'set', key: 'a/b c%' })
+    const got = await client.get<{ n: number }>('remind', 'a/b c%')
+    expect(got).toMatchObject({ payload: { n: 1 }, tags: ['vip'], state: 'waiting', handle: set.handle })
+    expect(await client.get(set.handle)).toEqual(got)
+    expect(await client.move('remind', 'a/b c%', { at: new Date('2033-01-01T00:00:00Z') })).toBe('moved')
+    expect((await client.get(set.handle))!.dueAt).toBe(Date.UTC(2033, 0))
+    expect(await client.move('remind', 'a/b c%', { in: 1 }, { ifRevision: 1 })).toBe('conflict')
+    expect(await client.pause('remind', 'a/b c%')).toBe('paused')
+    expect(await client.resume('remind', 'a/b c%')).toBe('resumed')
+    expect(await client.moveHandle(set.handle, { in: '2h' })).toBe('moved')
+    expect(await client.cancel(set.handle)).toBe('cancelled')
+    expect(await client.cancel('remind', 'a/b c%')).toBe('unknown')
+    expect(await client.get('remind', 'a/b c%')).toBeUndefined()
+    const made = await client.set('remind', undefined, { on: daily({ at: '09:00', zone: 'Europe/Paris' }) })
+    expect((await client.get('remind', made.key))!.on).toMatchObject({ type: 'daily' })
+  })
+
+  it('tells of the timer that stands there when a condition does not hold', async () => {
+    await using served = await Served.start()
+    const client = clientOf(served)
+    const first = await client.set('remind', 'a', { in: '1h' })
+    const second = await client.set('remind', 'a', { in: '2h', ifAbsent: true })
+    expect(second).toEqual({ ...first, kind: undefined, outcome: 'conflict' })
+  })
+
+  it('sets thousands in batches, lists them, moves and cancels them', async () => {
+    await using served = await Served.start()
+    const client = clientOf(served)
+    const rows = Array.from({ length: 2500 }, (_, n) => ({ key: `k${n}`, in: '1h', payload: n }))
+    const set = await client.setMany('remind', rows)
+    expect(set.map(({ key }) => key)).toEqual(rows.map(({ key }) => key))
+    const payloads = new Set<unknown>()
+    for await (const { payload } of client.each({ kind: 'remind' })) payloads.add(payload)
+    expect(payloads.size).toBe(2500)
+    expect(await client.moveMany('remind', ['k0', 'none'], { in: '2h' })).toEqual(['moved', 'unknown'])
+    expect(await client.cancelMany('remind', ['k0', 'k0'])).toEqual(['cancelled', 'unknown'])
+    const { items, cursor } = await client.list({ kind: 'remind', keyPrefix: 'k1', limit: 7 })
+    expect([items.length, cursor]).toEqual([7, expect.any(String)])
+    const [slice] = await client.forecast({ over: '2h', slice: '2h' })
+    expect(slice!.count).toBe(2499)
+  })
+
+  it('tells which of many were not set', async () => {
+    await using served = await Served.start()
+    const client = clientOf(served)
+    const error = await failure(
+      client.setMany('remind', [
+        { key: 'good', in: '1h' },
+        { key: 'bad', in: 'soon' },
+      ]),
+    )
+    expect(error).toBeInstanceOf(PartialError)
+    const { rows, untried } = error as PartialError
+    expect(untried).toBe(0)
+    expect(rows.map((row) => row.error?.code ?? 'set')).toEqual(['set', 'invalid-duration'])
+    expect((await failure(client.setMany('remind', [{ in: 'soon' }]))).code).toBe('invalid-duration')
+  })
+
+  it('fails with the errors of the library, by their codes', async () => {
+    await using served = await Served.start()
+    const client = clientOf(served)
+    const wrong = await failure(client.set('remind', 'a', { in: 'soon' }))
+    expect([wrong.name, wrong.code]).toEqual(['InvalidInputError', 'invalid-duration'])
+    const nobody = await failure(new Client(served.url).get('remind', 'a'))
+    expect([nobody.name, nobody.code]).toEqual(['RequestError', 'unauthorized'])
+    const stranger = await failure(client.cancel('never-seen', 'a'))
+    expect([stranger.name, stranger.code]).toEqual(['InvalidInputError', 'unknown-kind'])
+    expect((await failure(client.set('remind', '..', { in: 1 }))).code).toBe('invalid-key')
+    expect((await failure(client.set('remind', 'a', { in: 1, payload: () => 1 }))).code).toBe(
+      'invalid-payload',
+    )
+  })
+
+  it('has for every code the class that the table of errors names', () => {
+    const page = readFileSync(new URL('../../docs/errors.md', import.meta.url), 'utf8')
+    // What only those who have the library itself can meet.
+    const isLocal =
+      /^(clock|wheel|webhook|tick)-|^(driver-missing|inbox-first|invalid-level|no-transactions)$/
+    const isOfServer =
+      /^(not-over-http|off-loopback|port-busy|server-unreachable|transaction-over|partly-done)$/
+    const rows = [...page.matchAll(/^\| `([a-z-]+)` +\| (\w+) /gm)]
+      .map(([, code, name]) => [code!, name!] as const)
+      .filter(([code]) => !isLocal.test(code) && !isOfServer.test(code))
+    expect(rows.length).toBeGreaterThan(60)
+    expect(rows.map(([code]) => [code, errorOf({ code, detail: '' }).name])).toEqual(rows)
+  })
+
+  it('takes its key out of the URL, and never shows it', async () => {
+    await using served = await Served.start()
+    const url = served.url.replace('http://', `http://me:${served.token}@`)
+    expect(await new Client(url).paused()).toEqual({ all: false, kinds: [] })
+    const gone = await failure(new Client(`http://me:ck_secret@127.0.0.1:1`, { retries: 0 }).kinds())
+    expect(gone.code).toBe('server-unreachable')
+    expect(JSON.stringify([gone.message, String(gone.cause)])).not.toContain('ck_secret')
+  })
+
+  it('keeps to its namespace', async () => {
+    await using served = await Served.start()
+    await clientOf(served, { namespace: 'süd' }).set('remind', 'a', { in: '1h' })
+    expect((await clientOf(served).list()).items).toEqual([])
+    expect((await clientOf(served, { namespace: 'süd' }).list()).items).toHaveLength(1)
+  })
+})
+
+describe('an answer that is lost', () => {
+  it('is asked for again under the same operation id, and what it was for is done once', async () => {
+    await using served = await Served.start({ history: 'all' })
+    const sent: Headers[] = []
+    const client = clientOf(served, { fetch: losing((_, count) => count % 2 === 1, sent) })
+    expect(await client.set('remind', 'a', { in: '1h' })).toMatchObject({ outcome: 'set', revision: 1 })
+    expect(await client.cancel('remind', 'a')).toBe('cancelled')
+    const [made] = await client.setMany('remind', [{ in: '1h' }])
+    expect(made!.outcome).toBe('set')
+    const { body } = await served.call('GET', '/v1/statistics')
+    expect(body.store).toMatchObject({ created: 2, replaced: 0, cancelled: 1 })
+    const ids = sent.map((headers) => headers.get('idempotency-key'))
+    expect(ids).toHaveLength(6)
+    expect([ids[0], ids[2], ids[4]]).toEqual([ids[1], ids[3], ids[5]])
+    expect(new Set(ids).size).toBe(3)
+    const { events } = await clientOf(served).why('remind', 'a')
+    expect(events.map(({ event }) => event)).toEqual(['created', 'cancelled'])
+  })
+
+  it('fires a timer once that was due at once', async () => {
+    await using served = await Served.start()
+    const client = clientOf(served, { fetch: losing((url, count) => url.includes('/timers/') && count <= 2) })
+    await client.setTarget('remind', { type: 'log' })
+    const isOver = async (): Promise<boolean> => (await clientOf(served).list()).items.length === 0
+    const set = client.set('remind', 'a', { in: 0 })
+    await until('it fired', isOver)
+    await set
+    await until('it fired', isOver)
+    const { body } = await served.call('GET', '/v1/statistics')
+    expect(body.store.created).toBe(1)
+  })
+})
+
+/** Answers with what it is told, one after the other. */
+async function scripted(
+  answers: readonly ((response: ServerResponse) => void)[],
+): Promise<{ url: string; times: number[]; server: HttpServer }> {
+  const times: number[] = []
+  const server = createServer((request, response) => {
+    request.resume()
+    times.push(Date.now())
+    answers[Math.min(times.length, answers.length) - 1]!(response)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, times, server }
+}
+
+const problem =
+  (status: number, code: string, headers = {}) =>
+  (response: ServerResponse) =>
+    response
+      .writeHead(status, { 'content-type': 'application/problem+json', ...headers })
+      .end(JSON.stringify({ code, detail: code, status }))
+const well = (response: ServerResponse) => response.end('{"kinds":["a"]}')
+
+describe('a server in trouble', () => {
+  it('is asked again after the time it names', async () => {
+    const { url, times, server } = await scripted([
+      problem(429, 'rate-limited', { 'retry-after': '1' }),
+      problem(503, 'stopped'),
+      well,
+    ])
+    expect(await new Client(url, { random: () => 0 }).kinds()).toEqual(['a'])
+    expect(times).toHaveLength(3)
+    expect(times[1]! - times[0]!).toBeGreaterThanOrEqual(990)
+    server.close()
+  })
+
+  it('is asked a bounded number of times, and not again after a refusal', async () => {
+    const busy = await scripted([problem(503, 'engine-busy')])
+    const error = await failure(new Client(busy.url, { retries: 2, random: () => 0 }).kinds())
+    expect([error.name, error.code, busy.times.length]).toEqual(['LimitError', 'engine-busy', 3])
+    const strict = await scripted([problem(403, 'forbidden')])
+    expect((await failure(new Client(strict.url).kinds())).code).toBe('forbidden')
+    expect(strict.times).toHaveLength(1)
+    busy.server.close()
+    strict.server.close()
+  })
+
+  it('that does not answer is given up after the timeout, and at once when nobody wants the answer', async () => {
+    const silent = await scripted([() => undefined])
+    const error = await failure(new Client(silent.url, { timeout: '50ms', retries: 1 }).kinds())
+    expect(error).toBeInstanceOf(StoreError)
+    expect([error.code, silent.times.length]).toEqual(['server-unreachable', 2])
+    const abort = new AbortController()
+    const call = new Client(silent.url, { signal: abort.signal }).kinds()
+    const reason = new Error('the user went away')
+    setTimeout(() => abort.abort(reason), 20)
+    expect(await failure(call)).toBe(reason)
+    silent.server.closeAllConnections()
+    silent.server.close()
+  })
+
+  it('that is none at all is recognised', async () => {
+    const other = await scripted([(response) => response.end('<html>')])
+    expect((await failure(new Client(other.url).kinds())).code).toBe('server-unreachable')
+    other.server.close()
+  })
+})

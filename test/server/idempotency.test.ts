@@ -1,0 +1,44 @@
+import { describe, expect, it } from 'vitest'
+import { Served } from './served.js'
+
+const once = { 'idempotency-key': 'operation-1' }
+
+describe('an Idempotency-Key', () => {
+  it('has a cancel answered as the first time', async () => {
+    await using served = await Served.start()
+    await served.call('PUT', '/v1/timers/remind/a', { in: '1h' })
+    const first = await served.call('DELETE', '/v1/timers/remind/a', undefined, once)
+    const second = await served.call('DELETE', '/v1/timers/remind/a', undefined, once)
+    expect([first.status, second.status, second.body.outcome]).toEqual([200, 200, 'cancelled'])
+    const other = await served.call('DELETE', '/v1/timers/remind/a')
+    expect(other.status).toBe(404)
+  })
+
+  it('has a move carried out once, though the timer was moved on since', async () => {
+    await using served = await Served.start()
+    await served.call('PUT', '/v1/timers/remind/a', { in: '1h' })
+    const at = 4_102_444_800_000
+    await served.call('POST', '/v1/timers/remind/a/move', { at }, once)
+    await served.call('POST', '/v1/timers/remind/a/move', { at: at + 1000 })
+    expect((await served.call('POST', '/v1/timers/remind/a/move', { at }, once)).status).toBe(200)
+    expect((await served.call('GET', '/v1/timers/remind/a')).body.dueAt).toBe(at + 1000)
+    expect((await served.call('POST', '/v1/timers/remind/a/move', { at: at + 2 }, once)).status).toBe(422)
+  })
+
+  it('has a batch carried out once, with the same answers', async () => {
+    await using served = await Served.start()
+    const rows = [{ kind: 'remind', in: '1h' }]
+    const first = await served.call('POST', '/v1/batch', rows, once)
+    const second = await served.call('POST', '/v1/batch', rows, once)
+    expect(second.body).toEqual(first.body)
+    expect((await served.call('GET', '/v1/timers')).body.items).toHaveLength(1)
+  })
+
+  it('keeps no key that was made', async () => {
+    await using served = await Served.start()
+    const wanted = { name: 'app', scope: 'read' }
+    const first = await served.call('POST', '/v1/keys', wanted, once)
+    const second = await served.call('POST', '/v1/keys', wanted, once)
+    expect(first.body.token).not.toBe(second.body.token)
+  })
+})
