@@ -55,6 +55,7 @@ export class NaiveEngine implements SimulatedEngine {
         await store.append([{ id, shard, deadline, operation }])
         return operation.type === 'set' ? { outcome: 'appended' } : failed()
       }
+      await this.#takeRequests(fence)
       return (await this.#write(fence, operation)) ?? failed()
     } catch {
       return failed()
@@ -115,7 +116,7 @@ export class NaiveEngine implements SimulatedEngine {
     const fence = this.#fence(row.shard)
     if (fence !== undefined) {
       this.#owned.set(row.shard, await store.renew(fence, leaseMs))
-      for (const { id, operation } of await store.requests(fence, 10)) await this.#write(fence, operation, id)
+      await this.#takeRequests(fence)
       return
     }
     const nonce = 1 + Math.floor(random() * 1e9)
@@ -130,6 +131,11 @@ export class NaiveEngine implements SimulatedEngine {
       limitBytes: Infinity,
     })
     for (let index = 0; index < page.size; index++) this.#hold(row.shard, page.row(index))
+  }
+
+  async #takeRequests(fence: Fence): Promise<void> {
+    const requests = await this.#options.store.requests(fence, 10)
+    for (const { id, operation } of requests) await this.#write(fence, operation, id)
   }
 
   #hold(shard: number, row: TimerRow): void {
