@@ -42,6 +42,8 @@ export const setOptionNames: readonly string[] = [
 ]
 const knownNames = new Set(setOptionNames)
 
+const noTags: readonly string[] = Object.freeze([])
+
 /** As `checkOptions`, for what is called a million times a second: it builds nothing unless it refuses. */
 function checkNames(kind: string, options: object): void {
   if (typeof options === 'object' && options !== null) {
@@ -85,7 +87,7 @@ export function setRequestOf<Payload>(
 ): SetRequest {
   checkNames(kind.name, options)
   const identity = newIdentity(place.random)
-  const { ifAbsent, ifRevision, retry, tags = [] } = options
+  const { ifAbsent, ifRevision, retry, tags = noTags } = options
   if (retry !== undefined) parseRetry(retry)
   const on: Schedule | undefined = options.on
   const instant = dueAtOf(options, place.now, on === undefined ? '' : String(identity))

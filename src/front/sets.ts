@@ -58,7 +58,8 @@ export class Sets {
     const { engine, kinds } = this.#parts
     const operations = await this.requestsOf(kind, rows, keyOf)
     const submitted = engine.submit(operations)
-    if (!kinds.isStored(kind.name)) await kinds.remember(kind.name)
+    // Together, so that neither fails unheard while the other is awaited.
+    if (!kinds.isStored(kind.name)) await Promise.all([submitted, kinds.remember(kind.name)])
     const set = timersOf(operations, await submitted)
     return set.some(({ outcome }) => outcome === 'conflict') ? await this.#withStanding(set, operations) : set
   }

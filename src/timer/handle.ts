@@ -11,6 +11,7 @@ const PREFIX = 't1.'
 let lastNamespace = ''
 let lastKind = ''
 let lastScope = ''
+let lastSafeScope = ''
 
 // Keys that need no encoding to go into a URL. The tilde before them is not of the base64 alphabet.
 const SAFE_KEY = /^[\w:@-]+$/
@@ -23,12 +24,14 @@ export function handleOf({
 }: TimerName & { readonly identity: number }): TimerHandle {
   if (namespace !== lastNamespace || kind !== lastKind) {
     // Names cannot contain U+0000, so the parts cannot run into each other.
-    lastScope = Buffer.from(`${namespace}\0${kind}`).toString('base64url')
+    lastScope = `${PREFIX}${Buffer.from(`${namespace}\0${kind}`).toString('base64url')}.`
+    lastSafeScope = `${lastScope}~`
     lastNamespace = namespace
     lastKind = kind
   }
-  const keyText = SAFE_KEY.test(key) ? `~${key}` : Buffer.from(key).toString('base64url')
-  return `${PREFIX}${lastScope}.${keyText}.${identityText(identity)}`
+  // Few pieces: each one put on is an object of its own until somebody reads the text.
+  if (SAFE_KEY.test(key)) return `${lastSafeScope}${key}.${identityText(identity)}`
+  return `${lastScope}${Buffer.from(key).toString('base64url')}.${identityText(identity)}`
 }
 
 export function parseHandle(handle: unknown): TimerName & { readonly identity: number } {
