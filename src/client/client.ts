@@ -1,6 +1,6 @@
 import type { Duration } from '../time/index.js'
 import { parseDuration } from '../time/index.js'
-import { checkKey } from '../timer/index.js'
+import { checkKey, type SetTimer, type TimerView } from '../timer/index.js'
 import { Batches } from './batches.js'
 import { type ClientOptions, clientOptions } from './client-options.js'
 import { HttpCalls } from './http-calls.js'
@@ -18,11 +18,9 @@ import type {
   LeaseOptions,
   MoveAnswer,
   ReleaseOptions,
-  SetAnswer,
   SetInput,
   SetManyInput,
   Target,
-  TimerState,
   WhenGiven,
 } from './wire.js'
 
@@ -55,14 +53,14 @@ export class Client extends ServerRecords {
   // ---- timers
 
   /** Sets a timer; one of the same key is replaced. Without a key one is made up. */
-  async set(kind: KindGiven, key: string | undefined, input: SetInput): Promise<SetAnswer> {
+  async set(kind: KindGiven, key: string | undefined, input: SetInput): Promise<SetTimer> {
     // Made up here: so it is the same however often the call is sent, and whichever instance gets it.
     const path = timerPath(kind, key ?? newKey())
-    return await this.#calls.sendOr<SetAnswer>({ method: 'PUT', path, body: setBodyOf(input) }, conflictOf)
+    return await this.#calls.sendOr<SetTimer>({ method: 'PUT', path, body: setBodyOf(input) }, conflictOf)
   }
 
   /** Sets many timers of one kind, in batches; one answer each. */
-  async setMany(kind: KindGiven, rows: readonly SetManyInput[]): Promise<readonly SetAnswer[]> {
+  async setMany(kind: KindGiven, rows: readonly SetManyInput[]): Promise<readonly SetTimer[]> {
     const name = nameOf(kind)
     const asked = rows.map((row): BatchRow => {
       const { key = newKey() } = row
@@ -92,9 +90,9 @@ export class Client extends ServerRecords {
   }
 
   /** A timer as it stands; undefined when there is none. By kind and key, or by handle. */
-  async get<Payload = unknown>(of: KindGiven, key?: string): Promise<TimerState<Payload> | undefined> {
+  async get<Payload = unknown>(of: KindGiven, key?: string): Promise<TimerView<Payload> | undefined> {
     const path = placeOf(of, key)
-    return await this.#calls.sendOr<TimerState<Payload> | undefined>(
+    return await this.#calls.sendOr<TimerView<Payload> | undefined>(
       { method: 'GET', path },
       (problem, error) => {
         if (problem?.code === 'timer-unknown') return undefined
@@ -254,12 +252,12 @@ function outcomeOf(problem: Problem | undefined, error: Error): { readonly outco
   return { outcome }
 }
 
-function conflictOf(problem: Problem | undefined, error: Error): SetAnswer {
+function conflictOf(problem: Problem | undefined, error: Error): SetTimer {
   if (problem?.code !== 'revision-conflict' || problem.current === undefined) throw error
-  return { ...(problem.current as Omit<SetAnswer, 'outcome'>), outcome: 'conflict' }
+  return { ...(problem.current as Omit<SetTimer, 'outcome'>), outcome: 'conflict' }
 }
 
-function setAnswerOf({ outcome, handle, dueAt, revision }: BatchAnswer, { key }: BatchRow): SetAnswer {
+function setAnswerOf({ outcome, handle, dueAt, revision }: BatchAnswer, { key }: BatchRow): SetTimer {
   return {
     outcome: outcome === 'conflict' ? 'conflict' : 'set',
     key,

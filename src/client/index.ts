@@ -5,7 +5,6 @@ export type {
   AckOptions,
   CancelAnswer,
   ChangeOptions,
-  DeadTimer,
   ForecastQuery,
   HistoryQuery,
   KindGiven,
@@ -16,11 +15,10 @@ export type {
   PageQuery,
   Redriven,
   ReleaseOptions,
-  SetAnswer,
   SetInput,
   SetManyInput,
   Target,
-  TimerState,
   TimersQuery,
   WhenGiven,
 } from './wire.js'
+export type { DeadView, SetTimer, TimerView } from '../timer/index.js'

@@ -1,7 +1,7 @@
+import type { DeadView, TimerView } from '../timer/index.js'
 import type { HttpCalls } from './http-calls.js'
 import { maybeInstant, nameOf, timerPath } from './input.js'
 import type {
-  DeadTimer,
   ForecastQuery,
   ForecastSlice,
   HistoryLine,
@@ -11,7 +11,6 @@ import type {
   PageQuery,
   Redriven,
   TimersQuery,
-  TimerState,
   WhyAnswer,
 } from './wire.js'
 
@@ -28,7 +27,7 @@ export class ServerRecords {
   }
 
   /** A page of timers. */
-  async list<Payload = unknown>(query: TimersQuery & PageQuery = {}): Promise<Page<TimerState<Payload>>> {
+  async list<Payload = unknown>(query: TimersQuery & PageQuery = {}): Promise<Page<TimerView<Payload>>> {
     const { kind, keyPrefix, tag, dueFrom, dueUntil, limit, cursor } = query
     return await this.#page('/v1/timers', {
       kind: kind && nameOf(kind),
@@ -42,10 +41,10 @@ export class ServerRecords {
   }
 
   /** All timers that a query finds, page by page as they are asked for. */
-  async *each<Payload = unknown>(query: TimersQuery = {}): AsyncGenerator<TimerState<Payload>> {
+  async *each<Payload = unknown>(query: TimersQuery = {}): AsyncGenerator<TimerView<Payload>> {
     let cursor: string | undefined
     do {
-      const page: Page<TimerState<Payload>> = await this.list<Payload>({ ...query, limit: PAGE, cursor })
+      const page: Page<TimerView<Payload>> = await this.list<Payload>({ ...query, limit: PAGE, cursor })
       yield* page.items
       cursor = page.cursor
     } while (cursor !== undefined)
@@ -54,7 +53,7 @@ export class ServerRecords {
   /** Timers that were given up. */
   async dead(
     query: { readonly kind?: KindGiven; readonly key?: string } & PageQuery = {},
-  ): Promise<Page<DeadTimer>> {
+  ): Promise<Page<DeadView>> {
     const { kind, key, limit, cursor } = query
     return await this.#page('/v1/dead', { kind: kind && nameOf(kind), key, limit, cursor })
   }
@@ -120,7 +119,7 @@ export class ServerRecords {
     const ids: string[] = []
     let cursor: string | undefined
     do {
-      const page: Page<DeadTimer> = await this.dead({ key, limit: PAGE, cursor })
+      const page: Page<DeadView> = await this.dead({ key, limit: PAGE, cursor })
       ids.push(...page.items.map(({ id }) => id))
       cursor = page.cursor
     } while (cursor !== undefined)

@@ -1,5 +1,5 @@
 import type { Duration } from '../time/index.js'
-import type { RetryOptions } from '../timer/index.js'
+import type { DeadView, RetryOptions, TimerView } from '../timer/index.js'
 
 /** What goes over the wire and comes back, as programs see it. */
 
@@ -31,44 +31,6 @@ export type SetInput = (
 }
 
 export type SetManyInput = SetInput & { readonly key?: string }
-
-/** 'conflict': a condition did not hold; what follows tells of the timer that stands there. */
-export interface SetAnswer {
-  readonly outcome: 'set' | 'conflict'
-  readonly key: string
-  readonly handle: string
-  readonly dueAt: number
-  readonly revision: number | undefined
-}
-
-/** A timer as it stands. */
-export interface TimerState<Payload = unknown> {
-  readonly namespace: string
-  readonly kind: string
-  readonly key: string
-  readonly handle: string
-  readonly revision: number
-  readonly state: 'waiting' | 'firing' | 'paused'
-  readonly dueAt: number
-  readonly createdAt: number
-  readonly attempts: number
-  readonly occurrence: number
-  readonly payload: Payload
-  readonly tags: readonly string[]
-  readonly on: unknown
-}
-
-/** A timer that was given up. */
-export interface DeadTimer<Payload = unknown> {
-  readonly id: string
-  readonly kind: string
-  readonly key: string
-  readonly dueAt: number
-  readonly diedAt: number
-  readonly reason: string
-  readonly attempts: number
-  readonly payload: Payload
-}
 
 /** A part of what there is; without a cursor it is the last. */
 export interface Page<Item> {
@@ -120,9 +82,9 @@ export interface ForecastSlice {
 
 /** Everything known about a key. */
 export interface WhyAnswer {
-  readonly timer?: TimerState
+  readonly timer?: TimerView
   readonly events: readonly HistoryLine[]
-  readonly dead: readonly DeadTimer[]
+  readonly dead: readonly DeadView[]
   readonly told: readonly string[]
 }
 

@@ -18,10 +18,9 @@ export type { StandardSchema } from './schema.js'
 export type { Many, WhichDead } from './selection.js'
 export type { SetManyRow, SetOptions } from './set-request.js'
 export type { PauseOutcome, ResumeOutcome } from './timer-pauses.js'
-export type { DeadView, TimerView } from './timer-view.js'
+export type { DeadView, SetTimer, TimerView } from '../timer/index.js'
 export type { Logger, TimersEvent } from './timers-event.js'
 export type { ManyOptions, ManyOutcome } from './many-changes.js'
-export type { SetTimer } from './sets.js'
 export type { TransactionSets } from './transaction-sets.js'
 export {
   type CancelOutcome,

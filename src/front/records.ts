@@ -2,11 +2,11 @@ import type { RowProgress } from '../engine/index.js'
 import { checkOptions, InvalidInputError, shown } from '../error/index.js'
 import type { Listed, Store } from '../store/index.js'
 import { type Clock, type Duration, parseDuration } from '../time/index.js'
-import { checkKey, type TimerName, type TimerRow } from '../timer/index.js'
+import { checkKey, type DeadView, type TimerName, type TimerRow, type TimerView } from '../timer/index.js'
 import { type TimerEvent, timerEventOf, told } from './history-policy.js'
 import type { AnyKind } from './kind.js'
 import type { Kinds } from './kinds.js'
-import { type DeadView, deadViewOf, type TimerView, timerViewOf } from './timer-view.js'
+import { deadViewOf, timerViewOf } from './timer-view.js'
 import { epochMsOf, type Instant } from './when.js'
 
 /** Which timers are meant; all of the namespace unless something is said. */

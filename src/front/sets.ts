@@ -1,7 +1,7 @@
 import type { SubmitAnswer, TimerEngine } from '../engine/index.js'
 import type { Store } from '../store/index.js'
 import type { Clock } from '../time/index.js'
-import { handleOf, type TimerHandle } from '../timer/index.js'
+import { handleOf, type SetTimer } from '../timer/index.js'
 import { Answered } from './answered.js'
 import type { HistoryPolicy } from './history-policy.js'
 import type { TimerKind } from './kind.js'
@@ -13,21 +13,6 @@ import type { Spread } from './spread.js'
 import { dueAtOfRow } from './timer-view.js'
 
 const setOutcomes = ['set', 'appended', 'conflict'] as const
-
-/** What `set` answers. */
-export interface SetTimer {
-  /**
-   * 'conflict': `ifAbsent` or `ifRevision` did not hold, and nothing was changed; what follows then tells of the
-   * timer that stands there, if one still does.
-   */
-  readonly outcome: 'set' | 'conflict'
-  readonly key: string
-  /** Finds this timer and no later one of the same key. */
-  readonly handle: TimerHandle
-  readonly dueAt: number
-  /** Undefined when another instance stores it. */
-  readonly revision: number | undefined
-}
 
 export interface SetsParts {
   readonly engine: TimerEngine

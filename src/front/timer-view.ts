@@ -1,32 +1,13 @@
 import type { DeadLetter } from '../store/index.js'
 import {
+  type DeadView,
   decodeDetails,
   decodePayload,
   handleOf,
   occurrenceDueAt,
-  type TimerHandle,
   type TimerRow,
+  type TimerView,
 } from '../timer/index.js'
-
-/** A timer as it stands. */
-export interface TimerView<Payload = unknown> {
-  readonly namespace: string
-  readonly kind: string
-  readonly key: string
-  readonly handle: TimerHandle
-  readonly revision: number
-  /** 'firing': an attempt is under way in this instance, or what it came to is being stored. */
-  readonly state: 'waiting' | 'firing' | 'paused'
-  readonly dueAt: number
-  readonly createdAt: number
-  /** Attempts at this occurrence that are recorded. */
-  readonly attempts: number
-  readonly occurrence: number
-  readonly payload: Payload
-  readonly tags: readonly string[]
-  /** The JSON form of its schedule; undefined for a timer that fires once. */
-  readonly on: unknown
-}
 
 /** The last instant there is: where a paused timer waits. */
 export const NEVER = 8.64e15
@@ -58,20 +39,6 @@ export function timerViewOf(row: TimerRow, isFiring: boolean): TimerView {
     tags: row.tags,
     on,
   }
-}
-
-/** A timer that was given up. */
-export interface DeadView<Payload = unknown> {
-  /** Give it to `redrive`. */
-  readonly id: string
-  readonly kind: string
-  readonly key: string
-  readonly dueAt: number
-  readonly diedAt: number
-  readonly reason: string
-  /** Attempts that were made, those of unknown outcome included. */
-  readonly attempts: number
-  readonly payload: Payload
 }
 
 export function deadViewOf({ id, row, diedAt, reason }: DeadLetter): DeadView {

@@ -15,7 +15,13 @@ import type { EngineSettings, EngineStats, TimerEngine } from '../engine/index.j
 import { checkFunction, StateError } from '../error/index.js'
 import type { Counts, KindName, Listed, Store } from '../store/index.js'
 import type { Clock, Duration } from '../time/index.js'
-import { checkNamespace, type TimerHandle } from '../timer/index.js'
+import {
+  checkNamespace,
+  type DeadView,
+  type SetTimer,
+  type TimerHandle,
+  type TimerView,
+} from '../timer/index.js'
 import { Chores } from './chores.js'
 import { type Drained, type DrainOptions, Drains } from './drain.js'
 import { handlerOf, howToHandle } from './handler-of.js'
@@ -47,14 +53,13 @@ import { type Redriven, Redrives } from './redrives.js'
 import { Requests } from './requests.js'
 import { type Many, Selection, type WhichDead } from './selection.js'
 import type { SetManyRow, SetOptions } from './set-request.js'
-import { Sets, type SetTimer, type SetsParts } from './sets.js'
+import { Sets, type SetsParts } from './sets.js'
 import { SharedEngine } from './shared-engine.js'
 import { type StoredTarget, StoredTargets } from './stored-targets.js'
 import { type LoggedEvent, type TargetEvent, Targets } from './targets.js'
 import { Spread } from './spread.js'
 import { TransactionSets } from './transaction-sets.js'
 import { type PauseOutcome, type ResumeOutcome, TimerPauses } from './timer-pauses.js'
-import type { DeadView, TimerView } from './timer-view.js'
 import type { TimersEvent } from './timers-event.js'
 import type { Instant, When } from './when.js'
 

@@ -1,9 +1,9 @@
 import { InvalidInputError, StoreError } from '../error/index.js'
 import type { Request } from '../store/index.js'
-import { handleOf, identityText, newIdentity, shardOf } from '../timer/index.js'
+import { handleOf, identityText, newIdentity, type SetTimer, shardOf } from '../timer/index.js'
 import type { TimerKind } from './kind.js'
 import type { SetManyRow, SetOptions } from './set-request.js'
-import type { Sets, SetsParts, SetTimer } from './sets.js'
+import type { Sets, SetsParts } from './sets.js'
 
 /** How long the answer of the owner is kept, which nobody waits for. */
 const ANSWER_MS = 60_000

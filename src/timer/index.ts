@@ -11,6 +11,7 @@ export {
   levelAt,
   type Place,
 } from './place.js'
+export type { DeadView, SetTimer, TimerView } from './answers.js'
 export { shardOf } from './shard-of.js'
 export type { TimerContent, TimerName, TimerProgress, TimerRow } from './timer-row.js'
 export { decodeDetails, encodeDetails, occurrenceDueAt, type TimerDetails } from './details.js'

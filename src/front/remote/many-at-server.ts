@@ -1,6 +1,6 @@
-import type { Client, TimerState } from '../../client/index.js'
+import type { Client } from '../../client/index.js'
 import { CarillonError, checkOptions, PartialError, type PartialRow } from '../../error/index.js'
-import { checkKey } from '../../timer/index.js'
+import { checkKey, type TimerView } from '../../timer/index.js'
 import type { ManyOptions, ManyOutcome } from '../many-changes.js'
 import type { Many } from '../selection.js'
 
@@ -36,7 +36,7 @@ export class ManyAtServer {
     }
     checkOptions('a call on many', many, ['kind', 'keyPrefix', 'tag', 'dueFrom', 'dueUntil'])
     // All of them first: a moved timer would otherwise be found again farther on.
-    const found: TimerState[] = []
+    const found: TimerView[] = []
     for await (const timer of this.#client.each(many)) found.push(timer)
     return counted(found.length, dryRun ? [] : await changeEach(found, change.byHandle))
   }
@@ -44,7 +44,7 @@ export class ManyAtServer {
 
 /** By handle, so that no later timer of the same key is hit. */
 async function changeEach<Outcome>(
-  found: readonly TimerState[],
+  found: readonly TimerView[],
   change: (handle: string) => Promise<Outcome>,
 ): Promise<readonly Outcome[]> {
   const rows: PartialRow<Outcome>[] = []
@@ -58,7 +58,7 @@ async function changeEach<Outcome>(
 }
 
 async function changed<Outcome>(
-  { kind, key, handle }: TimerState,
+  { kind, key, handle }: TimerView,
   change: (handle: string) => Promise<Outcome>,
 ): Promise<PartialRow<Outcome>> {
   try {

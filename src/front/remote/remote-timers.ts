@@ -19,7 +19,14 @@ import {
 } from '../../error/index.js'
 import type { Listed } from '../../store/index.js'
 import { type Clock, type Duration, parseDuration } from '../../time/index.js'
-import { checkKey, checkNamespace, type TimerHandle } from '../../timer/index.js'
+import {
+  checkKey,
+  checkNamespace,
+  type DeadView,
+  type SetTimer,
+  type TimerHandle,
+  type TimerView,
+} from '../../timer/index.js'
 import type { Drained, DrainOptions } from '../drain.js'
 import { handlerOf } from '../handler-of.js'
 import type { TimerEvent } from '../history-policy.js'
@@ -38,9 +45,7 @@ import type { ForecastOptions, ForecastSlice, PageOptions, TimerQuery, Why } fro
 import type { Redriven } from '../redrives.js'
 import type { Many, WhichDead } from '../selection.js'
 import type { SetManyRow, SetOptions } from '../set-request.js'
-import type { SetTimer } from '../sets.js'
 import type { PauseOutcome, ResumeOutcome } from '../timer-pauses.js'
-import type { DeadView, TimerView } from '../timer-view.js'
 import type { CancelOutcome, ChangeOptions, MoveOutcome, TimersApi, TimersStats } from '../timers.js'
 import type { TimersEvent } from '../timers-event.js'
 import type { Instant, When } from '../when.js'
