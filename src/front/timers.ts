@@ -15,17 +15,12 @@ import type { EngineSettings, EngineStats, TimerEngine } from '../engine/index.j
 import { checkFunction, StateError } from '../error/index.js'
 import type { Counts, KindName, Listed, Store } from '../store/index.js'
 import type { Clock, Duration } from '../time/index.js'
-import {
-  checkNamespace,
-  type DeadView,
-  type SetTimer,
-  type TimerHandle,
-  type TimerView,
-} from '../timer/index.js'
+import { type DeadView, type SetTimer, type TimerHandle, type TimerView } from '../timer/index.js'
 import { Chores } from './chores.js'
 import { type Drained, type DrainOptions, Drains } from './drain.js'
 import { handlerOf, howToHandle } from './handler-of.js'
 import type { HistoryPolicy, TimerEvent } from './history-policy.js'
+import { InnerTimers } from './inner-timers.js'
 import { type AnyKind, type KindOptions, timer, type TimerKind } from './kind.js'
 import { Kinds } from './kinds.js'
 import {
@@ -126,7 +121,7 @@ export class Timers implements AsyncDisposable {
   readonly #targets: Targets
   readonly #storedTargets: StoredTargets
   readonly #shared: SharedEngine
-  readonly #inner = new Map<string, Promise<Timers>>()
+  readonly #inner = new InnerTimers((namespace) => this.#openWithin(namespace))
   readonly #desk: LeaseDesk
   readonly #leases: Leases
   #isStarted = false
@@ -238,15 +233,7 @@ export class Timers implements AsyncDisposable {
    */
   async within(namespace: string): Promise<Timers> {
     this.#checkOpen()
-    checkNamespace(namespace)
-    if (namespace === this.#parts.namespace) return this
-    let opening = this.#inner.get(namespace)
-    if (opening === undefined) {
-      opening = this.#openWithin(namespace)
-      this.#inner.set(namespace, opening)
-      opening.catch(() => this.#inner.delete(namespace))
-    }
-    return await opening
+    return namespace === this.#parts.namespace ? this : await this.#inner.of(namespace)
   }
 
   /** Loads and fires from now on. Idempotent. */
@@ -270,7 +257,7 @@ export class Timers implements AsyncDisposable {
     // One prunes for all namespaces of the store.
     if (historyMs !== Infinity && !this.#isInner)
       this.#chores.every(pruneMsOf(historyMs), 'pruneHistory', () => this.#prune())
-    for (const inner of this.#inner.values()) await (await inner).start()
+    await this.#inner.start()
   }
 
   /** Finishes attempts under way (bounded), lets go of everything. Idempotent. */
@@ -671,7 +658,6 @@ export class Timers implements AsyncDisposable {
       onEvent: (event) => this.#listeners.tell(event),
     })
     await timers.open()
-    if (this.#isStarted) await timers.start()
     this.#engine.refresh()
     return timers
   }
@@ -690,7 +676,7 @@ export class Timers implements AsyncDisposable {
       this.#shared.abortAll(new StateError('stopped', 'these timers are being stopped'))
     })
     await this.#engine.stop()
-    for (const inner of this.#inner.values()) await (await inner).stop()
+    await this.#inner.stop()
     await this.#targets.stop()
     this.#desk.stop()
     patience.cancel()

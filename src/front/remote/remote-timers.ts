@@ -21,7 +21,6 @@ import type { Listed } from '../../store/index.js'
 import { type Clock, type Duration, parseDuration } from '../../time/index.js'
 import {
   checkKey,
-  checkNamespace,
   type DeadView,
   type SetTimer,
   type TimerHandle,
@@ -30,6 +29,7 @@ import {
 import type { Drained, DrainOptions } from '../drain.js'
 import { handlerOf } from '../handler-of.js'
 import type { TimerEvent } from '../history-policy.js'
+import { InnerTimers } from '../inner-timers.js'
 import { type AnyKind, isKind, type TimerKind } from '../kind.js'
 import type {
   AckOptions,
@@ -73,7 +73,7 @@ export class RemoteTimers implements TimersApi {
   readonly #workers: RemoteWorkers
   readonly #listeners: Listeners
   readonly #many: ManyAtServer
-  readonly #inner = new Map<string, Promise<RemoteTimers>>()
+  readonly #inner = new InnerTimers((namespace) => this.#openWithin(namespace))
   #isStarted = false
   #stopping: Promise<void> | undefined
 
@@ -99,7 +99,7 @@ export class RemoteTimers implements TimersApi {
     if (this.#isStarted) return
     this.#isStarted = true
     await this.#workers.start()
-    for (const inner of this.#inner.values()) await (await inner).start()
+    await this.#inner.start()
   }
 
   stop(): Promise<void> {
@@ -113,15 +113,7 @@ export class RemoteTimers implements TimersApi {
 
   async within(namespace: string): Promise<RemoteTimers> {
     this.#checkOpen()
-    checkNamespace(namespace)
-    if (namespace === this.#parts.namespace) return this
-    let opening = this.#inner.get(namespace)
-    if (opening === undefined) {
-      opening = this.#openWithin(namespace)
-      this.#inner.set(namespace, opening)
-      opening.catch(() => this.#inner.delete(namespace))
-    }
-    return await opening
+    return namespace === this.#parts.namespace ? this : await this.#inner.of(namespace)
   }
 
   onEvent(listener: (event: TimersEvent) => void): () => void {
@@ -426,13 +418,11 @@ export class RemoteTimers implements TimersApi {
       onEvent: (event) => this.#listeners.tell(event),
     })
     await timers.open()
-    if (this.#isStarted) await timers.start()
     return timers
   }
 
   async #stop(): Promise<void> {
-    const inner = [...this.#inner.values()].map(async (each) => await (await each).stop())
-    await Promise.all([this.#workers.stop(), ...inner])
+    await Promise.all([this.#workers.stop(), this.#inner.stop()])
   }
 }
 
