@@ -4,7 +4,6 @@
  * Given `drain` it sets nothing and ends when nothing is left. With `early-ack` or `early-settled` it lies: that
  * must be noticed.
  */
-import { writeSync } from 'node:fs'
 import process from 'node:process'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { openTimers, timer, type TimerFiring } from 'carillon'
@@ -18,6 +17,7 @@ import {
 } from 'carillon/store'
 import { Random } from 'carillon/testing'
 import type { ChaosSettings, Fired, Line, Place } from './report.js'
+import { tellLine } from '../../told-line.js'
 
 const LONGEST_HANDLER_MS = 40
 const LONGEST_DRAIN_MS = 60_000
@@ -40,7 +40,6 @@ const settings: ChaosSettings = {
 const settable: string[] = []
 /** Where the rows stand that the engine knows of. */
 const places = new Map<string, Place>()
-const nap = new Int32Array(new SharedArrayBuffer(4))
 let made = 0
 
 const from = performance.now()
@@ -185,14 +184,5 @@ function learn({ key, position, revision }: Place & { readonly key: string }): v
 }
 
 function tell(line: Line): void {
-  const bytes = Buffer.from(`${JSON.stringify(line)}\n`)
-  for (let written = 0; written < bytes.length;) {
-    try {
-      written += writeSync(1, bytes, written)
-    } catch (error) {
-      // The receiver is behind and the pipe is full.
-      if (!(error instanceof Error && 'code' in error && error.code === 'EAGAIN')) throw error
-      Atomics.wait(nap, 0, 0, 1)
-    }
-  }
+  tellLine(line)
 }

@@ -3,7 +3,6 @@
  * by functions that take their time and sometimes fail, and tells the receiver of all of it. `drain` on its
  * standard input ends the setting, `stop` ends it in good order, and the end of the input ends it at once.
  */
-import { writeSync } from 'node:fs'
 import process from 'node:process'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -11,6 +10,7 @@ import { CarillonError, openTimers, PartialError, timer, type TimerFiring } from
 import { openStore } from 'carillon/store'
 import { Random } from 'carillon/testing'
 import { machineMs, type Fired, type Line } from './report.js'
+import { tellLine } from '../../told-line.js'
 import { LIE_MS, ToldStore } from './told-store.js'
 import type { Task } from './task.js'
 
@@ -26,7 +26,6 @@ const many = timer<string>('many', { retry })
 
 const task = JSON.parse(process.argv[2]!) as Task
 const random = new Random(task.seed)
-const nap = new Int32Array(new SharedArrayBuffer(4))
 const state = { isSetting: true }
 let underWay = 0
 let made = 0
@@ -173,14 +172,5 @@ function codeOf(error: Error): string {
 }
 
 function tell(line: Line): void {
-  const bytes = Buffer.from(`${JSON.stringify(line)}\n`)
-  for (let written = 0; written < bytes.length;) {
-    try {
-      written += writeSync(1, bytes, written)
-    } catch (error) {
-      // The receiver is behind and the pipe is full.
-      if (!(error instanceof Error && 'code' in error && error.code === 'EAGAIN')) throw error
-      Atomics.wait(nap, 0, 0, 1)
-    }
-  }
+  tellLine(line)
 }
