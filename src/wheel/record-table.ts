@@ -8,10 +8,10 @@ import { recordLayout } from './record-layout.js'
  */
 export type Handle = number
 
-const { MAX_TIMERS, INDEX_SPAN, STATE, GENERATION, OWN, ARMED, WIDE_TOKEN } = recordLayout
-const INDEX = INDEX_SPAN - 1
-const PER_INDEX = 1 / INDEX_SPAN
-// What tells one life of a record from another. A generation equals it, with ARMED turned over, in that life only.
+const { MAX_TIMERS, INDEX, STATE_SPAN, STATE, GENERATION, ONE_GENERATION, OWN, ARMED, WIDE_TOKEN } =
+  recordLayout
+const PER_STATE = 1 / STATE_SPAN
+// What tells one life of a record from another: its generation equals it, with ARMED turned over, in that life only.
 const LIFE = ARMED | GENERATION
 const FIRST_CAPACITY = 1024 + 32
 const RECORD_BYTES = 8
@@ -69,13 +69,13 @@ export class RecordTable {
   }
 
   /**
-   * Arms a record that was taken and answers its generation. The due word of a timer that is not near is set
-   * anew by whoever places it.
+   * Arms a record that was taken and answers its generation, as it stands in its state. The due word of a timer
+   * that is not near is set anew by whoever places it.
    */
   arm(index: number, token: number, due: number): number {
     const words = this.words
     const at = index << 1
-    const generation = (words[at | STATE]! & GENERATION) + 1
+    const generation = (words[at | STATE]! & GENERATION) + ONE_GENERATION
     words[at] = due
     words[at | STATE] = generation | ARMED
     // Also where it equals the index: a branch that V8 has not seen taken costs more than the write.
@@ -116,39 +116,33 @@ export class RecordTable {
     // `find` and `release` in one, for speed: with one look at the record instead of two.
     if (typeof handle !== 'number') return refuseHandle(handle)
     const index = handle & INDEX
-    const generation = (handle * PER_INDEX) | 0
-    if ((handle - index) * PER_INDEX !== generation) return refuseHandle(handle)
-    if (index < this.capacity) {
-      const { words } = this
-      const at = (index << 1) | STATE
-      if (((words[at]! ^ ARMED) & LIFE) === generation) {
-        words[at] = generation
-        this.size--
-        if (generation !== GENERATION) this.#bitmap[index >>> 5]! |= 1 << (index & 31)
-        return true
-      }
+    const meant = (handle - index) * PER_STATE
+    const { words } = this
+    const at = (index << 1) | STATE
+    // Behind the end there is undefined, which counts as a record that is not armed.
+    const generation = (words[at]! ^ ARMED) & LIFE
+    if (generation === meant) {
+      words[at] = generation
+      this.size--
+      if (generation !== GENERATION) this.#bitmap[index >>> 5]! |= 1 << (index & 31)
+      return true
     }
-    return generation >>> 0 > GENERATION && refuseHandle(handle)
+    return !isGeneration(meant) && refuseHandle(handle)
   }
 
   handleOf(index: number): Handle {
-    return (this.words[(index << 1) | STATE]! & GENERATION) * INDEX_SPAN + index
+    return (this.words[(index << 1) | STATE]! & GENERATION) * STATE_SPAN + index
   }
 
   /** The index a handle names, or -1 when its timer is gone. Refuses what cannot be a handle. */
   find(handle: Handle): number {
     if (typeof handle === 'number') {
       const index = handle & INDEX
-      const generation = (handle * PER_INDEX) | 0
-      if (
-        index < this.capacity &&
-        ((this.words[(index << 1) | STATE]! ^ ARMED) & LIFE) === generation &&
-        (handle - index) * PER_INDEX === generation
-      ) {
-        return index
-      }
+      const meant = (handle - index) * PER_STATE
+      if (((this.words[(index << 1) | STATE]! ^ ARMED) & LIFE) === meant) return index
+      if (isGeneration(meant)) return -1
     }
-    return Number.isSafeInteger(handle) && handle >= 0 ? -1 : refuseHandle(handle)
+    return refuseHandle(handle)
   }
 
   isArmed(index: number): boolean {
@@ -238,6 +232,12 @@ export class RecordTable {
     this.capacity = capacity
     return true
   }
+}
+
+/** Whether a handle with this generation, as it stands in a state, could be that of a timer that is gone. */
+function isGeneration(meant: number): boolean {
+  const whole = meant | 0
+  return whole === meant && whole >= 0
 }
 
 function refuseHandle(handle: unknown): never {

@@ -8,7 +8,7 @@ import { type Handle, RecordTable } from './record-table.js'
 import { Scrub } from './scrub.js'
 import { slotLayout, SlotTable } from './slot-table.js'
 
-const { MAX_TIMERS, INDEX_SPAN, STATE, OWN, OVERDUE, WIDE, LAZY, ABOVE_LAZY, ARMED, FLAGS } = recordLayout
+const { MAX_TIMERS, STATE_SPAN, STATE, OWN, OVERDUE, WIDE, LAZY, ABOVE_LAZY, ARMED, FLAGS } = recordLayout
 const { ENTRIES, TAKEN_IS_MANY } = slotLayout
 
 /** Receives a timer that fires: the token it was set with and the tick it was due at. */
@@ -113,7 +113,7 @@ export class Wheel {
     const index = records.take()
     const generation = records.arm(index, token, due)
     this.#slots.enqueue(index, due)
-    return generation * INDEX_SPAN + index
+    return generation * STATE_SPAN + index
   }
 
   /** Sets a timer whose token is its own index: for those who keep something for each timer in arrays. */

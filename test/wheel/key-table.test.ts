@@ -59,13 +59,13 @@ describe('KeyTable', () => {
   it('stays correct and quick when thousands of keys share one hash', () => {
     const colliding = collidingKeys(8000)
     const table = new KeyTable<string, number>()
-    const started = performance.now()
+    const started = processorMs()
     for (const [i, key] of colliding.entries()) table.add(key, i, i)
     for (const [i, key] of colliding.entries()) expect(table.find(key)).toBe(i)
     for (let i = 0; i < colliding.length; i += 2) table.remove(i)
     for (const [i, key] of colliding.entries()) expect(table.find(key)).toBe(i % 2 === 0 ? -1 : i)
     expect(table.size).toBe(4000)
-    expect(performance.now() - started).toBeLessThan(10_000)
+    expect(processorMs() - started).toBeLessThan(10_000)
   })
 
   it('tells packed keys of one hash apart', () => {
@@ -148,4 +148,10 @@ function inverse(odd: number): number {
   let result = odd
   for (let i = 0; i < 5; i++) result = Math.imul(result, 2 - Math.imul(odd, result))
   return result
+}
+
+/** What this process has worked: unlike the time that passed it does not grow while others have the cores. */
+function processorMs(): number {
+  const { user, system } = process.cpuUsage()
+  return (user + system) / 1000
 }

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { recordLayout } from '../../src/wheel/record-layout.js'
 import { RecordTable } from '../../src/wheel/record-table.js'
 
-const { GENERATION, STATE } = recordLayout
+const { GENERATION, ONE_GENERATION, STATE_SPAN, STATE } = recordLayout
 
 describe('RecordTable', () => {
   it('retires an index whose generations are used up, so that no handle ever means another timer', () => {
@@ -11,7 +11,7 @@ describe('RecordTable', () => {
     const first = records.handleOf(index)
     records.release(index)
     // As if it had been used some 67 million times.
-    records.words[(index << 1) | STATE] = GENERATION - 1
+    records.words[(index << 1) | STATE] = GENERATION - ONE_GENERATION
     let last = -1
     for (let round = 0; round < 4 * records.capacity; round++) {
       const taken = records.armUncommon(1)
@@ -21,7 +21,7 @@ describe('RecordTable', () => {
       }
       records.release(taken)
     }
-    expect(last).toBe(GENERATION * 2 ** 27 + index)
+    expect(last).toBe(GENERATION * STATE_SPAN + index)
     expect(records.find(last)).toBe(-1)
     expect(records.find(first)).toBe(-1)
   })
@@ -29,7 +29,8 @@ describe('RecordTable', () => {
   it('grows when retired indices leave no room', () => {
     const records = new RecordTable()
     const { capacity } = records
-    for (let index = 0; index < capacity; index++) records.words[(index << 1) | STATE] = GENERATION - 1
+    for (let index = 0; index < capacity; index++)
+      records.words[(index << 1) | STATE] = GENERATION - ONE_GENERATION
     for (let round = 0; round < capacity; round++) records.release(records.armUncommon(1))
     expect(records.size).toBe(0)
     const index = records.armUncommon(1)

@@ -5,19 +5,25 @@ import { Random } from './random.js'
 
 const SEEDS = 240
 const STEPS_PER_SEED = 5000
+// Alone it takes seconds; on a machine that others use, minutes.
+const LONGEST_MS = 600_000
 
 const activity = { operations: 0, fired: 0, staleCalls: 0, nested: 0, aborted: 0 }
 
 describe('Wheel, against a naive model', () => {
-  it(`agrees over ${SEEDS} seeds of ${STEPS_PER_SEED} random steps`, () => {
-    for (let seed = 1; seed <= SEEDS; seed++) new Run(seed).steps(STEPS_PER_SEED)
-    // A run that does nothing agrees with everything.
-    expect(activity.operations).toBeGreaterThan(1_000_000)
-    expect(activity.fired).toBeGreaterThan(200_000)
-    expect(activity.staleCalls).toBeGreaterThan(50_000)
-    expect(activity.nested).toBeGreaterThan(50_000)
-    expect(activity.aborted).toBeGreaterThan(500)
-  })
+  it(
+    `agrees over ${SEEDS} seeds of ${STEPS_PER_SEED} random steps`,
+    () => {
+      for (let seed = 1; seed <= SEEDS; seed++) new Run(seed).steps(STEPS_PER_SEED)
+      // A run that does nothing agrees with everything.
+      expect(activity.operations).toBeGreaterThan(1_000_000)
+      expect(activity.fired).toBeGreaterThan(200_000)
+      expect(activity.staleCalls).toBeGreaterThan(50_000)
+      expect(activity.nested).toBeGreaterThan(50_000)
+      expect(activity.aborted).toBeGreaterThan(500)
+    },
+    LONGEST_MS,
+  )
 })
 
 class Run {

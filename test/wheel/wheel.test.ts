@@ -472,6 +472,24 @@ describe('Wheel, given bad input', () => {
     expect(wheel.size).toBe(1)
   })
 
+  it('takes nothing but its own handle for a timer, pending or gone', () => {
+    for (const isGone of [false, true]) {
+      const wheel = new Wheel()
+      const handle = wheel.set(10, 1)
+      if (isGone) wheel.cancel(handle)
+      for (const power of Array.from({ length: 65 }, (_, i) => 2 ** i)) {
+        for (const other of [handle + power, handle - power, handle + 1 / power, power, -power]) {
+          if (other === handle) continue
+          const isWhole = Number.isSafeInteger(other) && other >= 0
+          if (isWhole) expect([wheel.cancel(other), wheel.move(other, 5)]).toEqual([false, false])
+          else expect(() => wheel.cancel(other)).toThrow(expect.objectContaining({ code: 'invalid-handle' }))
+        }
+      }
+      expect(wheel.size).toBe(isGone ? 0 : 1)
+      expect(fired(wheel, 10)).toEqual(isGone ? [] : [[1, 10]])
+    }
+  })
+
   it('refuses a tick beyond the last one also when it stands close to it', () => {
     const wheel = new Wheel({ startTick: Number.MAX_SAFE_INTEGER - 1 })
     const handle = wheel.set(Number.MAX_SAFE_INTEGER, 1)
