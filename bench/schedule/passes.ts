@@ -55,7 +55,8 @@ function stopped({ name }: Kind, { calls, ns }: Timed, effort: Effort): string {
   const percent = ((calls / effort.calls) * 100).toFixed(1)
   return (
     `'${name}': stopped after ${effort.mostMs / 1000} s with ${calls.toLocaleString('en')} calls, ${percent} %, ` +
-    `${(ns / 1000).toFixed(1)} µs each`
+    `${(ns / 1000).toFixed(1)} µs each: all ${effort.calls.toLocaleString('en')} would take about ` +
+    `${((effort.calls * ns) / 60e9).toFixed(1)} min`
   )
 }
 

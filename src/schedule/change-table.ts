@@ -1,15 +1,8 @@
-import {
-  civilDate,
-  DAY_S,
-  dayNumber,
-  isLeapYear,
-  modulo,
-  monthIndex,
-  monthLength,
-  weekdayOf,
-} from './calendar.js'
+import { civilDate, DAY_S, dayNumber, isLeapYear, modulo, weekdayOf } from './calendar.js'
+import { ChangeRule } from './change-rule.js'
+import { daysToLookAt, daysToSearch, EARLY_YEARS, FIRST_SUMMER_TIME } from './change-years.js'
+import { ChangeFinder, type IntlOffsets } from './segment.js'
 import { formatClock } from './wall-text.js'
-import { ChangeFinder, findSegments, type IntlOffsets } from './segment.js'
 
 /** A change of clocks: the first second of the new offset, and the offsets before and after it. */
 export interface Change {
@@ -18,37 +11,32 @@ export interface Change {
   readonly after: number
 }
 
-// Nobody put clocks forward for a summer before 1908: offsets were kept for more than a year.
-const FIRST_SUMMER_TIME = 1908
+/** The changes of a year, and the rules by which they come. */
+interface ChangeYear {
+  readonly changes: readonly Change[]
+  readonly rules: readonly ChangeRule[]
+  /** The offset at the end of the year. */
+  readonly offset: number
+}
 
-// Years that nobody can change any more, by the shortest time for which a zone left an offset in them: three weeks
-// (Honolulu, 1933), a week in and after the war (Tunis, 1943), five weeks (Gaza, 1967), and a week again (Brazil, 2000).
-const WAR = 1941
-const PEACE = 1950
-const UNREST = 2000
-const BEFORE_WAR_S = 20 * DAY_S
-const IN_PEACE_S = 30 * DAY_S
-
-// In a year gone by whose changes are where the year before had them there never was anything else for less than
-// twelve weeks; years to come may bring what nobody has done yet, such as four weeks of Ramadan. In a year without
-// any, like the one before, nothing was shorter than twelve days (Tucumán, 2004).
-const FIRST_TO_COME = 2025
-const QUIET_S = 28 * DAY_S
-const QUIET_GONE_BY_S = 84 * DAY_S
-const QUIET_WITHOUT_CHANGES_S = 11 * DAY_S
-
-// Rules such as "the last Sunday" move a change by six days at the most, those that follow the moon by a fortnight.
-const MOVED_BY_WEEKDAY_DAYS = 6
+// Rules that follow the moon move a change by a fortnight at the most; those for weekdays, by six days.
 const EARLIER_DAYS = 17
 const LATER_DAYS = 8
+const MOVED_BY_WEEKDAY_DAYS = 6
 
-// What follows the moon may leave a week between itself and the end of summer: that is looked for closely.
+const WEEK_S = 7 * DAY_S
+
+// What follows the moon comes again after 50 or 51 weeks, mostly.
+const MOON_YEARS_S = [51 * WEEK_S, 50 * WEEK_S]
+
+// When it ends a summer, a week of that summer may come after it: that is looked for closely.
 const CLOSE_S = 6 * DAY_S
 const MOON_S = 60 * DAY_S
 
 // ICU and the tz database write out single years up to 2037; what they write out later follows the moon.
 const FIRST_BY_RULE = 2038
 const RULE_CHECKS = [2038, 2039, 2045, 2052, 2059, 2066, 2073, 2080, 2087]
+const RULE_CHECK_DAYS = [80, 160, 240, 320]
 
 /**
  * The changes of a zone's clocks, a year at a time and in order. A year is found from the one before it: its
@@ -57,9 +45,11 @@ const RULE_CHECKS = [2038, 2039, 2045, 2052, 2059, 2066, 2073, 2080, 2087]
  */
 export class ChangeTable {
   readonly #offsets: IntlOffsets
-  readonly #years = new Map<number, readonly Change[]>()
+  readonly #years = new Map<number, ChangeYear>()
   readonly #yearlyFrom: number
   readonly #finder: ChangeFinder
+  /** What clocks show at the end of a day of UTC, by their offset. */
+  readonly #endTexts = new Map<number, string>()
   /** A year of each kind in which there is the rule of later years and nothing else. */
   readonly #byKind: (number | undefined)[] = []
   #followsRule: boolean | undefined
@@ -73,6 +63,10 @@ export class ChangeTable {
 
   /** The changes of a year of UTC. */
   in(year: number): readonly Change[] {
+    return this.#yearOf(year).changes
+  }
+
+  #yearOf(year: number): ChangeYear {
     let found = this.#years.get(year)
     if (found === undefined) {
       found = this.#find(year)
@@ -81,157 +75,206 @@ export class ChangeTable {
     return found
   }
 
-  #find(year: number): readonly Change[] {
-    if (year < FIRST_SUMMER_TIME) return this.#findOne(year)
+  #find(year: number): ChangeYear {
+    if (year < FIRST_SUMMER_TIME) return this.#findEarly(year)
     if (year > this.#yearlyFrom || (year >= FIRST_BY_RULE && year < this.#yearlyFrom && this.#isByRule())) {
       return this.#findOfKind(year)
     }
     const like = this.#years.get(year - 1)
-    return (like && this.#findLike(year, like)) ?? this.#search(year)
+    return (
+      (like && this.#findLike(year, like, daysToLookAt(year, like.changes.length > 0))) ?? this.#search(year)
+    )
   }
 
   /** Whether the rule of later years holds already, as far as some years between tell. */
   #isByRule(): boolean {
-    return (this.#followsRule ??= RULE_CHECKS.every(
-      (year) => this.#findLike(year, this.in(this.#yearlyFrom), QUIET_GONE_BY_S) !== undefined,
-    ))
+    return (this.#followsRule ??= RULE_CHECKS.every((year) => {
+      const like = this.#yearOf(this.#yearlyFrom)
+      return this.#findLike(year, like, RULE_CHECK_DAYS) !== undefined
+    }))
   }
 
   /** The changes of a year of the rule: years of one kind have the same. */
-  #findOfKind(year: number): readonly Change[] {
+  #findOfKind(year: number): ChangeYear {
     const yearStart = dayNumber(year, 1, 1)
     const kind = weekdayOf(yearStart) * 2 + (isLeapYear(year) ? 1 : 0)
-    const like = (this.#byKind[kind] ??= year)
-    if (like === year) return this.#findByRule(year) ?? this.#search(year)
-    const shift = (yearStart - dayNumber(like, 1, 1)) * DAY_S
-    return this.in(like).map(({ at, before, after }) => ({ at: at + shift, before, after }))
-  }
-
-  #findByRule(year: number): readonly Change[] | undefined {
-    const found: Change[] = []
-    for (const { at, before, after } of this.in(this.#yearlyFrom)) {
-      const here = this.#place(year, at, before, after)
-      if (here === undefined) return undefined
-      found.push({ at: here, before, after })
+    const known = (this.#byKind[kind] ??= year)
+    if (known === year) return this.#findByRule(year) ?? this.#search(year)
+    const like = this.#yearOf(known)
+    const shift = (yearStart - dayNumber(known, 1, 1)) * DAY_S
+    return {
+      ...like,
+      changes: like.changes.map(({ at, before, after }) => ({ at: at + shift, before, after })),
     }
-    return found
   }
 
-  #findOne(year: number): readonly Change[] {
-    const before = beforeYear(year)
-    const last = beforeYear(year + 1)
-    const offset = this.#offsets.at(before)
-    const after = this.#offsets.at(last)
-    if (offset === after) return []
-    const at = this.#finder.find(before, last, offset)
-    return [{ at, before: offset, after }]
+  #findByRule(year: number): ChangeYear | undefined {
+    const like = this.#yearOf(this.#yearlyFrom)
+    const changes: Change[] = []
+    for (const rule of like.rules) {
+      const at = this.#place(rule, year)
+      if (at === undefined) return undefined
+      changes.push({ at, before: rule.before, after: rule.after })
+    }
+    return { ...like, changes }
   }
 
-  #search(year: number): readonly Change[] {
-    const from = beforeYear(year) + 1
-    const segments = findSegments(
-      (second) => this.#offsets.at(second),
-      from,
-      beforeYear(year + 1) + 1,
-      searchStride(year, this.#yearlyFrom),
-      this.#finder,
-    )
-    return segments
-      .filter((segment) => segment.offset !== segment.offsetBefore)
-      .map(({ start, offset, offsetBefore }) => ({ at: start, before: offsetBefore, after: offset }))
+  /** In early years clocks are compared over several at once. */
+  #findEarly(year: number): ChangeYear {
+    const first = year - modulo(year, EARLY_YEARS)
+    const last = Math.min(first + EARLY_YEARS, FIRST_SUMMER_TIME) - 1
+    const offset = this.#endOf(first - 1)
+    const isQuiet = this.#shows(last, offset)
+    for (let early = first; early <= last; early++) {
+      this.#years.set(early, isQuiet ? { changes: [], rules: [], offset } : this.#findOne(early))
+    }
+    return this.#years.get(year)!
   }
 
-  /** The changes of a year that runs like another; undefined when it does not. */
-  #findLike(
-    year: number,
-    like: readonly Change[],
-    quiet: number = year < FIRST_TO_COME ? QUIET_GONE_BY_S : QUIET_S,
-  ): readonly Change[] | undefined {
+  #findOne(year: number): ChangeYear {
+    const before = this.#endOf(year - 1)
+    if (this.#shows(year, before)) return { changes: [], rules: [], offset: before }
+    const after = this.#endOf(year)
+    const at = this.#finder.find(endOfYear(year - 1), endOfYear(year), before)
+    return { changes: [{ at, before, after }], rules: [], offset: after }
+  }
+
+  #search(year: number): ChangeYear {
+    const yearStart = dayNumber(year, 1, 1)
+    const last = endOfYear(year)
+    const changes: Change[] = []
+    let from = endOfYear(year - 1)
+    let offset = this.#endOf(year - 1)
+    const lookAt = (second: number) => {
+      const there = this.#offsets.at(second)
+      if (there !== offset) {
+        changes.push({ at: this.#finder.find(from, second, offset), before: offset, after: there })
+      }
+      from = second
+      offset = there
+    }
+    for (const day of daysToSearch(year, this.#yearlyFrom)) lookAt((yearStart + day) * DAY_S - 1)
+    lookAt(last)
+    return { changes, rules: changes.map((change) => new ChangeRule(change)), offset }
+  }
+
+  /** The changes of a year that runs like another, and shows it on some days of it; undefined when it does not. */
+  #findLike(year: number, like: ChangeYear, days: readonly number[]): ChangeYear | undefined {
+    const { rules, offset } = like
     // What that year ended with must be what it began with.
-    if (like[0]?.before !== like.at(-1)?.after) return undefined
-    const stride = like.length > 0 ? quiet : quietStride(year)
-    const found: Change[] = []
-    const last = beforeYear(year + 1)
-    let from = beforeYear(year)
-    let closeUntil = from
-    let current = like[0]?.before ?? this.#offsets.at(from)
-    const isQuietUntil = (until: number) => {
-      const close = Math.min(closeUntil, until)
-      return (
-        (close <= from || this.#isQuiet(from, close, CLOSE_S, current)) &&
-        this.#isQuiet(from, until, stride, current)
-      )
+    if (rules.length > 0 ? rules[0]!.before !== offset : like.changes.length > 0) return undefined
+    const changes: Change[] = []
+    const newRules: ChangeRule[] = []
+    // Whether the last change of the year has.
+    let hasMoved = false
+    for (let i = 0; i < rules.length; i++) {
+      const rule = rules[i]!
+      let at = this.#place(rule, year)
+      let newRule = rule
+      const atThere = like.changes[i]!.at
+      if (at === undefined) {
+        at = this.#seek(rule, year, atThere)
+        if (at === undefined) return undefined
+        newRule = new ChangeRule({ at, before: rule.before, after: rule.after })
+      }
+      hasMoved = isMoved(atThere, at)
+      if (i > 0 && at <= changes[i - 1]!.at) return undefined
+      changes.push({ at, before: rule.before, after: rule.after })
+      newRules.push(newRule)
     }
-    for (const { at: atThere, before, after } of like) {
-      const at = before === current ? this.#place(year, atThere, before, after) : undefined
-      if (at === undefined || at <= from || at > last || !isQuietUntil(at - 1)) return undefined
-      found.push({ at, before, after })
-      current = after
-      // The end of that day: questions at one time of day are compared without being read.
-      from = (Math.floor(at / DAY_S) + 1) * DAY_S - 1
-      closeUntil = hasMoved(atThere, at) ? from + MOON_S : from
-    }
-    return isQuietUntil(last) && this.#offsets.at(last) === current ? found : undefined
+    const isAlike =
+      this.#areShown(year, days, changes, offset) &&
+      (!hasMoved || this.#isShownAfter(year, changes, offset)) &&
+      this.#shows(year, offset)
+    return isAlike ? { changes, rules: newRules, offset } : undefined
   }
 
-  /** Where a change of another year comes in this one, if it does. */
-  #place(year: number, atThere: number, before: number, after: number): number | undefined {
-    const dayThere = Math.floor(atThere / DAY_S)
-    const time = atThere - dayThere * DAY_S
-    const { month, day } = civilDate(dayThere)
-    const isChange = (at: number) => this.#offsets.at(at - 1) === before && this.#offsets.at(at) === after
-    const guess = sameWeekday(year, month, day, dayThere) * DAY_S + time
-    if (isChange(guess)) return guess
+  /** Whether clocks show on some days of a year what its changes make of them. */
+  #areShown(year: number, days: readonly number[], changes: readonly Change[], offset: number): boolean {
+    const yearStart = dayNumber(year, 1, 1)
+    let current = offset
+    let next = 0
+    for (const day of days) {
+      const second = (yearStart + day) * DAY_S - 1
+      while (next < changes.length && changes[next]!.at <= second) current = changes[next++]!.after
+      if (!this.#offsets.shows(second, this.#endText(current))) return false
+    }
+    return true
+  }
+
+  /** The same for every six days of two months after the last change. */
+  #isShownAfter(year: number, changes: readonly Change[], offset: number): boolean {
+    const { at } = changes.at(-1)!
+    const yearStart = dayNumber(year, 1, 1)
+    const until = Math.min(at + MOON_S, endOfYear(year))
+    const days: number[] = []
+    for (let second = at + CLOSE_S; second < until; second += CLOSE_S) {
+      days.push(Math.floor(second / DAY_S) - yearStart)
+    }
+    return this.#areShown(year, days, changes, offset)
+  }
+
+  /** Where a change comes in a year if it keeps to its rule, or comes a week off. */
+  #place(rule: ChangeRule, year: number): number | undefined {
+    const at = rule.in(year)
+    const isBefore = this.#offsets.shows(at - 1, rule.textBefore)
+    if (isBefore && this.#offsets.shows(at, rule.textAfter)) return at
+    const weekOff = isBefore ? at + WEEK_S : at - WEEK_S
+    return this.#comesAt(rule, weekOff) ? withinYear(weekOff, year) : undefined
+  }
+
+  #comesAt({ textBefore, textAfter }: ChangeRule, at: number): boolean {
+    return this.#offsets.shows(at - 1, textBefore) && this.#offsets.shows(at, textAfter)
+  }
+
+  /** Where a change of another year comes in this one if it does not keep to its rule. */
+  #seek(rule: ChangeRule, year: number, atThere: number): number | undefined {
+    for (const moonYear of MOON_YEARS_S) {
+      if (this.#comesAt(rule, atThere + moonYear)) return withinYear(atThere + moonYear, year)
+    }
+    const { month, day } = civilDate(Math.floor(atThere / DAY_S))
     const sameDate = dayNumber(year, month, Math.min(day, 28))
     let low = sameDate - EARLIER_DAYS
     let high = sameDate + LATER_DAYS
     while (high - low > 1) {
       const middle = (low + high) >> 1
-      if (this.#offsets.at(middle * DAY_S + time) === before) low = middle
+      if (this.#offsets.at(middle * DAY_S + rule.time) === rule.before) low = middle
       else high = middle
     }
-    return isChange(high * DAY_S + time) ? high * DAY_S + time : undefined
+    const at = high * DAY_S + rule.time
+    return this.#comesAt(rule, at) ? withinYear(at, year) : undefined
   }
 
-  /** Whether an offset that is kept at the first of two instants is kept every so many days up to the second. */
-  #isQuiet(from: number, until: number, stride: number, offset: number): boolean {
-    const offsets = this.#offsets
-    const text = formatClock(modulo(from + offset, DAY_S))
-    for (let second = from + stride; second < until; second += stride) {
-      if (offsets.timeAt(second) !== text) return false
+  /** Whether clocks show an offset at the end of a year. Days tell those apart that differ by a whole day. */
+  #shows(year: number, offset: number): boolean {
+    return this.#offsets.showsOn(endOfYear(year), offset > 0 ? 1 : 31, this.#endText(offset))
+  }
+
+  #endOf(year: number): number {
+    return this.#years.get(year)?.offset ?? this.#offsets.at(endOfYear(year))
+  }
+
+  #endText(offset: number): string {
+    let text = this.#endTexts.get(offset)
+    if (text === undefined) {
+      text = formatClock(modulo(offset - 1, DAY_S))
+      this.#endTexts.set(offset, text)
     }
-    return true
+    return text
   }
 }
 
-/** How often to look at a year of which nothing is known. */
-function searchStride(year: number, yearlyFrom: number): number {
-  if (year < WAR) return BEFORE_WAR_S
-  return (year >= PEACE && year < UNREST) || year >= yearlyFrom ? IN_PEACE_S : CLOSE_S
-}
-
-/** How often to look at a year that seems to have no changes. */
-function quietStride(year: number): number {
-  if (year < WAR) return BEFORE_WAR_S
-  return year >= PEACE && year < UNREST ? IN_PEACE_S : QUIET_WITHOUT_CHANGES_S
+function withinYear(at: number, year: number): number | undefined {
+  return at > endOfYear(year - 1) && at <= endOfYear(year) ? at : undefined
 }
 
 /** Whether a change comes at another time of the year, by more than a rule for weekdays explains. */
-function hasMoved(atThere: number, at: number): boolean {
+function isMoved(atThere: number, at: number): boolean {
   const days = modulo(Math.round((at - atThere) / DAY_S), 365)
   return Math.min(days, 365 - days) > MOVED_BY_WEEKDAY_DAYS
 }
 
-/** The last second before a year: a change at the first second of a year belongs to it. */
-function beforeYear(year: number): number {
-  return dayNumber(year, 1, 1) * DAY_S - 1
-}
-
-/** The day of a year with the same weekday in the same week of the same month, or in the last one. */
-function sameWeekday(year: number, month: number, day: number, dayThere: number): number {
-  const { year: yearThere } = civilDate(dayThere)
-  const length = monthLength(monthIndex(year, month))
-  const isLast = day > monthLength(monthIndex(yearThere, month)) - 7
-  const first = dayNumber(year, month, isLast ? length - 6 : day - ((day - 1) % 7))
-  return first + modulo(dayThere - first, 7)
+/** The last second of a year: a change at the first second of a year belongs to it. */
+function endOfYear(year: number): number {
+  return dayNumber(year + 1, 1, 1) * DAY_S - 1
 }

@@ -2,6 +2,7 @@ import { CYCLE_DAYS, DAY_S, modulo, monthLength, monthOf, monthStart, weekdayOf 
 import { bitCount, lowestBit } from './field-set.js'
 import { LAST_SECOND } from './horizon.js'
 import { type CountDays, LongCount } from './long-count.js'
+import type { Grid } from './pattern.js'
 import { StepCount, type Steps } from './step-count.js'
 
 /** The days a schedule names, by day number. */
@@ -14,6 +15,8 @@ export interface Days {
   readonly yearPeriod: number
   /** After how many days they are the same again, if that is known. */
   readonly dayPeriod?: number
+  /** The same in days, if they come in steps. */
+  readonly dayGrid?: Grid | undefined
   /** How many there are from one day up to another; when there are more than `most`, any number above it. */
   count(from: number, untilExclusive: number, most: number): number
 }
@@ -30,6 +33,10 @@ export interface MonthRule {
   readonly steps?: Steps | undefined
   /** The first month at or after `month` that can hold a match. */
   monthFrom(month: number): number
+  /** The same with fewer months in which there is none after all; it takes more to answer. */
+  sparseMonthFrom?(month: number): number
+  /** Whether a month is in step, if months or years are: that is quickly said. */
+  isInStep?(month: number): boolean
   /** Bit 0 is the first day. `firstDay` is its day number and `firstWeekday` its weekday, Sunday as 0. */
   mask(month: number, length: number, firstWeekday: number, firstDay: number): number
 }
@@ -44,6 +51,9 @@ export const everyDay: Days = {
 // Decades: counted by kinds of years.
 const LONG_DAYS = 10_000
 
+// After so many months without any a rule hardly ever matches.
+const FEW_MONTHS = 4
+
 // Local time may run a day ahead of the last instant.
 export const LAST_DAY = Math.floor(LAST_SECOND / DAY_S) + 1
 
@@ -54,6 +64,7 @@ export const LAST_DAY = Math.floor(LAST_SECOND / DAY_S) + 1
 export class MonthDays implements Days {
   readonly yearPeriod: number
   readonly dayPeriod?: number
+  readonly dayGrid: Grid | undefined
   readonly #rule: MonthRule
   readonly #long: LongCount | StepCount
   #start = 0
@@ -64,6 +75,10 @@ export class MonthDays implements Days {
     this.yearPeriod = rule.yearPeriod
     if (rule.yearPeriod === 1) this.dayPeriod = CYCLE_DAYS
     this.#rule = rule
+    const { steps } = rule
+    if (steps?.unit === 'day') {
+      this.dayGrid = { base: steps.start, step: steps.step, span: Math.max(...steps.places) }
+    }
     const countIn: CountDays = (from, until, most) => this.#countMonths(from, until, most)
     this.#long = rule.steps
       ? new StepCount(rule.steps, countIn)
@@ -71,27 +86,26 @@ export class MonthDays implements Days {
   }
 
   firstFrom(day: number): number {
-    const bits = this.#bitsFrom(day)
-    return bits === 0 ? this.#firstInLaterMonths(day) : day + lowestBit(bits)
-  }
-
-  includes(day: number): boolean {
-    return (this.#bitsFrom(day) & 1) !== 0
-  }
-
-  count(from: number, untilExclusive: number, most: number): number {
-    if (untilExclusive - from > LONG_DAYS) return this.#long.count(from, untilExclusive, most)
-    return this.#countMonths(from, untilExclusive, most)
-  }
-
-  /** The days of a month from one on; bit 0 is that day. */
-  #bitsFrom(day: number): number {
     let place = day - this.#start
     if (place < 0 || place >= this.#length) {
       this.#look(monthOf(day))
       place = day - this.#start
     }
-    return this.#mask >>> place
+    const bits = this.#mask >>> place
+    return bits === 0 ? this.#firstInLaterMonths(day) : day + lowestBit(bits)
+  }
+
+  includes(day: number): boolean {
+    const place = day - this.#start
+    if (place >= 0 && place < this.#length) return ((this.#mask >>> place) & 1) !== 0
+    const month = monthOf(day)
+    if (this.#rule.isInStep?.(month) === false) return false
+    return this.#look(month) && ((this.#mask >>> (day - this.#start)) & 1) !== 0
+  }
+
+  count(from: number, untilExclusive: number, most: number): number {
+    if (untilExclusive - from > LONG_DAYS) return this.#long.count(from, untilExclusive, most)
+    return this.#countMonths(from, untilExclusive, most)
   }
 
   #countMonths(from: number, untilExclusive: number, most: number): number {
@@ -113,8 +127,19 @@ export class MonthDays implements Days {
 
   #firstInLaterMonths(day: number): number {
     let month = monthOf(day)
-    for (let looked = 0; looked < this.#rule.mostMonths; looked++) {
+    for (let looked = 0; looked < FEW_MONTHS; looked++) {
       month = this.#rule.monthFrom(month + 1)
+      if (!this.#look(month)) return Infinity
+      if (this.#mask !== 0) return this.#start + lowestBit(this.#mask)
+    }
+    return this.#firstInFarMonths(month + 1)
+  }
+
+  #firstInFarMonths(from: number): number {
+    const rule = this.#rule
+    let month = from - 1
+    for (let looked = FEW_MONTHS; looked < rule.mostMonths; looked++) {
+      month = rule.sparseMonthFrom?.(month + 1) ?? rule.monthFrom(month + 1)
       if (!this.#look(month)) break
       if (this.#mask !== 0) return this.#start + lowestBit(this.#mask)
     }

@@ -1,6 +1,6 @@
 import { DAY_S } from './calendar.js'
 import type { Days } from './month-days.js'
-import type { TimesOfDay } from './time-of-day.js'
+import { hasTimeBetween, type TimesOfDay } from './time-of-day.js'
 
 /**
  * The local times a schedule names, as if every zone were UTC: seconds since 1970-01-01 00:00 on the wall.
@@ -11,8 +11,15 @@ export interface Pattern {
   firstFrom(local: number): number
   /** How many there are from one local time up to another; when there are more than `most`, any number above it. */
   count(from: number, untilExclusive: number, most: number): number
-  /** False if there is none from one local time up to another, a day later at the most; it need not be sure. */
-  mayBeIn?(from: number, untilExclusive: number): boolean
+  /**
+   * False if there is none from one local time up to another, a day later at the most; it need not be sure. It takes
+   * little, however rare they are.
+   */
+  mayBeIn(from: number, untilExclusive: number): boolean
+  /** False if none ever lies between two times of day, the second of which may be of the next day; the same. */
+  mayBeAt(from: number, untilExclusive: number): boolean
+  /** Where they are, roughly, if they come in steps. */
+  readonly grid?: Grid | undefined
   /** Whether each lies a day or more after the one before. */
   readonly daysApart: boolean
   /**
@@ -22,10 +29,18 @@ export interface Pattern {
   readonly yearPeriod: number
 }
 
+/** All local times of a pattern lie at most `span` seconds behind `base`, or a multiple of `step` later or earlier. */
+export interface Grid {
+  readonly base: number
+  readonly step: number
+  readonly span: number
+}
+
 /** Certain times on certain days. */
 export class DayTimes implements Pattern {
   readonly daysApart: boolean
   readonly yearPeriod: number
+  readonly grid: Grid | undefined
   readonly #days: Days
   readonly #times: TimesOfDay
 
@@ -34,6 +49,10 @@ export class DayTimes implements Pattern {
     this.#times = times
     this.daysApart = times.count === 1
     this.yearPeriod = days.yearPeriod
+    if (days.dayGrid !== undefined) {
+      const { base, step, span } = days.dayGrid
+      this.grid = { base: base * DAY_S, step: step * DAY_S, span: (span + 1) * DAY_S - 1 }
+    }
   }
 
   firstFrom(local: number): number {
@@ -51,17 +70,21 @@ export class DayTimes implements Pattern {
     return this.#days.includes(day) || (lastDay > day && this.#days.includes(lastDay))
   }
 
+  mayBeAt(from: number, untilExclusive: number): boolean {
+    return hasTimeBetween(this.#times, from, untilExclusive)
+  }
+
   count(from: number, untilExclusive: number, most: number): number {
     const first = Math.floor(from / DAY_S)
     const last = Math.floor(untilExclusive / DAY_S)
     const { count } = this.#times
-    const days = this.#days.count(first, last, most / count + 1)
+    const days = last > first ? this.#days.count(first, last, most / count + 1) : 0
     return days * count - this.#countOn(first, from) + this.#countOn(last, untilExclusive)
   }
 
   /** How many there are on a day before a local time of that day. */
   #countOn(day: number, untilExclusive: number): number {
-    return this.#days.firstFrom(day) === day ? this.#times.countBefore(untilExclusive - day * DAY_S) : 0
+    return this.#days.includes(day) ? this.#times.countBefore(untilExclusive - day * DAY_S) : 0
   }
 
   #startOf(day: number): number {

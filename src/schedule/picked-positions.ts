@@ -1,11 +1,11 @@
 import { DAY_S, monthIndex, monthOf, monthStart } from './calendar.js'
 import { type CountDays, LongCount } from './long-count.js'
 import type { Days } from './month-days.js'
-import type { Pattern } from './pattern.js'
+import type { Grid, Pattern } from './pattern.js'
 import { yearPeriod } from './rrule-days.js'
 import type { Frequency, RruleParts } from './rrule-text.js'
 import { type Add, StepCount, type Steps } from './step-count.js'
-import type { TimesOfDay } from './time-of-day.js'
+import { hasTimeBetween, type TimesOfDay } from './time-of-day.js'
 
 // Once around the calendar, in periods of each length.
 const mostPeriods: Partial<Record<Frequency, number>> = {
@@ -25,11 +25,13 @@ function mostDays({ freq, weekdays }: RruleParts): number {
 export class PickedPositions implements Pattern {
   readonly daysApart: boolean
   readonly yearPeriod: number
+  readonly grid: Grid | undefined
   readonly #days: Days
   readonly #times: TimesOfDay
   readonly #parts: RruleParts
   readonly #start: number
   readonly #startDay: number
+  readonly #firstPeriod: number
   readonly #long: LongCount | StepCount
   readonly #pickCounts: (number | undefined)[] = []
   readonly #leastPosition: number
@@ -45,6 +47,12 @@ export class PickedPositions implements Pattern {
     this.#parts = parts
     this.#start = start
     this.#startDay = Math.floor(start / DAY_S)
+    this.#firstPeriod = this.#periodOf(this.#startDay)
+    if (parts.freq === 'WEEKLY' || parts.freq === 'DAILY') {
+      const length = (parts.freq === 'WEEKLY' ? 7 : 1) * DAY_S
+      const base = this.#startOf(this.#firstPeriod) * DAY_S
+      this.grid = { base, step: length * parts.interval, span: length - 1 }
+    }
     this.#largestSet = mostDays(parts) * times.count
     const countIn: CountDays = (from, until, most) => this.#countDays(from, until, most)
     this.#long =
@@ -68,6 +76,16 @@ export class PickedPositions implements Pattern {
     return Infinity
   }
 
+  mayBeIn(from: number, untilExclusive: number): boolean {
+    const day = Math.floor(from / DAY_S)
+    const lastDay = Math.floor((untilExclusive - 1) / DAY_S)
+    return this.#mayBeOn(day) || (lastDay > day && this.#mayBeOn(lastDay))
+  }
+
+  mayBeAt(from: number, untilExclusive: number): boolean {
+    return hasTimeBetween(this.#times, from, untilExclusive)
+  }
+
   count(from: number, untilExclusive: number, most: number): number {
     const since = Math.max(from, this.#start)
     if (!(since < untilExclusive)) return 0
@@ -81,10 +99,19 @@ export class PickedPositions implements Pattern {
     )
   }
 
+  #mayBeOn(day: number): boolean {
+    return this.#isInStep(this.#periodOf(day)) && this.#days.includes(day)
+  }
+
+  #isInStep(period: number): boolean {
+    const { interval } = this.#parts
+    return interval === 1 || (period - this.#firstPeriod) % interval === 0
+  }
+
   /** How many there are on a day from one local time up to another. */
   #countOn(day: number, from: number, untilExclusive: number): number {
     const period = this.#periodOf(day)
-    if (this.#periodFrom(day) !== period) return 0
+    if (!this.#isInStep(period) || !this.#days.includes(day)) return 0
     return this.#picksOf(period).filter((pick) => pick >= from && pick < untilExclusive).length
   }
 
@@ -183,7 +210,7 @@ export class PickedPositions implements Pattern {
   /** The first period in step that contains or follows a day. */
   #periodFrom(day: number): number {
     const period = this.#periodOf(day)
-    const first = this.#periodOf(this.#startDay)
+    const first = this.#firstPeriod
     return first + Math.ceil((period - first) / this.#parts.interval) * this.#parts.interval
   }
 

@@ -66,6 +66,11 @@ export class RruleDays implements MonthRule {
     return this.#waits ? found + this.#waits[modulo(found, 12)]! : this.#namedMonthFrom(found)
   }
 
+  sparseMonthFrom(month: number): number {
+    const isEvery = this.#interval === 1 && !this.hasNeighbours
+    return isEvery ? this.#namedMonthFrom(month) : this.monthFrom(month)
+  }
+
   /** The first month at or after one in which the parts meet at all, by what is known of such years. */
   #namedMonthFrom(month: number): number {
     let from = month
@@ -94,7 +99,7 @@ export class RruleDays implements MonthRule {
 
   mask(month: number, length: number, firstWeekday: number, firstDay: number): number {
     const { freq } = this.#parts
-    if (this.#interval > 1 && !this.#inStep(month)) return 0
+    if (this.#interval > 1 && !this.isInStep(month)) return 0
     let mask = (this.#ofKind[this.#kindOf(month, firstWeekday)] ??= this.#maskOfParts(
       month,
       length,
@@ -175,8 +180,9 @@ export class RruleDays implements MonthRule {
     return mask
   }
 
-  #inStep(month: number): boolean {
+  isInStep(month: number): boolean {
     const { freq } = this.#parts
+    if (this.#interval === 1) return true
     if (freq === 'MONTHLY') return modulo(month - this.#startMonth, this.#interval) === 0
     const years = Math.floor(month / 12) - Math.floor(this.#startMonth / 12)
     return freq !== 'YEARLY' || modulo(years, this.#interval) === 0

@@ -1,7 +1,7 @@
 import { DAY_S, modulo, monthOf, monthStart, weekdayOf } from './calendar.js'
 import { FieldSet } from './field-set.js'
 import { type Days, everyDay, MonthDays } from './month-days.js'
-import { DayTimes, type Pattern } from './pattern.js'
+import { DayTimes, type Grid, type Pattern } from './pattern.js'
 import { PickedPositions, pickPlaces } from './picked-positions.js'
 import { RruleDays } from './rrule-days.js'
 import type { Frequency, RruleParts } from './rrule-text.js'
@@ -28,6 +28,12 @@ export function rrulePattern(parts: RruleParts, start: number): Pattern {
     new FieldSet(orAll(full.seconds, 60)),
   )
   const unit = unitSeconds[parts.freq]
+  const isEvery = parts.interval === 1 && parts.setPositions.length === 0
+  if (unit !== undefined && isEvery && times.count < DAY_S / unit) {
+    // Every one of them: nothing is in step but the times of day themselves.
+    const named = new DayTimes(rruleDays(full, startDay, 1), times)
+    return isRunning(parts) ? named : new Since(named, start)
+  }
   if (unit !== undefined) return shortPeriods(full, unit, start, times)
   if (parts.setPositions.length > 0) {
     return new PickedPositions(rruleDays(full, startDay, 1), times, full, start)
@@ -48,6 +54,7 @@ function shortPeriods(parts: RruleParts, unit: number, start: number, times: Fie
   return new ShortPeriods({
     days,
     beginnings,
+    times,
     offsets: places.map((place) => within.at(place)),
     base: start - modulo(start, unit),
     unit,
@@ -113,12 +120,14 @@ function orAll(values: readonly number[], count: number): Iterable<number> {
 class Since implements Pattern {
   readonly daysApart: boolean
   readonly yearPeriod: number
+  readonly grid: Grid | undefined
   readonly #pattern: Pattern
   readonly #start: number
 
   constructor(pattern: Pattern, start: number) {
     this.daysApart = pattern.daysApart
     this.yearPeriod = pattern.yearPeriod
+    this.grid = pattern.grid
     this.#pattern = pattern
     this.#start = start
   }
@@ -128,7 +137,11 @@ class Since implements Pattern {
   }
 
   mayBeIn(from: number, untilExclusive: number): boolean {
-    return this.#pattern.mayBeIn?.(from, untilExclusive) ?? true
+    return this.#pattern.mayBeIn(from, untilExclusive)
+  }
+
+  mayBeAt(from: number, untilExclusive: number): boolean {
+    return this.#pattern.mayBeAt(from, untilExclusive)
   }
 
   count(from: number, untilExclusive: number, most: number): number {

@@ -117,12 +117,17 @@ export class ChangeFinder {
   }
 }
 
+/** The function is bound: it may be called by itself. */
+interface Formatter {
+  readonly format: (ms: number) => string
+}
+
 /** Reads offsets off `Intl`, the only source of zone rules. Throws a RangeError for a zone it does not know. */
 export class IntlOffsets {
-  readonly #format: Intl.DateTimeFormat
+  readonly #format: (ms: number) => string
 
   constructor(zone: string) {
-    this.#format = new Intl.DateTimeFormat('en-US', {
+    const formatter: Formatter = new Intl.DateTimeFormat('en-US', {
       timeZone: zone,
       calendar: 'gregory',
       numberingSystem: 'latn',
@@ -132,11 +137,13 @@ export class IntlOffsets {
       minute: 'numeric',
       second: 'numeric',
     })
+    // Read once: every reading of this property takes a call.
+    this.#format = formatter.format
   }
 
   /** The offset at an epoch second. */
   at(second: number): number {
-    const text = this.#format.format(second * 1000)
+    const text = this.#format(second * 1000)
     const length = text.length
     // '4, 09:00:30' or '14, 09:00:30', read without a loop: most of these questions come before any code is compiled.
     const isAsExpected =
@@ -162,9 +169,14 @@ export class IntlOffsets {
     return days * DAY_S + time - (second - Math.floor(second / DAY_S) * DAY_S)
   }
 
-  /** What clocks show, as text: that is compared faster than read. */
-  timeAt(second: number): string {
-    return this.#format.format(second * 1000).slice(-TIME_LENGTH)
+  /** Whether clocks show a time such as '09:00:30': that is compared faster than read. */
+  shows(second: number, time: string): boolean {
+    return this.#format(second * 1000).endsWith(time)
+  }
+
+  /** Whether they show it on that day of the month. */
+  showsOn(second: number, day: number, time: string): boolean {
+    return this.#format(second * 1000) === `${day}, ${time}`
   }
 }
 
@@ -172,4 +184,3 @@ const ZERO = 48
 const ZEROS = ZERO * 11
 const COLON = 58
 const COMMA = 44
-const TIME_LENGTH = '09:00:30'.length

@@ -2,10 +2,10 @@ import { EveryBeginning, PlacedBeginnings } from './beginnings.js'
 import { DAY_S, greatestDivisor, leastMultiple, modulo } from './calendar.js'
 import { DriftCount } from './drift-count.js'
 import { type Days, everyDay, LAST_DAY } from './month-days.js'
-import type { Pattern } from './pattern.js'
+import type { Grid, Pattern } from './pattern.js'
 import { rankOf } from './rank.js'
 import { StepCount } from './step-count.js'
-import type { FieldTimes } from './time-of-day.js'
+import { type FieldTimes, hasTimeBetween } from './time-of-day.js'
 
 // A rule that meets its days in none of so many tries meets them rarely, or not at all.
 const MANY_LEAPS = 40
@@ -25,6 +25,8 @@ export interface ShortPeriodParts {
   /** The days, and the times on them, at which a period may begin, in step or not. */
   readonly days: Days
   readonly beginnings: FieldTimes
+  /** All times of day at which it may occur, in step or not. */
+  readonly times: FieldTimes
   /** When it occurs within a period, in seconds from its beginning, ascending. */
   readonly offsets: readonly number[]
   /** The beginning of one period, what it counts (an hour, a minute, a second), and from one to the next. */
@@ -44,6 +46,7 @@ export interface ShortPeriodParts {
 export class ShortPeriods implements Pattern {
   readonly daysApart: boolean
   readonly yearPeriod: number
+  readonly grid: Grid
   readonly #parts: ShortPeriodParts
   /** How many periods pass until they begin at the same times of day again. */
   readonly #cycle: number
@@ -56,9 +59,10 @@ export class ShortPeriods implements Pattern {
     const { step, unit, beginnings, base, offsets } = parts
     this.daysApart = step >= DAY_S && offsets.length === 1
     this.#parts = parts
+    this.grid = { base, step, span: offsets.at(-1) ?? 0 }
     this.#cycle = DAY_S / greatestDivisor(step, DAY_S)
     // Periods that fit into a day are the same on each; others drift through the years.
-    this.yearPeriod = DAY_S % step === 0 ? parts.days.yearPeriod : 0
+    this.yearPeriod = this.#isDaily ? parts.days.yearPeriod : 0
     if (beginnings.count < DAY_S / unit) this.#places = placesOf(beginnings, base, step, this.#cycle)
   }
 
@@ -72,6 +76,22 @@ export class ShortPeriods implements Pattern {
     for (const offset of offsets)
       if (base + period * step + offset >= from) return base + period * step + offset
     return base + this.#periodFrom(period + 1) * step + offsets[0]!
+  }
+
+  mayBeIn(from: number, untilExclusive: number): boolean {
+    const { offsets, base, step, days } = this.#parts
+    if (offsets.length === 0) return false
+    const first = Math.ceil((from - offsets.at(-1)! - base) / step)
+    const last = Math.ceil((untilExclusive - offsets[0]! - base) / step) - 1
+    if (last < first) return false
+    const firstDay = this.#dayOf(first)
+    const lastDay = this.#dayOf(last)
+    if (lastDay <= firstDay + 1 && !days.includes(firstDay) && !days.includes(lastDay)) return false
+    return this.#placeFrom(first) <= last
+  }
+
+  mayBeAt(from: number, untilExclusive: number): boolean {
+    return hasTimeBetween(this.#parts.times, from, untilExclusive)
   }
 
   count(from: number, untilExclusive: number, most: number): number {
@@ -88,7 +108,7 @@ export class ShortPeriods implements Pattern {
   #countIn(period: number, untilExclusive: number): number {
     const { offsets, base, step, days } = this.#parts
     const day = this.#dayOf(period)
-    if (this.#placeFrom(period) !== period || days.firstFrom(day) !== day) return 0
+    if (this.#placeFrom(period) !== period || !days.includes(day)) return 0
     return offsets.filter((offset) => base + period * step + offset < untilExclusive).length
   }
 
@@ -97,7 +117,8 @@ export class ShortPeriods implements Pattern {
     if (days === everyDay) return this.#countPlaces(lastExclusive) - this.#countPlaces(first)
     const firstDay = this.#dayOf(first) + 1
     const lastDay = this.#dayOf(lastExclusive)
-    if (!(lastDay - firstDay > FEW_DAYS)) return this.#countOnDays(first, lastExclusive, most)
+    const isFar = lastDay - firstDay > (this.#isDaily ? 1 : FEW_DAYS)
+    if (!isFar) return this.#countOnDays(first, lastExclusive, most)
     let count = this.#countOnDays(first, this.#firstOn(firstDay), most)
     if (count <= most) count += this.#countLong(firstDay, lastDay, most - count)
     return count > most
@@ -108,6 +129,7 @@ export class ShortPeriods implements Pattern {
   /** Counts on whole days by whatever takes the fewest steps. */
   #countLong(firstDay: number, lastDay: number, most: number): number {
     const { days } = this.#parts
+    if (this.#isDaily) return days.count(firstDay, lastDay, most / this.#perDay + 1) * this.#perDay
     if (this.#isDense) return this.#countOnDays(this.#firstOn(firstDay), this.#firstOn(lastDay), most)
     const drift = this.#driftCount
     const { dayPeriod } = days
@@ -133,6 +155,11 @@ export class ShortPeriods implements Pattern {
   /** How many allowed periods begin on a day, on average. */
   get #perDay(): number {
     return (this.#places?.length ?? this.#cycle) / this.#turnDays
+  }
+
+  /** Whether periods begin at the same times on every day. */
+  get #isDaily(): boolean {
+    return DAY_S % this.#parts.step === 0
   }
 
   get #isDense(): boolean {
@@ -184,27 +211,28 @@ export class ShortPeriods implements Pattern {
       }
       return count
     }
-    let period = this.#periodFrom(first)
+    const last = this.#dayOf(lastExclusive - 1)
+    let period = this.#periodFrom(first, last)
     while (period < lastExclusive && count <= most) {
       const nextDay = Math.min(this.#firstOn(this.#dayOf(period) + 1), lastExclusive)
       count += this.#countPlaces(nextDay) - this.#countPlaces(period)
-      period = this.#periodFrom(nextDay)
+      period = this.#periodFrom(nextDay, last)
     }
     return count
   }
 
-  /** The first allowed period at or after one, or Infinity. */
-  #periodFrom(from: number): number {
+  /** The first allowed period at or after one, or Infinity; after the last day that matters none need be found. */
+  #periodFrom(from: number, lastDay = LAST_DAY): number {
     const { days } = this.#parts
     let period = this.#placeFrom(from)
     for (let leap = 1; leap <= MOST_LEAPS; leap++) {
       const day = this.#dayOf(period)
-      if (!(day <= LAST_DAY)) break
+      if (!(day <= lastDay)) break
       const allowed = days.firstFrom(day)
       if (allowed === day) return period
       if (allowed === Infinity) break
       const isRare = leap === MANY_LEAPS && !this.#isDense
-      const near = isRare ? this.#driftCount.dayBeforeFirst(allowed, LAST_DAY) : allowed
+      const near = isRare ? this.#driftCount.dayBeforeFirst(allowed, lastDay + 1) : allowed
       period = this.#placeFrom(this.#firstOn(near))
     }
     return Infinity

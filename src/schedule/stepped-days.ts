@@ -1,6 +1,7 @@
 import { modulo, weekdayOf } from './calendar.js'
 import { bitCount, lowestBit } from './field-set.js'
 import type { Days } from './month-days.js'
+import type { Grid } from './pattern.js'
 
 /**
  * Certain days of every so many weeks or, with a week of one day, every so many days: both ways from a start, and
@@ -8,6 +9,7 @@ import type { Days } from './month-days.js'
  */
 export class SteppedDays implements Days {
   readonly yearPeriod = 0
+  readonly dayGrid: Grid
   readonly #start: number
   readonly #step: number
   /** Bit 0 is the first day of a step. Never empty, and no step is shorter. */
@@ -19,6 +21,7 @@ export class SteppedDays implements Days {
     this.#step = step
     this.#days = days
     this.#perStep = bitCount(days)
+    this.dayGrid = { base: start, step, span: 31 - Math.clz32(days) }
   }
 
   static everyDays(startDay: number, interval: number): SteppedDays {

@@ -1,3 +1,4 @@
+import { DAY_S } from './calendar.js'
 import type { FieldSet } from './field-set.js'
 
 /** The times of day a schedule names, in seconds after local midnight, ascending. Never empty. */
@@ -10,6 +11,15 @@ export interface TimesOfDay {
   countBefore(second: number): number
   /** The time at a place in the order, from 0. */
   at(place: number): number
+}
+
+/** Whether any lies between two times of day, the second of which may be of the next day. */
+export function hasTimeBetween(times: TimesOfDay, from: number, untilExclusive: number): boolean {
+  if (untilExclusive <= DAY_S) {
+    const first = times.firstFrom(from)
+    return first >= 0 && first < untilExclusive
+  }
+  return times.firstFrom(from) >= 0 || times.earliest < untilExclusive - DAY_S
 }
 
 /** Every combination of allowed hours, minutes and seconds, as cron and recurrence rules give them. */

@@ -1,6 +1,5 @@
 import { DAY_S } from './calendar.js'
-import { ChangeSum } from './change-sum.js'
-import type { Change } from './change-table.js'
+import { ChangeWorth } from './change-worth.js'
 import { FIRST_SECOND, LAST_INSTANT, LAST_SECOND, NEVER } from './horizon.js'
 import type { Pattern } from './pattern.js'
 import type { Segment } from './segment.js'
@@ -37,7 +36,7 @@ export class WallClock {
   readonly gap: Gap
   readonly overlap: Overlap
 
-  readonly #changed: ChangeSum
+  readonly #worth: ChangeWorth
   /** What was answered last, and for what: between the two the answer is the same. */
   #asked = Infinity
   #answer = -Infinity
@@ -49,7 +48,7 @@ export class WallClock {
     this.zone = zone
     this.gap = gap
     this.overlap = overlap
-    this.#changed = new ChangeSum(zone, pattern.yearPeriod, (change) => this.#worthOf(change))
+    this.#worth = new ChangeWorth(pattern, zone, gap, overlap)
   }
 
   /** The first instant strictly later than `after`, in epoch milliseconds, or `NEVER`. */
@@ -131,7 +130,7 @@ export class WallClock {
   }
 
   #countByChanges(start: number, end: number, most: number): number {
-    const changed = this.#changed.between(start, end)
+    const changed = this.#worth.between(start, end)
     return this.#countLocals(start, end, most - changed) + changed
   }
 
@@ -172,38 +171,6 @@ export class WallClock {
   #isSparse(start: number, end: number): boolean {
     const most = (MOST_SPARSE * (end - start)) / YEAR_S
     return start < this.zone.yearlyFromSecond && this.pattern.count(start, end, most) <= most
-  }
-
-  /** How many instants a change makes of the local times it is about, beyond one for each. */
-  #worthOf(change: Change): number {
-    const low = change.at + Math.min(change.before, change.after)
-    if (this.pattern.mayBeIn?.(low, low + Math.abs(change.after - change.before)) === false) return 0
-    return change.after < change.before ? this.#addedAt(change) : -this.#takenAt(change)
-  }
-
-  /** How many instants a change adds to the local times of the pattern: those that come again. */
-  #addedAt({ at, before, after }: Change): number {
-    if (this.overlap !== 'both') return 0
-    const low = at + after
-    const high = at + before
-    return this.pattern.firstFrom(low) < high ? this.pattern.count(low, high, Infinity) : 0
-  }
-
-  /** How many local times of the pattern have no instant of their own because a change leaves them out. */
-  #takenAt({ at, before, after }: Change): number {
-    const low = at + before
-    const high = at + after
-    const first = this.pattern.firstFrom(low)
-    if (!(first < high)) return 0
-    if (this.gap !== 'shift') {
-      const missing = this.pattern.count(low, high, Infinity)
-      return this.gap === 'skip' || this.#names(high) ? missing : missing - 1
-    }
-    let taken = 0
-    for (let local = first; local < high; local = this.pattern.firstFrom(local + 1)) {
-      if (this.#names(local + after - before)) taken++
-    }
-    return taken
   }
 
   /** The nearest instant in a direction that is two days or more from any change of clocks. */
@@ -274,7 +241,7 @@ export class WallClock {
   }
 
   #names(local: number): boolean {
-    return this.pattern.firstFrom(local) === local
+    return this.pattern.count(local, local + 1, 1) > 0
   }
 
   /** The local time from which a segment's own instants count. */

@@ -85,8 +85,7 @@ export class WallRule implements Rule {
         ? new WallClock(named, wall.zone, 'skip', 'both')
         : new WallClock(named, wall.zone, wall.gap, wall.overlap)
     if (parts.except !== undefined) {
-      // Local time is never as much as two days behind UTC.
-      this.#without = new Without(pattern, parts.except, wall.zone.yearlyFromSecond - 2 * DAY_S)
+      this.#without = new Without(pattern, parts.except)
     }
     this.#clock = clockOf(this.#without ?? pattern)
     this.zone = wall.zone

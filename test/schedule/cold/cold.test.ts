@@ -16,8 +16,9 @@ const FEW_MILLISECONDS = 50_000
 // The second time: at most 0.5 ms.
 const A_MOMENT = 5000
 
-// About 9 ms.
-const CENTURIES = 90_000
+// Much of it in a few short loops, which are compiled while they run.
+const CENTURIES = 75_000
+const MILLENNIA = 95_000
 
 describe('the first next of a new process', () => {
   beforeAll(() => {
@@ -39,15 +40,16 @@ describe('the first next of a new process', () => {
     expect(costAgain).toBeLessThan(A_MOMENT)
   })
 
-  it.each(hostile.centuries)(
-    'takes no longer than it must over centuries: %s',
-    async (_, schedule, after) => {
-      const { cost, answer, costAgain } = await workOf(schedule, Date.parse(after))
-      expect(answer).toBe(schedule.next(Date.parse(after)))
-      expect(cost).toBeLessThan(CENTURIES)
-      expect(costAgain).toBeLessThan(A_MOMENT)
-    },
-  )
+  const long = [
+    ...hostile.centuries.map(([name, schedule, after]) => [name, schedule, after, CENTURIES] as const),
+    ...hostile.millennia.map(([name, schedule, after]) => [name, schedule, after, MILLENNIA] as const),
+  ]
+  it.each(long)('takes no longer than it must over centuries: %s', async (_, schedule, after, most) => {
+    const { cost, answer, costAgain } = await workOf(schedule, Date.parse(after))
+    expect(answer).toBe(schedule.next(Date.parse(after)))
+    expect(cost).toBeLessThan(most)
+    expect(costAgain).toBeLessThan(A_MOMENT)
+  })
 })
 
 interface Work {

@@ -211,6 +211,15 @@ const changes: readonly Case[] = [
     rrule('FREQ=SECONDLY;INTERVAL=86399;BYDAY=MO;COUNT=5000', { start: '2000-01-01', zone }),
     '2095-07-01',
   ],
+  [
+    'every other week since 1908',
+    rrule('FREQ=WEEKLY;INTERVAL=2;BYDAY=SU;COUNT=5000', {
+      start: '1908-01-05T01:30',
+      zone: 'Europe/Paris',
+      overlap: 'both',
+    }),
+    '2099-08-01',
+  ],
 ]
 
 /** Days, weeks and hours in step, over millennia: no cycle of the calendar brings them again soon. */
@@ -316,15 +325,6 @@ const centuries: readonly Case[] = [
     '2107-09-01',
   ],
   [
-    'every other week since 1908',
-    rrule('FREQ=WEEKLY;INTERVAL=2;BYDAY=SU;COUNT=5000', {
-      start: '1908-01-05T01:30',
-      zone: 'Europe/Paris',
-      overlap: 'both',
-    }),
-    '2099-08-01',
-  ],
-  [
     'two hours of every first',
     cron('30 1,2 1 * *', { zone, gap: 'skip', overlap: 'both', from: '1900-01-01', times }),
     '2108-03-01',
@@ -345,4 +345,45 @@ const centuries: readonly Case[] = [
   ],
 ]
 
-export const hostile = { counted, amended, sparse, stepped, drifting, changes, centuries }
+/** Rules that drift over millennia where clocks change: every change of every year may be one that matters. */
+const millennia: readonly Case[] = [
+  [
+    'three days of the year that are Fridays',
+    rrule('FREQ=HOURLY;INTERVAL=2881;BYYEARDAY=160,197,280;BYDAY=FR;BYSECOND=15,30,38,45', {
+      start: '1970-01-01T23:59:59',
+      zone: 'Europe/London',
+      gap: 'skip',
+      times,
+    }),
+    '9937-09-01',
+  ],
+  [
+    'Tuesdays, Wednesdays and Saturdays the 13th',
+    rrule(
+      'FREQ=SECONDLY;INTERVAL=77516;BYMONTH=4,8,11;BYMONTHDAY=13;BYDAY=TU,WE,SA;BYHOUR=10,15;BYMINUTE=24,57;COUNT=5000',
+      { start: '1970-01-01T02:30', zone: 'Antarctica/Troll', overlap: 'both' },
+    ),
+    '9518-04-12',
+  ],
+  [
+    'two days of the year',
+    rrule('FREQ=HOURLY;INTERVAL=797;BYYEARDAY=120,213;COUNT=5000', {
+      start: '0001-01-01T23:59:59',
+      zone: 'America/Anchorage',
+      gap: 'skip',
+      overlap: 'both',
+    }),
+    '9844-03-26',
+  ],
+  [
+    'every 365 months',
+    rrule('FREQ=MONTHLY;INTERVAL=365;BYMONTH=9,12;COUNT=463', {
+      start: '0001-01-01T09:00',
+      zone: 'Europe/London',
+      overlap: 'both',
+    }),
+    '9977-08-30',
+  ],
+]
+
+export const hostile = { counted, amended, sparse, stepped, drifting, changes, centuries, millennia }

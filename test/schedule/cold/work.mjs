@@ -5,16 +5,6 @@
 import { Session } from 'node:inspector'
 import process from 'node:process'
 
-const session = new Session()
-session.connect()
-post('Profiler.enable')
-post('Profiler.startPreciseCoverage', { callCount: true, detailed: true })
-// Blocks are counted only in what is loaded after that.
-const { parseSchedule } = await import('carillon/schedule')
-
-const [text, instant] = process.argv.slice(2)
-const schedule = parseSchedule(text)
-
 let questions = 0
 const format = Object.getOwnPropertyDescriptor(Intl.DateTimeFormat.prototype, 'format')
 Object.defineProperty(Intl.DateTimeFormat.prototype, 'format', {
@@ -27,6 +17,16 @@ Object.defineProperty(Intl.DateTimeFormat.prototype, 'format', {
     }
   },
 })
+
+const session = new Session()
+session.connect()
+post('Profiler.enable')
+post('Profiler.startPreciseCoverage', { callCount: true, detailed: true })
+// Blocks are counted only in what is loaded after that.
+const { parseSchedule } = await import('carillon/schedule')
+
+const [text, instant] = process.argv.slice(2)
+const schedule = parseSchedule(text)
 
 post('Profiler.takePreciseCoverage')
 const first = workOf(Number(instant))

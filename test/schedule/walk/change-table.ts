@@ -37,9 +37,14 @@ class CountedOffsets extends IntlOffsets {
     return super.at(second)
   }
 
-  override timeAt(second: number): string {
+  override shows(second: number, time: string): boolean {
     this.#questions.asked++
-    return super.timeAt(second)
+    return super.shows(second, time)
+  }
+
+  override showsOn(second: number, day: number, time: string): boolean {
+    this.#questions.asked++
+    return super.showsOn(second, day, time)
   }
 }
 

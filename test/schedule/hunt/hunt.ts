@@ -1,0 +1,186 @@
+import { execFileSync } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import { InvalidInputError } from 'carillon'
+import type { Schedule } from 'carillon/schedule'
+import { Random } from './random.js'
+import { anyRule, type HuntedRule } from './rule.js'
+
+/**
+ * npm run hunt: makes rules at random, cron, calendar and recurrence rules with every mix of parts, limits, amendments
+ * and policies, and looks for those whose `next` takes long. A rule is asked where it is hardest: at its start, near
+ * its end, in our days, and at the end of time, each time as if nobody had asked about it or its zone before; the
+ * least of three counts, so that a busy machine matters little. The slowest are then asked in new processes, where
+ * nothing is compiled yet, beside a control that does the same work each time.
+ */
+const { values } = parseArgs({
+  options: {
+    seed: { type: 'string', default: '1' },
+    rules: { type: 'string', default: '10000' },
+    slowest: { type: 'string', default: '12' },
+    processes: { type: 'string', default: '5' },
+    /** In a new process: the place of the rule and the instant. */
+    one: { type: 'string' },
+    after: { type: 'string', default: '0' },
+  },
+})
+const seed = Number(values.seed)
+
+const WARMING = 300
+const DAY = 86_400_000
+const FIRST = Date.parse('0001-01-01')
+const LAST = Date.parse('9999-12-31')
+const OUR_DAYS = [Date.parse('2026-11-16'), Date.parse('2027-03-14T06:59Z'), Date.parse('2096-04-01')]
+
+interface Found {
+  readonly place: number
+  readonly text: string
+  readonly after: number
+  readonly ms: number
+  readonly makeMs: number
+}
+
+function hunt(): void {
+  const rules = Number(values.rules)
+  const found: Found[] = []
+  let refused = 0
+  for (let place = -WARMING; place < rules; place++) {
+    const rule = ruleAt(place)
+    const slowest = slowestOf(rule, place)
+    if (slowest === undefined) refused++
+    else if (place >= 0) found.push(slowest)
+  }
+  const share = (ms: number) => found.filter((one) => one.ms > ms).length
+  console.log(`seed ${seed}: ${found.length} rules, ${refused} refused`)
+  console.log(`over 1 ms ${share(1)}, over 2 ms ${share(2)}, over 5 ms ${share(5)}, over 10 ms ${share(10)}`)
+  const slowestMade = found.reduce((a, b) => (a.makeMs > b.makeMs ? a : b))
+  console.log(`slowest to make ${slowestMade.makeMs.toFixed(2)} ms: ${shortened(slowestMade.text)}`)
+  found.sort((a, b) => b.ms - a.ms)
+  for (const one of found.slice(0, Number(values.slowest))) {
+    const cold = coldOf(one)
+    console.log(
+      `${one.ms.toFixed(2)} ms, in a new process ${cold.ms.toFixed(2)} ms (control ${cold.controlMs.toFixed(2)} ms): ` +
+        `${one.place}, ${shortened(one.text)} after ${new Date(one.after).toISOString()}`,
+    )
+  }
+}
+
+function ruleAt(place: number): HuntedRule {
+  return anyRule(new Random(Math.imul(seed, 1_000_003) + place))
+}
+
+function slowestOf(rule: HuntedRule, place: number): Found | undefined {
+  const first = madeFrom(rule)
+  if (first === undefined) return undefined
+  let slowest = { ms: 0, after: 0 }
+  for (const after of instantsOf(first)) {
+    let ms = Infinity
+    for (let i = 0; i < 3 && ms > slowest.ms; i++) {
+      const schedule = rule.make(unknownName(rule.zone))
+      ms = Math.min(
+        ms,
+        timed(() => schedule.next(after)),
+      )
+    }
+    if (ms > slowest.ms) slowest = { ms, after }
+  }
+  const makeMs = Math.min(...[0, 1, 2].map(() => timed(() => rule.make(unknownName(rule.zone)))))
+  return { place, text: `${rule.text} in ${rule.zone}`, makeMs, ...slowest }
+}
+
+function madeFrom(rule: HuntedRule): Schedule | undefined {
+  try {
+    return rule.make(rule.zone)
+  } catch (error) {
+    if (error instanceof InvalidInputError) return undefined
+    throw error
+  }
+}
+
+/** Where a schedule may be hard to answer for. */
+function instantsOf(schedule: Schedule): number[] {
+  const end = endOf(schedule)
+  return [FIRST, ...OUR_DAYS, end - 400 * DAY, end - DAY, end + DAY, LAST - 9 * DAY]
+}
+
+/** Within a day, when a schedule ends. */
+function endOf(schedule: Schedule): number {
+  let low = FIRST
+  let high = LAST
+  while (high - low > DAY) {
+    const middle = low + Math.floor((high - low) / 2)
+    if (schedule.next(middle) === undefined) high = middle
+    else low = middle
+  }
+  return low
+}
+
+/** Without the long lists in it. */
+function shortened(text: string): string {
+  return text.replace(/((?:"[^"]*",){3})[^\]]*/g, (_, few: string) => `${few}…`)
+}
+
+let names = 0
+
+/** Another way to write the name of a zone: nothing is known of a zone by a name that was not used before. */
+function unknownName(zone: string): string {
+  if (zone === 'UTC') return zone
+  let bits = names++
+  const letters = zone.split('').map((letter) => {
+    if (!/[a-z]/i.test(letter)) return letter
+    const isUpper = (bits & 1) !== 0
+    bits >>= 1
+    return isUpper ? letter.toUpperCase() : letter.toLowerCase()
+  })
+  return letters.join('')
+}
+
+/** Milliseconds of processor time: what else the machine does meanwhile does not count. */
+function timed(work: () => void): number {
+  const before = process.cpuUsage()
+  work()
+  const { user, system } = process.cpuUsage(before)
+  return (user + system) / 1000
+}
+
+interface Cold {
+  readonly ms: number
+  readonly controlMs: number
+}
+
+/** What one question takes in a process that has answered none. */
+function coldOne(place: number, after: number): Cold {
+  const rule = ruleAt(place)
+  const schedule = rule.make(rule.zone)
+  const ms = timed(() => schedule.next(after))
+  return { ms, controlMs: timed(control) }
+}
+
+/** The least of several new processes. */
+function coldOf({ place, after }: Found): Cold {
+  const args = [
+    fileURLToPath(import.meta.url),
+    '--seed',
+    String(seed),
+    '--one',
+    String(place),
+    `--after=${after}`,
+  ]
+  const runs = Array.from(
+    { length: Number(values.processes) },
+    () => JSON.parse(execFileSync(process.execPath, args, { encoding: 'utf8' })) as Cold,
+  )
+  return {
+    ms: Math.min(...runs.map((run) => run.ms)),
+    controlMs: Math.min(...runs.map((run) => run.controlMs)),
+  }
+}
+
+function control(): number {
+  let sum = 0
+  for (let i = 0; i < 200_000; i++) sum = (sum * 31 + i) % 1_000_003
+  return sum
+}
+
+if (values.one === undefined) hunt()
+else process.stdout.write(JSON.stringify(coldOne(Number(values.one), Number(values.after))))

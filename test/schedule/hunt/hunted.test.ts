@@ -1,0 +1,81 @@
+import { InvalidInputError } from 'carillon'
+import { parseSchedule, type Schedule, type ScheduleJson } from 'carillon/schedule'
+import { describe, expect, it } from 'vitest'
+import { Random } from './random.js'
+import { anyRule } from './rule.js'
+
+const SEED = Number(process.env['SEED'] ?? 1)
+const RULES = Number(process.env['RULES'] ?? 400)
+
+// Who steps takes his time: rarer ones are counted as far as he comes in it.
+const MOST_STEPS = 1500
+
+interface Limited {
+  readonly text: string
+  readonly steps: readonly number[]
+  readonly make: () => Schedule
+}
+
+describe('rules at random that occur a limited number of times', () => {
+  it(`end where stepping through them ends (SEED=${SEED} RULES=${RULES})`, () => {
+    const limited = Array.from({ length: RULES }, (_, place) => limitedRule(SEED * 1_000_003 + place))
+    const found = limited.filter((rule) => rule !== undefined)
+    expect(found.length).toBeGreaterThan(RULES / 4)
+    expect(found.filter((rule) => !endsWhereStepsEnd(rule)).map(({ text }) => text)).toEqual([])
+  })
+})
+
+function endsWhereStepsEnd({ steps, make }: Limited): boolean {
+  const last = steps.at(-1)!
+  const middle = steps[Math.floor(steps.length / 2)]!
+  const asked = make()
+  return (
+    make().next(last - 1) === last &&
+    make().next(last) === undefined &&
+    asked.next(middle - 1) === middle &&
+    asked.next(last - 1) === last &&
+    asked.next(last) === undefined
+  )
+}
+
+/** A rule with a limit, and what occurs up to it, found without counting; undefined if it has none. */
+function limitedRule(seed: number): Limited | undefined {
+  const random = new Random(seed)
+  const schedule = madeFrom(() => {
+    const rule = anyRule(random)
+    return rule.make(rule.zone)
+  })
+  const json = schedule && freed(schedule.toJSON())
+  const free = json && madeFrom(() => parseSchedule(json.free))
+  if (json === undefined || free === undefined) return undefined
+  const most = random.between(1, MOST_STEPS)
+  const steps: number[] = []
+  let at = free.next(-8.64e15)
+  for (; at !== undefined && steps.length < most; at = free.next(at)) steps.push(at)
+  if (steps.length === 0) return undefined
+  const limitedJson = json.limitedTo(at === undefined ? most : steps.length)
+  return { text: JSON.stringify(limitedJson), steps, make: () => parseSchedule(limitedJson) }
+}
+
+/** A stored schedule without its limit, and with another one: COUNT if it had that, else `times`. */
+function freed(
+  json: ScheduleJson,
+): { readonly free: ScheduleJson; readonly limitedTo: (most: number) => ScheduleJson } | undefined {
+  const { times, ...rest } = json
+  if (times !== undefined) return { free: rest, limitedTo: (most) => ({ ...rest, times: most }) }
+  if (json.type !== 'rrule' || !json.rule.includes(';COUNT=')) return undefined
+  // COUNT counts what is left out and does not count what is added.
+  const { except: _except, also: _also, ...plain } = json
+  const withCount = (text: string) => ({ ...plain, rule: json.rule.replace(/;COUNT=\d+/, text) })
+  return { free: withCount(''), limitedTo: (most) => withCount(`;COUNT=${most}`) }
+}
+
+/** Undefined if it is refused: parts at random may never meet. */
+function madeFrom(make: () => Schedule): Schedule | undefined {
+  try {
+    return make()
+  } catch (error) {
+    if (error instanceof InvalidInputError) return undefined
+    throw error
+  }
+}
