@@ -58,6 +58,9 @@ export const errorCodes = Object.freeze({
   'payload-too-large':
     'Store the data elsewhere and put a reference to it in the payload, or raise `maxPayloadBytes`.',
   'port-busy': 'Stop what listens there, or choose another port.',
+  'protocol-mismatch':
+    'Stop the instances of the other version first, or upgrade by way of a version that both can share a store with.',
+  'quota-exceeded': 'The namespace is full: let timers fire, cancel some, or have its quota raised.',
   'rate-limited': 'Wait as long as Retry-After says, or ask for a higher rate.',
   'receipt-stale': 'The lease is over: do not act on the firing any more.',
   'refused-url': 'Give a URL that may be called from here; the message says what is wrong with it.',

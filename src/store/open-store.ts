@@ -18,37 +18,56 @@ const optionNames = ['clock', 'strategy', 'shardCount', 'maxPayloadBytes', 'onPr
 const EXAMPLES =
   "'memory:', 'file:./timers', 'file:/var/lib/timers', 'postgres://user:password@host/database' or 'redis://localhost:6379'"
 
+/** Where a store is, as its URL says. */
+export type StoreLocation =
+  | { readonly kind: 'memory' }
+  | { readonly kind: 'file'; readonly folder: string }
+  | { readonly kind: 'postgres' }
+  | { readonly kind: 'redis' }
+
+/** Reads a URL, and refuses one that names no store. */
+export function placeOf(url: string): StoreLocation {
+  const [scheme, rest] = partsOf(url)
+  switch (scheme) {
+    case 'memory':
+      if (rest !== '') throw refused(url, 'a memory store has no name')
+      return { kind: 'memory' }
+    case 'file':
+      return { kind: 'file', folder: folderOf(url, rest) }
+    case 'postgres':
+    case 'postgresql':
+      checkAddress(url, rest)
+      return { kind: 'postgres' }
+    case 'redis':
+    case 'rediss':
+      return { kind: 'redis' }
+    default:
+      throw refused(url, `there is no store of the kind ${shown(scheme)}`)
+  }
+}
+
 /** Opens the store that a URL names. What a store needs is loaded only when it is asked for. */
 export async function openStore(url: string, options: OpenStoreOptions = {}): Promise<Store> {
   checkOptions('openStore', options, optionNames)
-  const [scheme, rest] = partsOf(url)
-  switch (scheme) {
+  const place = placeOf(url)
+  const { onProgress: _, ...shared } = options
+  switch (place.kind) {
     case 'memory': {
-      if (rest !== '') throw refused(url, 'a memory store has no name')
       const { MemoryStore } = await import('./memory/memory-store.js')
-      const { onProgress: _, ...rememberable } = options
-      return new MemoryStore(rememberable)
+      return new MemoryStore(shared)
     }
     case 'file': {
-      const folder = folderOf(url, rest)
       const { FileStore } = await import('./file/file-store.js')
-      return await FileStore.open(folder, options)
+      return await FileStore.open(place.folder, options)
     }
-    case 'postgres':
-    case 'postgresql': {
-      checkAddress(url, rest)
+    case 'postgres': {
       const { PostgresStore } = await import('./postgres/postgres-store.js')
-      const { onProgress: _, ...shared } = options
       return await PostgresStore.open(url, shared)
     }
-    case 'redis':
-    case 'rediss': {
+    case 'redis': {
       const { RedisStore } = await import('./redis/redis-store.js')
-      const { onProgress: _, ...known } = options
-      return await RedisStore.open(url, known)
+      return await RedisStore.open(url, shared)
     }
-    default:
-      throw refused(url, `there is no store of the kind ${shown(scheme)}`)
   }
 }
 

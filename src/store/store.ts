@@ -432,6 +432,10 @@ export interface StoreReading {
   counts(): Promise<Counts>
   /** Looks at every row: how many there are. */
   countRows(): Promise<number>
+  /** Looks at every row: for each shard, or for all at once where a store does not count by shard. */
+  tallies(): Promise<readonly Tally[]>
+  /** Looks at every row: how many a namespace has, and what their payloads weigh. */
+  usage(namespace: string): Promise<Usage>
   deadLetters(query: DeadQuery): Promise<Listed<DeadLetter>>
   /** Takes dead letters away; false for one that is not there. */
   removeDead(ids: readonly string[]): Promise<readonly boolean[]>
@@ -478,6 +482,21 @@ export interface Counts {
   readonly cancelled: number
   readonly replaced: number
   readonly dead: number
+}
+
+/** What the counters of a shard say, and how many rows it has: while nothing is written, both agree. */
+export interface Tally {
+  /** Undefined when it is of the whole store. */
+  readonly shard: number | undefined
+  readonly counts: Counts
+  readonly rows: number
+}
+
+/** What the timers of a namespace take. */
+export interface Usage {
+  readonly timers: number
+  /** Of their payloads. */
+  readonly bytes: number
 }
 
 export interface NewDeadLetter {

@@ -15,6 +15,14 @@ export interface SetTimer {
   readonly revision: number | undefined
 }
 
+/** What `setMany` answers: one for each, in their order. It may be made only when it is asked for. */
+export interface SetTimers extends Iterable<SetTimer> {
+  readonly length: number
+  /** Counted from the end when negative, as in a list. */
+  at(index: number): SetTimer | undefined
+  map<Value>(of: (timer: SetTimer, index: number) => Value): Value[]
+}
+
 /** A timer as it stands. */
 export interface TimerView<Payload = unknown> {
   readonly namespace: string
@@ -47,4 +55,18 @@ export interface DeadView<Payload = unknown> {
   /** Attempts that were made, those of unknown outcome included. */
   readonly attempts: number
   readonly payload: Payload
+}
+
+/** What a namespace may hold. What is left out is not limited. */
+export interface QuotaLimits {
+  readonly maxTimers?: number
+  /** Of the payloads of its timers. */
+  readonly maxBytes?: number
+}
+
+/** A quota, and what is used of it as far as was counted. */
+export interface QuotaView extends QuotaLimits {
+  /** As of `countedAt`, and what this instance has set since. */
+  readonly used?: { readonly timers: number; readonly bytes: number }
+  readonly countedAt?: number
 }

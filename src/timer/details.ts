@@ -11,6 +11,8 @@ export interface TimerDetails {
   readonly firstDueAt?: number
   /** How much later than its schedule says it is due: its place in the schedule's window. */
   readonly offsetMs?: number
+  /** The trace it was set in, as W3C Trace Context writes it. */
+  readonly trace?: string
   /** When it was due before it was paused. */
   readonly pausedDueAt?: number
 }

@@ -9,6 +9,8 @@ export interface Firing {
   /** From 1 on; attempts of unknown outcome count. */
   readonly attempt: number
   readonly firedAt: number
+  /** The trace of this attempt, where attempts are traced. */
+  readonly traceparent?: string
   /** Whether a report would still be heard: none was made, and its owner still owns it. */
   readonly isLive: boolean
   /** Says how the attempt ended. Only the first word counts. */

@@ -11,9 +11,10 @@ export {
   levelAt,
   type Place,
 } from './place.js'
-export type { DeadView, SetTimer, TimerView } from './answers.js'
+export type { DeadView, QuotaLimits, QuotaView, SetTimer, SetTimers, TimerView } from './answers.js'
 export { shardOf } from './shard-of.js'
 export type { TimerContent, TimerName, TimerProgress, TimerRow } from './timer-row.js'
+export { checkTraceparent, isTraceparent, traceparentOf } from './trace.js'
 export { decodeDetails, encodeDetails, occurrenceDueAt, type TimerDetails } from './details.js'
 export { identityText, newIdentity } from './identity.js'
 export { decodePayload, encodePayload, payloadTextOf } from './payload.js'

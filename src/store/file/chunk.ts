@@ -114,6 +114,10 @@ export function scopeOf(source: RowSource, ordinal: number): Scope {
   return source.scopes[source.view.getUint16(source.tail(ordinal) + 1, true)]!
 }
 
+export function payloadBytesOf(source: RowSource, ordinal: number): number {
+  return source.view.getUint32(source.tail(ordinal) + 5, true)
+}
+
 /** How many bytes the tail of a row has. */
 export function tailBytes(source: RowSource, tail: number): number {
   return (

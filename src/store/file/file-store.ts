@@ -30,6 +30,8 @@ import type {
   Store,
   StoreCapabilities,
   Strategy,
+  Tally,
+  Usage,
   WriteAnswer,
 } from '../store.js'
 import type { Batch } from './batch.js'
@@ -336,6 +338,20 @@ export class FileStore implements Store {
     let count = 0
     await this.#eachBucket((bucket) => (count += this.#lister.countIn(bucket)))
     return count
+  }
+
+  async tallies(): Promise<readonly Tally[]> {
+    const rows = new Array<number>(this.shardCount).fill(0)
+    await this.#eachBucket((bucket) => (rows[bucket.shard]! += this.#lister.countIn(bucket)))
+    return await this.#run(() =>
+      this.#shards.map(({ counts }, shard) => ({ shard, counts: { ...counts }, rows: rows[shard]! })),
+    )
+  }
+
+  async usage(namespace: string): Promise<Usage> {
+    const usage = { timers: 0, bytes: 0 }
+    await this.#eachBucket((bucket) => this.#lister.addUsage(usage, bucket, namespace))
+    return usage
   }
 
   deadLetters(query: DeadQuery): Promise<Listed<DeadLetter>> {

@@ -8,7 +8,7 @@ export interface Format {
   readonly shardCount: number
 }
 
-const FORMAT_VERSION = 1
+export const FORMAT_VERSION = 1
 const NAME = 'format'
 
 /** Reads what the folder is, or makes it a new store. Runs in the transaction that takes the folder. */

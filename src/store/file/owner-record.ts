@@ -59,6 +59,15 @@ export class OwnerRecord {
   }
 }
 
+/** The process that has the folder open; undefined when none does, as far as can be told from here. */
+export function holderOf(environment: Environment): string | undefined {
+  const text = environment.getMeta('owner')
+  if (text === undefined) return undefined
+  const owner = JSON.parse(text) as ProcessMark
+  const isHeld = isRunning(owner, thisProcess(environment.fileMark()))
+  return isHeld ? `the process ${owner.pid} on ${owner.host}` : undefined
+}
+
 function thisProcess(file: string): ProcessMark {
   return {
     file,

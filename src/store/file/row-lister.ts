@@ -2,7 +2,7 @@ import { firstPlace, isBefore, laterOf, type Place, type TimerRow } from '../../
 import { cursorOf, parseCursor } from '../cursor.js'
 import { matches } from '../filter.js'
 import type { HistogramQuery, Listed, ListQuery } from '../store.js'
-import { rowOf, scopeOf, dueAtOf } from './chunk.js'
+import { type Chunk, dueAtOf, payloadBytesOf, rowOf, scopeOf } from './chunk.js'
 import type { Bucket } from './bucket.js'
 import type { RowTable } from './row-table.js'
 import { Segment } from './segment.js'
@@ -44,6 +44,26 @@ export class RowLister {
 
   /** Counts the rows of one bucket into slices of time. */
   addTo(slices: number[], bucket: Bucket, query: HistogramQuery): void {
+    this.#eachStanding(bucket, (chunk, ordinal) => {
+      const dueAt = dueAtOf(chunk, ordinal)
+      if (dueAt < query.fromInclusive || dueAt >= query.untilExclusive) return
+      const scope = scopeOf(chunk, ordinal)
+      if (query.namespace !== undefined && scope.namespace !== query.namespace) return
+      if (query.kind !== undefined && scope.kind !== query.kind) return
+      slices[Math.floor((dueAt - query.fromInclusive) / query.sliceMs)]!++
+    })
+  }
+
+  /** Adds what the rows of a namespace in one bucket take. */
+  addUsage(usage: { timers: number; bytes: number }, bucket: Bucket, namespace: string): void {
+    this.#eachStanding(bucket, (chunk, ordinal) => {
+      if (scopeOf(chunk, ordinal).namespace !== namespace) return
+      usage.timers++
+      usage.bytes += payloadBytesOf(chunk, ordinal)
+    })
+  }
+
+  #eachStanding(bucket: Bucket, look: (chunk: Chunk, ordinal: number) => void): void {
     const { chunks } = this.#table
     const level = this.#settledLevel(bucket.shard)
     this.#table.look()
@@ -53,14 +73,8 @@ export class RowLister {
       const chunk = this.#table.peek(ref)
       for (let ordinal = 0; ordinal < chunk.rows; ordinal++) {
         if (chunks.isDead(ref, ordinal)) continue
-        const dueAt = dueAtOf(chunk, ordinal)
-        if (dueAt < query.fromInclusive || dueAt >= query.untilExclusive) continue
-        if (isBefore({ position: chunk.position(ordinal), revision: chunk.revision(ordinal) }, level))
-          continue
-        const scope = scopeOf(chunk, ordinal)
-        if (query.namespace !== undefined && scope.namespace !== query.namespace) continue
-        if (query.kind !== undefined && scope.kind !== query.kind) continue
-        slices[Math.floor((dueAt - query.fromInclusive) / query.sliceMs)]!++
+        const place = { position: chunk.position(ordinal), revision: chunk.revision(ordinal) }
+        if (!isBefore(place, level)) look(chunk, ordinal)
       }
     }
   }

@@ -20,6 +20,7 @@ import type {
   Receipt,
   Setting,
   Strategy,
+  Usage,
 } from '../store.js'
 import type { TimerRow } from '../../timer/index.js'
 import type { MemoryRow } from './memory-row.js'
@@ -197,6 +198,19 @@ export class MemoryData {
       for (const _ of this.standing(shard, firstPlace)) count++
     }
     return count
+  }
+
+  usage(namespace: string): Usage {
+    let timers = 0
+    let bytes = 0
+    for (let shard = 0; shard < this.shards.length; shard++) {
+      for (const row of this.standing(shard, firstPlace)) {
+        if (row.namespace !== namespace) continue
+        timers++
+        bytes += row.payload.length
+      }
+    }
+    return { timers, bytes }
   }
 
   deadLetters(query: DeadQuery): Listed<DeadLetter> {

@@ -33,6 +33,8 @@ import type {
   Store,
   StoreCapabilities,
   Strategy,
+  Tally,
+  Usage,
   WriteAnswer,
 } from '../store.js'
 import { MemoryData } from './memory-data.js'
@@ -257,6 +259,16 @@ export class MemoryStore implements Store {
 
   countRows(): Promise<number> {
     return this.#call({ name: 'countRows' }, () => this.#data.countRows())
+  }
+
+  tallies(): Promise<readonly Tally[]> {
+    return this.#call({ name: 'tallies' }, () => [
+      { shard: undefined, counts: { ...this.#data.counts }, rows: this.#data.countRows() },
+    ])
+  }
+
+  usage(namespace: string): Promise<Usage> {
+    return this.#call({ name: 'usage' }, () => this.#data.usage(namespace))
   }
 
   deadLetters(query: DeadQuery): Promise<Listed<DeadLetter>> {

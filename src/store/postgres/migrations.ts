@@ -88,11 +88,12 @@ function checked(format: StoreFormat, strategy: Strategy | undefined): StoreForm
   if (strategy === undefined || strategy === format.strategy) return format
   throw new StoreError(
     'wrong-strategy',
-    `this store was made for the strategy ${format.strategy} and was opened for ${strategy}: open it as ${format.strategy}, or give a new schema`,
+    `this store was made for the strategy ${format.strategy} and was opened for ${strategy}: open it as ${format.strategy}, give a new schema, or stop all instances and switch it with carillon migrate --strategy ${strategy} --store …`,
   )
 }
 
-async function readFormat(
+/** What the schema says of itself; undefined when there is none. */
+export async function readFormat(
   client: PostgresClient,
   schema: string,
 ): Promise<(StoreFormat & { readonly version: number }) | undefined> {

@@ -51,11 +51,8 @@ export class WriteBatch {
     this.#waves = this.#waveCount > 1 ? waves : undefined
   }
 
-  /**
-   * The parameters from `p_if_inbox_empty` on. Lists with nothing in them stay away. Where the names are likely free, they
-   * need not be looked up first.
-   */
-  parameters(shardCount: number | undefined, areNamesFree: boolean): unknown[] {
+  /** The parameters from `p_if_inbox_empty` on. Lists with nothing in them stay away. */
+  parameters(shardCount: number | undefined): unknown[] {
     const all = this.#operations
     const waves = this.#waves
     const some = (has: (operation: Operation) => boolean): boolean => all.some(has)
@@ -65,7 +62,6 @@ export class WriteBatch {
     return [
       this.#ifInboxEmpty ? 1 : 0,
       this.#waveCount,
-      areNamesFree && this.#waveCount === 1 && all.every(isPlain) ? 1 : 0,
       waves === undefined ? null : int8Array(all, (_, index) => waves[index]!),
       shardCount === undefined
         ? null
@@ -254,17 +250,6 @@ function wavesOf(operations: readonly Operation[]): number[] {
     for (const thing of things) next.set(thing, wave + 1)
     return wave
   })
-}
-
-/** A set with nothing about it but that its name may be taken. */
-function isPlain(operation: Operation): boolean {
-  return (
-    operation.type === 'set' &&
-    operation.ifRevision === undefined &&
-    operation.fromDead === undefined &&
-    operation.request === undefined &&
-    operation.note === undefined
-  )
 }
 
 function isPlaced(operation: Operation): operation is Extract<Operation, { readonly position: number }> {

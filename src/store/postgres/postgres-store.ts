@@ -33,6 +33,8 @@ import type {
   Store,
   StoreCapabilities,
   Strategy,
+  Tally,
+  Usage,
   WriteAnswer,
 } from '../store.js'
 import { numberOf, sent } from './answer-row.js'
@@ -46,8 +48,10 @@ import {
   type PostgresClient,
   type PostgresPool,
 } from './driver.js'
+import { isLevelOnly, LevelSettlements } from './level-settlements.js'
 import { migrate, type StoreFormat } from './migrations.js'
 import { placeOf, writeAnswerColumns, WriteBatch } from './owner-write.js'
+import { isPlain, PlainWrites } from './plain-writes.js'
 import { dollars, PostgresClaims } from './postgres-claims.js'
 import { PostgresInbox } from './postgres-inbox.js'
 import { PostgresTransactions } from './postgres-transactions.js'
@@ -96,6 +100,8 @@ export class PostgresStore implements Store {
   readonly #records: RecordTables
   readonly #cluster: ClusterTables
   readonly #wakes: WakeChannel
+  readonly #plainWrites: PlainWrites
+  readonly #levelSettlements: LevelSettlements
   readonly #taken = new TakenNames()
   #stopping: Promise<void> | undefined
 
@@ -115,6 +121,8 @@ export class PostgresStore implements Store {
     this.#database = database
     this.#leases = leases
     this.#now = clock === systemClock ? () => null : () => clock.now()
+    this.#plainWrites = new PlainWrites(database)
+    this.#levelSettlements = new LevelSettlements(database, this.#now)
     this.#shards = new ShardTable(leases, this.#now)
     this.#inbox = new PostgresInbox(database, this.#now)
     this.#claims = new PostgresClaims(database, this.#now, format.shardCount)
@@ -228,22 +236,28 @@ export class PostgresStore implements Store {
   async write(fence: Fence | undefined, write: OwnerWrite): Promise<WriteAnswer> {
     checkStrategy(this, fence === undefined ? 'claim' : 'owned', 'write')
     checkOperations(write.operations, this.maxPayloadBytes)
+    if (fence !== undefined && write.operations.length > 0 && this.#taken.areNamesFree && isPlain(write)) {
+      const answer = await this.#plainWrites.write(fence, write)
+      if (answer !== undefined) return answer
+    }
     const batch = new WriteBatch(write)
     if (fence === undefined) {
-      const values = [this.#now(), ...noFence, ...batch.parameters(this.shardCount, false)]
+      const values = [this.#now(), ...noFence, ...batch.parameters(this.shardCount)]
       const [row] = await this.#database.write('write', WRITE_CLAIMED, values)
       return { answers: batch.answer(row!).answers, readLevel: levelAt(0) }
     }
-    const parameters = batch.parameters(undefined, this.#taken.areNamesFree)
-    const values = [this.#now(), ...fenceParameters(fence), ...parameters]
+    const values = [this.#now(), ...fenceParameters(fence), ...batch.parameters(undefined)]
     const [row] = await this.#database.write('write', WRITE_OWNED, values)
     const answer = batch.answer(row!)
     this.#taken.learn(answer.answers)
     return answer
   }
 
-  settle(fence: Fence, settlement: Settlement): Promise<SettleAnswer> {
-    return this.#settle(fence, settlement)
+  async settle(fence: Fence, settlement: Settlement): Promise<SettleAnswer> {
+    const answer = isLevelOnly(settlement)
+      ? await this.#levelSettlements.settle(fence, settlement)
+      : undefined
+    return answer ?? (await this.#settle(fence, settlement))
   }
 
   async sweep(fence: Fence): Promise<{ readonly removed: number; readonly more: boolean }> {
@@ -337,6 +351,14 @@ export class PostgresStore implements Store {
     return this.#reading.countRows()
   }
 
+  tallies(): Promise<readonly Tally[]> {
+    return this.#reading.tallies(this.strategy)
+  }
+
+  usage(namespace: string): Promise<Usage> {
+    return this.#reading.usage(namespace)
+  }
+
   deadLetters(query: DeadQuery): Promise<Listed<DeadLetter>> {
     return this.#records.deadLetters(query)
   }
@@ -410,8 +432,8 @@ export class PostgresStore implements Store {
   }
 }
 
-const WRITE_OWNED = `select ${writeAnswerColumns} from S.write_owned(${dollars(39)})`
-const WRITE_CLAIMED = `select ${writeAnswerColumns} from S.write_claimed(${dollars(39)})`
+const WRITE_OWNED = `select ${writeAnswerColumns} from S.write_owned(${dollars(38)})`
+const WRITE_CLAIMED = `select ${writeAnswerColumns} from S.write_claimed(${dollars(38)})`
 const SETTLE = `select base, read_position, read_revision, ${sent(['dead_letters', 'followed'])}
   from S.settle(${dollars(44)})`
 const LOAD = `select read_position, read_revision, next_position, bytes, ${sent(rowColumnNames)}

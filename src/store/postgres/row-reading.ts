@@ -1,10 +1,11 @@
 import type { Clock } from '../../time/index.js'
 import { nameText, shardOf, type TimerName, type TimerRow } from '../../timer/index.js'
 import { cursorOf, parseCursor } from '../cursor.js'
-import type { Counts, HistogramQuery, Listed, ListQuery } from '../store.js'
+import type { Counts, HistogramQuery, Listed, ListQuery, Strategy, Tally, Usage } from '../store.js'
 import { listOf, numberOf } from './answer-row.js'
 import { int8Array, int8s, textArray } from './binary-array.js'
 import type { Database } from './database.js'
+import type { Row } from './driver.js'
 import { RowColumns } from './row-columns.js'
 import { sentRows } from './schema-owner.js'
 
@@ -103,14 +104,33 @@ export class RowReading {
         union all select created, settled, cancelled, replaced, dead from S.counter
       ) counted`,
     )
-    const number = (name: keyof Counts): number => numberOf(row!, name)
-    return {
-      created: number('created'),
-      settled: number('settled'),
-      cancelled: number('cancelled'),
-      replaced: number('replaced'),
-      dead: number('dead'),
-    }
+    return countsOf(row!)
+  }
+
+  /** Counters and rows of one instant: one statement sees one state of the tables. */
+  async tallies(strategy: Strategy): Promise<readonly Tally[]> {
+    // Timers without an owner are not counted by shard.
+    const counters =
+      strategy === 'owned'
+        ? 'select shard, created, settled, cancelled, replaced, dead from S.shard'
+        : `select null::integer as shard, sum(created)::bigint as created, sum(settled)::bigint as settled,
+            sum(cancelled)::bigint as cancelled, sum(replaced)::bigint as replaced, sum(dead)::bigint as dead
+          from S.counter`
+    const rows = await this.#database.read(
+      'tallies',
+      `with standing as materialized (
+        select t.shard, count(*) as count from S.timer t join S.shard s using (shard)
+        where (t.position, t.revision) >= (s.settled_position, s.settled_revision) group by t.shard
+      )
+      select c.shard::bigint, c.created, c.settled, c.cancelled, c.replaced, c.dead,
+        coalesce((select sum(count) from standing s where c.shard is null or s.shard = c.shard), 0)::bigint as rows
+      from (${counters}) c order by c.shard`,
+    )
+    return rows.map((row) => ({
+      shard: strategy === 'owned' ? numberOf(row, 'shard') : undefined,
+      counts: countsOf(row),
+      rows: numberOf(row, 'rows'),
+    }))
   }
 
   async countRows(): Promise<number> {
@@ -120,6 +140,17 @@ export class RowReading {
       where (t.position, t.revision) >= (s.settled_position, s.settled_revision)`,
     )
     return numberOf(row!, 'count')
+  }
+
+  async usage(namespace: string): Promise<Usage> {
+    const [row] = await this.#database.read(
+      'usage',
+      `select count(*) as timers, coalesce(sum(octet_length(t.payload)), 0)::bigint as bytes
+      from S.timer t join S.shard s using (shard)
+      where t.namespace = $1 and (t.position, t.revision) >= (s.settled_position, s.settled_revision)`,
+      [namespace],
+    )
+    return { timers: numberOf(row!, 'timers'), bytes: numberOf(row!, 'bytes') }
   }
 
   /** Looks at the next rows: those asked for, and the place of the last one when there may be more. */
@@ -158,5 +189,16 @@ export class RowReading {
       shards: int8s(listOf(row!, 'shards')),
       last: numberOf(row!, 'looked') < look ? undefined : ([shard, position, revision] as const),
     }
+  }
+}
+
+function countsOf(row: Row): Counts {
+  const number = (name: keyof Counts): number => numberOf(row, name)
+  return {
+    created: number('created'),
+    settled: number('settled'),
+    cancelled: number('cancelled'),
+    replaced: number('replaced'),
+    dead: number('dead'),
   }
 }

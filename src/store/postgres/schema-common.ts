@@ -51,6 +51,13 @@ create or replace function S.now_ms(p_now bigint) returns bigint language sql vo
   select coalesce(p_now, floor(extract(epoch from clock_timestamp()) * 1000)::bigint)
 $$;`
 
+/** Whoever waited for a lock has to see what was committed meanwhile. */
+export const checkIsolation = `
+  if current_setting('transaction_isolation') <> 'read committed' then
+    raise exception using errcode = '${refusals['invalid-option']}', message =
+      'Carillon needs the isolation level read committed, where each statement sees what was committed before it';
+  end if;`
+
 /** The shard's row, locked for its owner, whose fence must be the shard's. */
 export const fenceFunction = `
 create or replace function S.fenced_shard(
@@ -59,10 +66,7 @@ create or replace function S.fenced_shard(
 declare
   s S.shard;
 begin
-  if current_setting('transaction_isolation') <> 'read committed' then
-    raise exception using errcode = '${refusals['invalid-option']}', message =
-      'Carillon needs the isolation level read committed, where each statement sees what was committed before it';
-  end if;
+  ${checkIsolation}
   select * into s from S.shard where shard = p_shard for no key update;
   if not found then
     raise exception using errcode = '${refusals['invalid-option']}', message = format('the store has no shard %s', p_shard);

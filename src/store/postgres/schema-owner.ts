@@ -1,4 +1,4 @@
-import { jsonOfTags, lookups, refusals } from './schema-common.js'
+import { checkIsolation, jsonOfTags, lookups, refusals } from './schema-common.js'
 import { historyParameters, writeHistory } from './schema-write.js'
 
 const fence =
@@ -162,6 +162,40 @@ begin
   where shard = p_shard;
 end $$;`
 
+/**
+ * Settlements of many shards that say no more than how far they are done. A shard whose fence or level is against it
+ * is passed by; `settled` names the others.
+ */
+const settleLevelsFunction = `
+create or replace function S.settle_levels(
+  p_now bigint, g_shard bigint[], g_epoch bigint[], g_nonce bigint[], g_settled_position bigint[],
+  g_settled_revision bigint[], g_id bigint[], g_position bigint[], g_revision bigint[], g_count bigint[],
+  out settled bigint[], out read_positions bigint[], out read_revisions bigint[]
+) language plpgsql volatile${lookups} as $$
+#variable_conflict use_column
+declare
+  v_now bigint;
+begin
+  ${checkIsolation}
+  perform 1 from S.shard s where s.shard = any (g_shard::integer[]) order by s.shard for no key update;
+  v_now := S.now_ms(p_now);
+  with put as (
+    update S.shard s set settled_position = g.position, settled_revision = g.revision, last_settlement = g.id,
+      settled = s.settled + g.count
+    from unnest(g_shard, g_epoch, g_nonce, g_settled_position, g_settled_revision, g_id, g_position, g_revision, g_count)
+      with ordinality
+      as g(shard, epoch, nonce, settled_position, settled_revision, id, position, revision, count, n)
+    where s.shard = g.shard and s.epoch = g.epoch and s.nonce = g.nonce
+      and (s.settled_position, s.settled_revision) >= (g.settled_position, g.settled_revision)
+      and (g.position, g.revision) >= (s.settled_position, s.settled_revision)
+      and (s.read_position, s.read_revision) >= (g.position, g.revision)
+      and g.position <= v_now and g.revision <= s.last_revision + 1
+    returning g.n, s.read_position, s.read_revision
+  )
+  select array_agg(n), array_agg(read_position), array_agg(read_revision)
+    into settled, read_positions, read_revisions from put;
+end $$;`
+
 /** Removes rows below the settled level, some at a time, going on where it ended. */
 const sweepFunction = `
 create or replace function S.sweep(${fence}, p_limit bigint, out removed bigint, out more boolean)
@@ -196,4 +230,4 @@ begin
   end if;
 end $$;`
 
-export const ownerFunctions = loadFunction + settleFunction + sweepFunction
+export const ownerFunctions = loadFunction + settleFunction + settleLevelsFunction + sweepFunction

@@ -1,4 +1,11 @@
-import { jsonOfTags, lookups, operationNumbers, outcomeNumber, refusals } from './schema-common.js'
+import {
+  checkIsolation,
+  jsonOfTags,
+  lookups,
+  operationNumbers,
+  outcomeNumber,
+  refusals,
+} from './schema-common.js'
 
 const { set, cancel, answer } = operationNumbers
 const stored = outcomeNumber('set')
@@ -84,35 +91,58 @@ const checkInbox = `
   end if;`
 
 /**
- * A batch of nothing but plain sets, of names that are free: all of it, or nothing when one is taken after all. It
- * costs about half of what judging each does. Lists are taken apart in the select list, which streams; as a table
- * they would be stored first.
+ * Plain sets of names that are free, for many shards at once. The rows of a shard stand together, in the order of
+ * the shards; a list of one element stands for a column that has it everywhere, and no due times for those that are
+ * the positions. A shard whose fence, inbox or level is against it is passed by, and all are when a name is taken
+ * after all: `bases` says -1 for those. Lists are taken apart in the select list, which streams; as a table they
+ * would be stored first.
  */
-const insertPlain = `
-  if p_is_plain = 1 and (select min(p) from unnest(o_position) p) >= s.settled_position then
-    begin
-      insert into S.timer (shard, position, revision, identity, created_at, due_at, attempt, occurrence,
-        namespace, kind, key, tags, details, payload)
-      select p_shard, o.o_position, s.last_revision + o.n, o.o_identity, o.o_created_at, o.o_due_at, o.o_attempt,
-        o.o_occurrence, o.o_namespace, o.o_kind, o.o_key,
-        case when o.o_tags is null then '{}' else S.tags_of(o.o_tags) end, o.o_details, o.o_payload
-      from (
-        select generate_subscripts(o_type, 1) as n, ${plainColumns.map(([name]) => `unnest(${name}) as ${name}`).join(', ')}
-      ) o;
-      p_waves := 0;
-      v_last := s.last_revision + cardinality(o_type);
-      s.created := s.created + cardinality(o_type);
-    exception when unique_violation then
-      null;
-    end;
-  end if;`
+const insertFunction = `
+create or replace function S.insert_plain(
+  g_shard bigint[], g_epoch bigint[], g_nonce bigint[], g_settled_position bigint[], g_settled_revision bigint[],
+  g_if_inbox_empty bigint[], g_count bigint[], g_begin bigint[], g_least bigint[],
+  o_group bigint[], ${parameters(plainColumns)},
+  out bases bigint[], out read_positions bigint[], out read_revisions bigint[]
+) language plpgsql volatile${lookups} as $$
+#variable_conflict use_column
+begin
+  ${checkIsolation}
+  perform 1 from S.shard s where s.shard = any (g_shard::integer[]) order by s.shard for no key update;
+  select array_agg(case when s.epoch = g.epoch and s.nonce = g.nonce
+        and (s.settled_position, s.settled_revision) >= (g.settled_position, g.settled_revision)
+        and g.least >= s.settled_position
+        and not (g.if_inbox_empty = 1 and exists (select 1 from S.inbox i where i.shard = g.shard))
+      then s.last_revision else -1 end order by g.n),
+      array_agg(s.read_position order by g.n), array_agg(s.read_revision order by g.n)
+    into bases, read_positions, read_revisions
+  from unnest(g_shard, g_epoch, g_nonce, g_settled_position, g_settled_revision, g_if_inbox_empty, g_least)
+    with ordinality as g(shard, epoch, nonce, settled_position, settled_revision, if_inbox_empty, least, n)
+    left join lateral (select * from S.shard s where s.shard = g.shard offset 0) s on true;
+  begin
+    insert into S.timer (shard, position, revision, identity, created_at, due_at, attempt, occurrence,
+      namespace, kind, key, tags, details, payload)
+    select (insert_plain.g_shard)[o.o_group], o.o_position, bases[o.o_group] + o.n - g_begin[o.o_group], o.o_identity,
+      coalesce(o.o_created_at, (insert_plain.o_created_at)[1]), coalesce(o.o_due_at, o.o_position),
+      coalesce(o.o_attempt, (insert_plain.o_attempt)[1]), coalesce(o.o_occurrence, (insert_plain.o_occurrence)[1]),
+      coalesce(o.o_namespace, (insert_plain.o_namespace)[1]), coalesce(o.o_kind, (insert_plain.o_kind)[1]), o.o_key,
+      case when o.o_tags is null then '{}' else S.tags_of(o.o_tags) end,
+      coalesce(o.o_details, (insert_plain.o_details)[1]), o.o_payload
+    from (
+      select generate_subscripts(o_group, 1) as n, unnest(o_group) as o_group,
+        ${plainColumns.map(([name]) => `unnest(${name}) as ${name}`).join(', ')}
+    ) o where bases[o.o_group] >= 0;
+    update S.shard s set last_revision = s.last_revision + g.count, created = s.created + g.count
+    from unnest(g_shard, g_count, bases) as g(shard, count, base)
+    where s.shard = g.shard and g.base >= 0;
+  exception when unique_violation then
+    bases := array_fill(-1::bigint, array[cardinality(g_shard)]);
+  end;
+end $$;`
 
 /**
  * A batch of operations in one statement. Operations that could see one another (of one name, for one request, for
  * one dead letter) come in different waves; those of one wave are judged and carried out together. What is plainly
  * set is not answered for: its place is its position and `base` + its number in the batch.
- *
- * A batch of plain sets whose names are likely free is simply inserted, and goes the long way when one is not.
  *
  * With an owner, the shard's row is locked first and then everything is read anew. Without one, writers of one
  * name meet at a lock of their own, then rows are locked, then everything is read anew.
@@ -134,7 +164,7 @@ function writeFunction(isOwned: boolean): string {
   return `
 create or replace function S.${isOwned ? 'write_owned' : 'write_claimed'}(
   p_now bigint, p_shard integer, p_epoch bigint, p_nonce bigint, p_settled_position bigint, p_settled_revision bigint,
-  p_if_inbox_empty bigint, p_waves bigint, p_is_plain bigint, ${parameters(operationColumns)}, ${historyParameters},
+  p_if_inbox_empty bigint, p_waves bigint, ${parameters(operationColumns)}, ${historyParameters},
   out base bigint, out read_position bigint, out read_revision bigint,
   out settled_position bigint, out settled_revision bigint, out new_revisions bigint[],
   out answered bigint[], out outcomes bigint[],
@@ -162,7 +192,6 @@ begin
     perform 1 from (select distinct id from unnest(o_from_dead) id where id is not null order by 1) o
       cross join lateral (select 1 from S.dead_letter d where d.id = o.id for update offset 0) d;
   end if;
-  ${isOwned ? insertPlain : ''}
   for wave in 0 .. p_waves - 1 loop
     with o as (
       select * from unnest(${names(operationColumns)})
@@ -306,4 +335,4 @@ begin
 end $$;`
 }
 
-export const writeFunctions = writeFunction(true) + writeFunction(false)
+export const writeFunctions = insertFunction + writeFunction(true) + writeFunction(false)

@@ -1,11 +1,12 @@
 import { shown, StoreError } from '../../error/index.js'
 import type { Strategy } from '../store.js'
-import { storeKey } from './keys.js'
+import { shardKey, storeKey } from './keys.js'
 import type { RedisNodes } from './nodes.js'
 import { replyCodeOf } from './redis-error.js'
 import type { RedisTarget } from './redis-url.js'
 import { Script } from './script.js'
-import { formatLua } from './scripts/shared.lua.js'
+import { formatLua, upgradedLua } from './scripts/shared.lua.js'
+import { upgradeLua } from './scripts/upgrade.lua.js'
 
 /** What a store is, written when it is made and never changed but by an upgrade. */
 export interface RedisFormat {
@@ -14,8 +15,10 @@ export interface RedisFormat {
   readonly bucketMs: number
 }
 
-const FORMAT_VERSION = 1
+export const FORMAT_VERSION = 2
 const formatScript = Script.writing(formatLua)
+const upgradeScript = Script.writing(upgradeLua)
+const upgradedScript = Script.writing(upgradedLua)
 
 /** Reads what the store is, or makes it: of many who come at once, one does. */
 export async function takeFormat(
@@ -46,12 +49,24 @@ export async function takeFormat(
   if (wanted.strategy !== undefined && wanted.strategy !== strategy) {
     throw new StoreError(
       'wrong-strategy',
-      `the store ${nodes.target.prefix} was made for the strategy ${strategy}, asked was ${wanted.strategy}`,
+      `the store ${nodes.target.prefix} was made for the strategy ${strategy}, asked was ${wanted.strategy}: open it as ${strategy}, or export its timers into a store of another prefix`,
     )
   }
   const found = { shardCount: Number(shards), strategy: strategy as Strategy, bucketMs: Number(width) }
-  if (Number.isInteger(found.shardCount) && found.shardCount > 0 && found.bucketMs > 0) return found
+  if (Number.isInteger(found.shardCount) && found.shardCount > 0 && found.bucketMs > 0) {
+    if (Number(version) < FORMAT_VERSION) await upgrade(nodes, found.shardCount)
+    return found
+  }
   throw new StoreError('store-damaged', `the key ${key} says ${shown(shards)} shards of ${shown(width)} ms`)
+}
+
+/** Shard by shard, and the version last: whoever is interrupted, or comes meanwhile, does it again. */
+async function upgrade(nodes: RedisNodes, shardCount: number): Promise<void> {
+  const { prefix } = nodes.target
+  await Promise.all(
+    Array.from({ length: shardCount }, (_, shard) => upgradeScript.run(nodes, shardKey(prefix, shard), [''])),
+  )
+  await upgradedScript.run(nodes, storeKey(prefix), ['', String(FORMAT_VERSION)])
 }
 
 function foreign(error: unknown): never {

@@ -1,4 +1,4 @@
-const encoder = new TextEncoder()
+import { writeText } from './text.js'
 
 /** Writes numbers and texts one after the other, little-endian unless said otherwise. Grows as needed. */
 export class Packer {
@@ -57,24 +57,9 @@ export class Packer {
   text(value: string): number {
     // UTF-8 takes at most three bytes for a code unit.
     this.#reserve(value.length * 3)
-    // The encoder is quick with long texts, a loop with short ones of plain letters.
     const from = this.#length
-    const bytes = this.#bytes
-    if (value.length < 48) {
-      let at = 0
-      for (; at < value.length; at++) {
-        const code = value.charCodeAt(at)
-        if (code > 0x7f) break
-        bytes[from + at] = code
-      }
-      if (at === value.length) {
-        this.#length = from + at
-        return at
-      }
-    }
-    const { written } = encoder.encodeInto(value, bytes.subarray(from))
-    this.#length = from + written
-    return written
+    this.#length = writeText(this.#bytes, from, value)
+    return this.#length - from
   }
 
   /** A text after its length in one byte. */
@@ -111,13 +96,10 @@ export class Packer {
     return this
   }
 
-  get length(): number {
-    return this.#length
-  }
-
-  /** Puts a short where one was written before. */
-  shortAt(at: number, value: number): void {
-    this.#bytes.writeUInt16LE(value, at)
+  /** Lets `write` write up to `count` bytes; it is told where, and answers where it ended. */
+  room(count: number, write: (bytes: Buffer, at: number) => number): void {
+    this.#reserve(count)
+    this.#length = write(this.#bytes, this.#length)
   }
 
   done(): Buffer {

@@ -18,6 +18,26 @@ export function parsePlace(text: string): Place {
   }
 }
 
+const hexDigits = Buffer.from('0123456789abcdef')
+
+/** Writes a place as `placeText` has it. */
+export function writePlace(bytes: Buffer, at: number, position: number, revision: number): void {
+  const farthest = Math.min(position, FARTHEST)
+  const high = Math.floor(farthest / 0x1000_0000)
+  writeHex(bytes, at, 7, high)
+  writeHex(bytes, at + 7, 7, farthest - high * 0x1000_0000)
+  const above = Math.floor(revision / 0x100_0000)
+  writeHex(bytes, at + 14, 6, above)
+  writeHex(bytes, at + 20, 6, revision - above * 0x100_0000)
+}
+
+function writeHex(bytes: Buffer, at: number, count: number, value: number): void {
+  for (let index = at + count - 1; index >= at; index--) {
+    bytes[index] = hexDigits[value & 15]!
+    value >>>= 4
+  }
+}
+
 export function positionAt(bytes: Uint8Array, at: number): number {
   return hexAt(bytes, at, 7) * 0x1000_0000 + hexAt(bytes, at + 7, 7)
 }

@@ -12,17 +12,21 @@ import type {
   Settlement,
   ShardClaim,
   ShardRow,
+  Tally,
+  Usage,
   WriteAnswer,
 } from '../store.js'
 import type { Reply, Word } from './connection.js'
 import { shardKey } from './keys.js'
+import { BelievedRevision } from './believed-revision.js'
 import type { RedisNodes } from './nodes.js'
 import { packOperations, parseAnswers } from './operation-codec.js'
 import { Packer } from './packer.js'
+import { arePlainSets, newAnswers, packPlainSets } from './plain-sets.js'
 import { parsePlace, placeText } from './place-text.js'
 import { packEntry } from './record-codec.js'
 import { RedisPage } from './redis-page.js'
-import { packRequest, parseRequest } from './request-codec.js'
+import { batchesOf, packRequests, parseRequests } from './request-codec.js'
 import { rowOf } from './row-codec.js'
 import { Script } from './script.js'
 import { pruneHistoryLua } from './scripts/shared.lua.js'
@@ -32,6 +36,9 @@ import { WriteQueue } from './write-queue.js'
 
 const noFence: readonly Word[] = ['', '', '']
 const SWEPT_ROWS = 4000
+
+type AppendAnswer = 'appended' | 'answered-before' | 'expired'
+
 const pruneHistoryScript = Script.writing(pruneHistoryLua)
 
 /** One shard on its server: each call is one script there, which happens wholly or not at all. */
@@ -42,6 +49,7 @@ export class RedisShard {
   readonly #scripts: ShardScripts
   readonly #now: () => string
   readonly #writes = new WriteQueue((fence, write) => this.#write(fence, write))
+  readonly #revisions = new BelievedRevision()
 
   /** `now` is the time by another clock than the server's; empty for the server's own. */
   constructor(shard: number, nodes: RedisNodes, scripts: ShardScripts, now: () => string) {
@@ -115,17 +123,29 @@ export class RedisShard {
     fence: Fence | undefined,
     { operations, history = [], ifInboxEmpty = false }: OwnerWrite,
   ): Promise<WriteAnswer> {
+    const isPlain = history.length === 0 && arePlainSets(operations)
+    const believed = this.#revisions.next(operations.length)
     const words = [
       ...(fence === undefined ? noFence : fenceOf(fence)),
-      ...packOperations(operations, this.shard),
-      ...historyWords(history),
       ifInboxEmpty ? '1' : '',
+      ...(isPlain
+        ? [String(believed), ...packPlainSets(operations, believed)]
+        : ['', ...packOperations(operations, this.shard), ...historyWords(history)]),
     ]
-    const reply = (await this.run(this.#scripts.write, words)) as [Buffer, Buffer, Buffer, Buffer]
-    const [read, settled, lastRevision, answers] = reply
-    return {
-      answers: parseAnswers(operations, answers, String(settled), Number(lastRevision)),
-      readLevel: parsePlace(String(read)),
+    let lastRevision: number | undefined
+    try {
+      const reply = (await this.run(this.#scripts.write, words)) as [Buffer, Buffer, Buffer, Buffer]
+      const [read, settled, before, answers] = reply
+      lastRevision = Number(before)
+      return {
+        answers:
+          isPlain && answers.length === 0
+            ? newAnswers(operations, lastRevision)
+            : parseAnswers(operations, answers, String(settled), lastRevision),
+        readLevel: parsePlace(String(read)),
+      }
+    } finally {
+      this.#revisions.answered(operations.length, lastRevision)
     }
   }
 
@@ -163,19 +183,31 @@ export class RedisShard {
 
   // ---- the inbox
 
-  async append(requests: readonly Request[]): Promise<('appended' | 'answered-before' | 'expired')[]> {
-    const packer = new Packer()
-    for (const request of requests) packRequest(packer, request)
-    const letters = String(await this.run(this.#scripts.append, [String(requests.length), packer.done()]))
-    return Array.from(
-      letters,
-      (letter) => ({ a: 'appended', b: 'answered-before', e: 'expired' })[letter] as 'appended',
-    )
+  async append(requests: readonly Request[]): Promise<AppendAnswer[]> {
+    const answers = batchesOf(requests).map((some) => this.#append(some))
+    return (await Promise.all(answers)).flat()
+  }
+
+  async #append(requests: readonly Request[]): Promise<AppendAnswer[]> {
+    const letters = String(await this.run(this.#scripts.append, packRequests(requests)))
+    if (letters === '') return requests.map(() => 'appended')
+    // Some of them are not new: those that are come alone.
+    const fresh = requests.filter((_, index) => letters[index] === 'n')
+    const answers = fresh.length === 0 ? [] : await this.#append(fresh)
+    let next = 0
+    return Array.from(letters, (letter) => {
+      if (letter === 'n') return answers[next++]!
+      return letter === 'a' ? 'appended' : letter === 'b' ? 'answered-before' : 'expired'
+    })
   }
 
   async requests(fence: Fence, limit: number): Promise<Request[]> {
     const flat = (await this.run(this.#scripts.requests, [...fenceOf(fence), String(limit)])) as Buffer[]
-    return pairsOf(flat, (id, bytes) => parseRequest(this.shard, String(id), bytes))
+    const requests: Request[] = []
+    for (let index = 0; index < flat.length; index += 2) {
+      parseRequests(requests, limit, this.shard, flat[index]!, flat[index + 1]!)
+    }
+    return requests
   }
 
   async answers(ids: readonly string[]): Promise<(OperationAnswer['outcome'] | undefined)[]> {
@@ -211,6 +243,34 @@ export class RedisShard {
       cursor = String(next)
     }
     return sum
+  }
+
+  async tally(): Promise<Tally> {
+    const [rows, counts] = (await this.run(this.#scripts.tally, [])) as [number, (Buffer | null)[]]
+    const [created, settled, cancelled, replaced, dead] = counts.map((text) => Number(text ?? 0)) as [
+      number,
+      number,
+      number,
+      number,
+      number,
+    ]
+    return { shard: this.shard, counts: { created, settled, cancelled, replaced, dead }, rows }
+  }
+
+  async usage(namespace: string): Promise<Usage> {
+    let timers = 0
+    let bytes = 0
+    for (let cursor = '-'; cursor !== '';) {
+      const [next, count, weight] = (await this.run(this.#scripts.usage, [cursor, namespace])) as [
+        Buffer,
+        number,
+        number,
+      ]
+      timers += count
+      bytes += weight
+      cursor = String(next)
+    }
+    return { timers, bytes }
   }
 
   /** Adds to `slices` what is due in each; `words` are start, end, width, namespace and kind. */

@@ -33,6 +33,8 @@ import type {
   Store,
   StoreCapabilities,
   Strategy,
+  Tally,
+  Usage,
   WriteAnswer,
 } from '../store.js'
 import { inGroups, Notes } from './by-shard.js'
@@ -292,6 +294,20 @@ export class RedisStore implements Store {
     return this.#run(async () => {
       const counts = await Promise.all(this.#shards.map((shard) => shard.countRows()))
       return counts.reduce((sum, count) => sum + count, 0)
+    })
+  }
+
+  tallies(): Promise<readonly Tally[]> {
+    return this.#run(() => Promise.all(this.#shards.map((shard) => shard.tally())))
+  }
+
+  usage(namespace: string): Promise<Usage> {
+    return this.#run(async () => {
+      const usages = await Promise.all(this.#shards.map((shard) => shard.usage(namespace)))
+      return usages.reduce(
+        (sum, { timers, bytes }) => ({ timers: sum.timers + timers, bytes: sum.bytes + bytes }),
+        { timers: 0, bytes: 0 },
+      )
     })
   }
 

@@ -1,12 +1,15 @@
 import type { Place, TimerContent, TimerProgress, TimerRow } from '../../timer/index.js'
 import type { Packer } from './packer.js'
 import { positionAt, revisionAt } from './place-text.js'
+import { writeText } from './text.js'
 
 /*
  * A row as it lies in its part, under its place: due time, identity, time of creation (8 bytes each), attempt,
  * occurrence (4 each), the lengths of namespace and kind, of the whole name, of tags and of details (2 each),
  * then name, tags, details and payload. The scripts read the same offsets.
  */
+const IDENTITY = 8
+const CREATED_AT = 16
 const ATTEMPT = 24
 const OCCURRENCE = 28
 const SCOPE_LENGTH = 32
@@ -15,17 +18,52 @@ const TAGS_LENGTH = 36
 const DETAILS_LENGTH = 38
 const NAME = 40
 
+/** How many bytes lie before a row's name. */
+export const HEAD_BYTES = NAME
+
+/** Writes a row up to the end of its name, and answers where that is. */
+export function writeHead(bytes: Buffer, at: number, row: TimerContent & TimerProgress): number {
+  bytes.writeDoubleLE(row.dueAt, at)
+  bytes.writeDoubleLE(row.identity, at + IDENTITY)
+  bytes.writeDoubleLE(row.createdAt, at + CREATED_AT)
+  bytes.writeUInt32LE(row.attempt, at + ATTEMPT)
+  bytes.writeUInt32LE(row.occurrence, at + OCCURRENCE)
+  const nameAt = at + NAME
+  const kindAt = writeText(bytes, nameAt, row.namespace) + 1
+  bytes[kindAt - 1] = 0
+  const keyAt = writeText(bytes, kindAt, row.kind) + 1
+  bytes[keyAt - 1] = 0
+  const end = writeText(bytes, keyAt, row.key)
+  bytes.writeUInt16LE(keyAt - 1 - nameAt, at + SCOPE_LENGTH)
+  bytes.writeUInt16LE(end - nameAt, at + NAME_LENGTH)
+  return end
+}
+
+/** Writes what comes after a row's name, and answers where it ends. */
+export function writeRest(
+  bytes: Buffer,
+  at: number,
+  nameEnd: number,
+  { tags, details, payload }: TimerContent,
+): number {
+  const tagsEnd = tags.length === 0 ? nameEnd : writeText(bytes, nameEnd, tags.join('\0'))
+  const detailsEnd = details === '' ? tagsEnd : writeText(bytes, tagsEnd, details)
+  bytes.writeUInt16LE(tagsEnd - nameEnd, at + TAGS_LENGTH)
+  bytes.writeUInt16LE(detailsEnd - tagsEnd, at + DETAILS_LENGTH)
+  bytes.set(payload, detailsEnd)
+  return detailsEnd + payload.length
+}
+
+/** The most bytes that a row can take. */
+export function mostBytesOf(row: TimerContent): number {
+  // UTF-8 takes at most three bytes for a code unit.
+  let units = row.namespace.length + row.kind.length + row.key.length + row.details.length
+  for (const tag of row.tags) units += tag.length + 1
+  return NAME + 2 + 3 * units + row.payload.length
+}
+
 export function packRow(packer: Packer, row: TimerContent & TimerProgress): void {
-  packer.double(row.dueAt).double(row.identity).double(row.createdAt).int(row.attempt).int(row.occurrence)
-  const lengths = packer.length
-  packer.int(0).int(0)
-  const scope = packer.text(row.namespace) + packer.byte(0).text(row.kind) + 1
-  const name = scope + packer.byte(0).text(row.key) + 1
-  packer.shortAt(lengths, scope)
-  packer.shortAt(lengths + 2, name)
-  if (row.tags.length > 0) packer.shortAt(lengths + 4, packer.text(row.tags.join('\0')))
-  if (row.details.length > 0) packer.shortAt(lengths + 6, packer.text(row.details))
-  packer.bytes(row.payload)
+  packer.room(mostBytesOf(row), (bytes, at) => writeRest(bytes, at, writeHead(bytes, at, row), row))
 }
 
 export function dueAtOf(value: Buffer): number {
@@ -43,8 +81,8 @@ export function rowAt(place: Place, value: Buffer): TimerRow {
     namespace: value.toString('utf8', NAME, kindAt - 1),
     kind: value.toString('utf8', kindAt, scopeEnd),
     key: value.toString('utf8', scopeEnd + 1, tagsAt),
-    identity: value.readDoubleLE(8),
-    createdAt: value.readDoubleLE(16),
+    identity: value.readDoubleLE(IDENTITY),
+    createdAt: value.readDoubleLE(CREATED_AT),
     payload: value.subarray(payloadAt),
     tags: detailsAt === tagsAt ? [] : value.toString('utf8', tagsAt, detailsAt).split('\0'),
     details: value.toString('utf8', detailsAt, payloadAt),

@@ -2,9 +2,9 @@ import { Script } from './script.js'
 import { claimDueLua, extendLua, nextDueLua, peekDueLua, settleClaimedLua } from './scripts/claims.lua.js'
 import { answersLua, appendLua, requestsLua } from './scripts/inbox.lua.js'
 import { claimLua, lowerLua, refenceLua, releaseLua, renewLua } from './scripts/ownership.lua.js'
-import { countLua, findLua, listLua, loadLua } from './scripts/read.lua.js'
+import { partsLua } from './scripts/parts.lua.js'
+import { countLua, findLua, listLua, loadLua, tallyLua, usageLua } from './scripts/read.lua.js'
 import { removeDeadLua } from './scripts/records.lua.js'
-import { rowsLua } from './scripts/rows.lua.js'
 import { settleLua, sweepLua } from './scripts/settle.lua.js'
 import { writeLua } from './scripts/write.lua.js'
 
@@ -15,7 +15,7 @@ export type ShardScripts = ReturnType<typeof shardScripts>
 
 /** The scripts of a shard. The width of its buckets is part of a store's format; how large a part may be is not. */
 export function shardScripts(bucketMs: number, partRows: number) {
-  const rows = rowsLua(bucketMs, partRows, PIECES)
+  const parts = partsLua(bucketMs, partRows, PIECES)
   return Object.freeze({
     claim: Script.writing(claimLua),
     renew: Script.writing(renewLua),
@@ -23,20 +23,22 @@ export function shardScripts(bucketMs: number, partRows: number) {
     release: Script.writing(releaseLua),
     lower: Script.writing(lowerLua),
     load: Script.writing(loadLua),
-    write: Script.writing(writeLua(rows)),
-    settle: Script.writing(settleLua(rows)),
+    write: Script.writing(writeLua(parts)),
+    settle: Script.writing(settleLua(parts)),
     sweep: Script.writing(sweepLua),
     append: Script.writing(appendLua),
     requests: Script.reading(requestsLua),
     answers: Script.reading(answersLua),
-    peekDue: Script.reading(peekDueLua(rows)),
+    peekDue: Script.reading(peekDueLua(parts)),
     nextDue: Script.reading(nextDueLua),
-    claimDue: Script.writing(claimDueLua(rows)),
-    extend: Script.writing(extendLua(rows)),
-    settleClaimed: Script.writing(settleClaimedLua(rows)),
-    find: Script.reading(findLua(rows)),
+    claimDue: Script.writing(claimDueLua(parts)),
+    extend: Script.writing(extendLua(parts)),
+    settleClaimed: Script.writing(settleClaimedLua(parts)),
+    find: Script.reading(findLua(parts)),
     list: Script.reading(listLua),
     count: Script.reading(countLua),
+    usage: Script.reading(usageLua),
+    tally: Script.reading(tallyLua),
     removeDead: Script.writing(removeDeadLua),
   })
 }

@@ -62,6 +62,8 @@ export function describeLifecycle(suite: Suite): void {
       histogram: () => store.histogram({ fromInclusive: 0, untilExclusive: 10, sliceMs: 5 }),
       counts: () => store.counts(),
       countRows: () => store.countRows(),
+      tallies: () => store.tallies(),
+      usage: () => store.usage('default'),
       deadLetters: () => store.deadLetters(page),
       removeDead: () => store.removeDead(['1']),
       history: () => store.history(page),

@@ -159,6 +159,24 @@ export async function addsUp(store: Store): Promise<void> {
     rows + settled + cancelled + replaced + dead,
     `created=${created} rows=${rows} settled=${settled} cancelled=${cancelled} replaced=${replaced} dead=${dead}`,
   )
+  await talliesAddUp(store, rows)
+}
+
+/** So must those of each shard, and together they are those of the store. */
+async function talliesAddUp(store: Store, rows: number): Promise<void> {
+  const sum = { created: 0, settled: 0, cancelled: 0, replaced: 0, dead: 0 }
+  let rowSum = 0
+  for (const { shard, counts, rows: own } of await store.tallies()) {
+    const { created, settled, cancelled, replaced, dead } = counts
+    assert.equal(
+      created,
+      own + settled + cancelled + replaced + dead,
+      `shard ${shard}: created=${created} rows=${own} settled=${settled} cancelled=${cancelled} replaced=${replaced} dead=${dead}`,
+    )
+    for (const name of Object.keys(sum) as (keyof typeof sum)[]) sum[name] += counts[name]
+    rowSum += own
+  }
+  assert.deepEqual([sum, rowSum], [await store.counts(), rows])
 }
 
 export function cancelOf(name: TimerName): Extract<Operation, { readonly type: 'cancel' }> {

@@ -38,6 +38,23 @@ export function describeWrite(suite: Suite): void {
     assert.equal(await world.store.countRows(), 1)
   })
 
+  suite.case('the usage of a namespace is that of its timers that stand', async (world) => {
+    const owner = await world.own()
+    const payload = (bytes: number): Uint8Array => new Uint8Array(bytes).fill(7)
+    const [at, { namespace }] = [world.now() + 1000, world.newName()]
+    assert.deepEqual(await world.store.usage(namespace), { timers: 0, bytes: 0 })
+    const first = setOf(world.newName(), at, { payload: payload(100), tags: ['one'], details: 'schedule' })
+    await owner.set(first)
+    await owner.set(setOf(world.newName(), at + 90_000_000, { payload: payload(20) }))
+    await owner.set(setOf(world.newName(), at, { payload: payload(0) }))
+    assert.deepEqual(await world.store.usage(namespace), { timers: 3, bytes: 120 })
+    await owner.write(setOf(first, at + 5, { payload: payload(3) }))
+    assert.deepEqual(await world.store.usage(namespace), { timers: 3, bytes: 23 })
+    await owner.write(cancelOf(first))
+    assert.deepEqual(await world.store.usage(namespace), { timers: 2, bytes: 20 })
+    assert.deepEqual(await world.store.usage(`${namespace}x`), { timers: 0, bytes: 0 })
+  })
+
   suite.case('revisions rise with every write to the shard, and places are unique', async (world) => {
     const owner = await world.own()
     const at = world.now() + 1000

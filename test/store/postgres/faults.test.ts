@@ -148,7 +148,7 @@ describe('a call whose connection is lost', () => {
     await eventually(async () => {
       const ended = await sql(
         `select pg_terminate_backend(pid) from pg_stat_activity
-        where wait_event_type = 'Lock' and query like '%write_owned%' and pid <> pg_backend_pid()`,
+        where wait_event_type = 'Lock' and query like '%insert_plain%' and pid <> pg_backend_pid()`,
       )
       expect(ended).toHaveLength(1)
     })

@@ -179,8 +179,8 @@ describe('?wait=1', () => {
       const store = await openAt(url)
       const fence = await own(store)
       await store.write(fence, { operations: [setOf('safe', 1000)] })
-      const names = `{${url.slice(url.indexOf('prefix=') + 7)}:0}:names`
-      expect(replica.process.cli('hlen', names)).toBe('1')
+      const parts = `{${url.slice(url.indexOf('prefix=') + 7)}:0}:parts`
+      expect(replica.process.cli('zcard', parts)).toBe('1')
       // A replica takes no writes.
       await expect(openAt(`${replica.url}?prefix=other`)).rejects.toMatchObject({ code: 'store-unavailable' })
     } finally {

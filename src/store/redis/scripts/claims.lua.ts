@@ -1,4 +1,5 @@
 import { recordsLua } from './records.lua.js'
+import { rowsLua } from './rows.lua.js'
 import { shardLua } from './shard.lua.js'
 
 /**
@@ -50,7 +51,9 @@ end
 `
 
 /** ARGV: now, limit, 'all' or 'some', the scopes. Answers the places of what could be claimed. */
-export const peekDueLua = (rowsLua: string): string => String.raw`${shardLua}${rowsLua}${dueLua}${scopesLua}
+export const peekDueLua = (
+  partsLua: string,
+): string => String.raw`${shardLua}${partsLua}${rowsLua}${dueLua}${scopesLua}
 local found = due(clock(), tonumber(ARGV[2]), scopesFrom(3))
 return found
 `
@@ -85,7 +88,9 @@ end
  * ARGV: now, limit, leaseMs, owner, 'all' or 'some', the scopes. Answers place, value and nonce of each in turn, and
  * who held it before.
  */
-export const claimDueLua = (rowsLua: string): string => String.raw`${shardLua}${rowsLua}${dueLua}${scopesLua}
+export const claimDueLua = (
+  partsLua: string,
+): string => String.raw`${shardLua}${partsLua}${rowsLua}${dueLua}${scopesLua}
 local now = clock()
 local found, lost = due(now, tonumber(ARGV[2]), scopesFrom(5))
 if #found == 0 then return {} end
@@ -127,7 +132,7 @@ end
 `
 
 /** ARGV: now, leaseMs, how many receipts, the receipts. Answers '1' or '0' for each. */
-export const extendLua = (rowsLua: string): string => String.raw`${shardLua}${rowsLua}${heldLua}
+export const extendLua = (partsLua: string): string => String.raw`${shardLua}${partsLua}${rowsLua}${heldLua}
 local now, blob, at = clock(), ARGV[4], 1
 local items, names, replies = {}, {}, {}
 for i = 1, tonumber(ARGV[3]) do
@@ -147,8 +152,8 @@ return table.concat(replies)
 `
 
 /** ARGV: now, how many outcomes, the outcomes, how many entries of history, the entries. Answers '1' or '0' for each. */
-export const settleClaimedLua = (rowsLua: string): string =>
-  String.raw`${shardLua}${rowsLua}${recordsLua}${heldLua}
+export const settleClaimedLua = (partsLua: string): string =>
+  String.raw`${shardLua}${partsLua}${rowsLua}${recordsLua}${heldLua}
 local now, count, blob, at = clock(), tonumber(ARGV[2]), ARGV[3], 1
 local items, names, replies = {}, {}, {}
 for i = 1, count do

@@ -1,3 +1,4 @@
+import { rowsLua } from './rows.lua.js'
 import { shardLua } from './shard.lua.js'
 
 /**
@@ -103,7 +104,7 @@ return { left or '', rows }
 `
 
 /** ARGV: now, the names. Answers place and value of each in turn, both empty where there is none. */
-export const findLua = (rowsLua: string): string => String.raw`${shardLua}${rowsLua}
+export const findLua = (partsLua: string): string => String.raw`${shardLua}${partsLua}${rowsLua}
 local names, reply = {}, {}
 for index = 2, #ARGV do names[index - 1] = ARGV[index] end
 readNames(names)
@@ -171,4 +172,53 @@ for slice, rows in pairs(slices) do
   flat[#flat + 1] = rows
 end
 return { parts[65] and '[' .. parts[65] or '', count, flat }
+`
+
+/** ARGV: now. Counters and rows of one instant: the size of a part is asked for, not its rows. */
+export const tallyLua = String.raw`${shardLua}
+local parts, count = redis.call('ZRANGE', PARTS, 0, -1), 0
+for index = 1, #parts do
+  local part, after = parts[index], parts[index + 1]
+  local key = SHARD .. ':p:' .. part
+  if part >= settled then
+    count = count + redis.call('HLEN', key)
+  elseif not after or after > settled then
+    local fields = redis.call('HKEYS', key)
+    for field = 1, #fields do
+      if fields[field] >= settled then count = count + 1 end
+    end
+  end
+end
+local counts = redis.call('HMGET', SHARD, 'count:created', 'count:settled', 'count:cancelled', 'count:replaced',
+  'count:dead')
+return { count, counts }
+`
+
+/**
+ * ARGV: now, the part to begin with, a namespace. Answers the part to go on with, how many rows of the namespace stand
+ * in those that were looked at, and what their payloads weigh.
+ */
+export const usageLua = String.raw`${shardLua}
+local parts = redis.call('ZRANGEBYLEX', PARTS, ARGV[2], '+', 'LIMIT', 0, 65)
+local prefix, timers, bytes, looked = ARGV[3] .. '\0', 0, 0, 0
+local nextPart = parts[65]
+for index = 1, math.min(#parts, 64) do
+  local after = parts[index + 1]
+  if not after or after > settled then
+    local rows = redis.call('HGETALL', SHARD .. ':p:' .. parts[index])
+    for at = 1, #rows, 2 do
+      local value = rows[at + 1]
+      if rows[at] >= settled and string.sub(value, 41, 40 + #prefix) == prefix then
+        local name, tags, details = struct.unpack('<I2I2I2', value, 35)
+        timers, bytes = timers + 1, bytes + #value - 40 - name - tags - details
+      end
+    end
+    looked = looked + #rows / 2
+  end
+  if looked > 5000 and after then
+    nextPart = after
+    break
+  end
+end
+return { nextPart and '[' .. nextPart or '', timers, bytes }
 `

@@ -2,24 +2,20 @@
  * Rows and names, as a script changes them: everything is kept aside until `flush` writes it, so that the
  * operations of one call see one another and commands take many at a time.
  *
- * A row lies in a part: a hash whose name ends with the first place it may hold. The sorted set PARTS has the
- * parts that are not empty. A part never reaches over the end of its bucket of time, and is cut when it is large.
+ * A row lies in its part (parts.lua.ts).
  * NAMES leads from a name to the place and the identity of its row; what it says of a place below the settled
  * level is no longer so.
  *
  * A server does nothing else while a script runs, so what runs for every row is written to be quick: numbers are
  * compared rather than texts, and what only few rows need is not prepared for all.
  */
-export const rowsLua = (widthMs: number, largeRows: number, pieces: number): string => String.raw`
-local WIDTH, LARGE, PIECES = ${widthMs}, ${largeRows}, ${pieces}
+export const rowsLua = String.raw`
 local LEASES = SHARD .. ':leases'
-local format, sub, pack = string.format, string.sub, struct.pack
+local pack = struct.pack
 local entries, changed, changes = {}, {}, 0
 local puts, gone, buckets, starts, values, isNew = {}, {}, {}, {}, {}, {}
 local firstRevision, dropped, isBulk = revision, nil, false
 local counted = { created = 0, settled = 0, cancelled = 0, replaced = 0, dead = 0 }
-
-local function partKey(part) return SHARD .. ':p:' .. part end
 
 -- The part that holds a place, or would: the last of its bucket that begins at or before it. For few rows it is
 -- asked for; for many, the parts of the bucket are fetched once.
@@ -149,49 +145,6 @@ local function rewritten(value, dueAt, attempt, occurrence, details)
     details .. sub(value, at + old)
 end
 
--- Cuts a large part: by time into many, or, where its rows crowd into few instants, by place into two.
-local function cut(part, size)
-  local fields = redis.call('HKEYS', partKey(part))
-  local positions = {}
-  local least, most = math.huge, 0
-  for index = 1, size do
-    local position = positionOf(fields[index])
-    positions[index] = position
-    if position < least then least = position end
-    if position > most then most = position end
-  end
-  local step, groups = math.ceil((most - least + 1) / PIECES), {}
-  if most - least >= PIECES then
-    for index = 1, size do
-      local number = math.floor((positions[index] - least) / step)
-      if number > 0 then
-        local group = groups[number]
-        if not group then
-          group = {}
-          groups[number] = group
-        end
-        group[#group + 1] = fields[index]
-      end
-    end
-  else
-    table.sort(fields)
-    local group = {}
-    for index = math.floor(size / 2) + 1, size do group[#group + 1] = fields[index] end
-    groups[1] = group
-  end
-  for number, group in pairs(groups) do
-    local start = most - least >= PIECES and place(least + number * step, 0) or group[1]
-    local found, moved = fetched(partKey(part), group), {}
-    for index = 1, #group do
-      moved[2 * index - 1] = group[index]
-      moved[2 * index] = found[index]
-    end
-    many('HSET', partKey(start), moved)
-    many('HDEL', partKey(part), group)
-    redis.call('ZADD', PARTS, 0, start)
-  end
-end
-
 local function flush(isClaim)
   for part, list in pairs(puts) do
     if dropped then
@@ -214,13 +167,7 @@ local function flush(isClaim)
     if isClaim then many('HDEL', LEASES, list) end
     if redis.call('EXISTS', partKey(part)) == 0 then redis.call('ZREM', PARTS, part) end
   end
-  -- One at most, the largest: the parts of a busy hour become large together, and each takes its time.
-  local largest, most = nil, LARGE
-  for part in pairs(puts) do
-    local length = redis.call('HLEN', partKey(part))
-    if length > most then largest, most = part, length end
-  end
-  if largest then cut(largest, most) end
+  cutLargest(puts, firstRevision)
   local named, size, unnamed = {}, 0, {}
   for index = 1, changes do
     local name = changed[index]
@@ -232,6 +179,7 @@ local function flush(isClaim)
       unnamed[#unnamed + 1] = name
     end
   end
+  if firstRevision == 0 and size > 0 then beginNames() end
   many('HSET', NAMES, named)
   many('HDEL', NAMES, unnamed)
   if revision > firstRevision then redis.call('HSET', SHARD, 'rev', format('%.0f', revision)) end

@@ -1,4 +1,5 @@
 import { recordsLua } from './records.lua.js'
+import { rowsLua } from './rows.lua.js'
 import { shardLua } from './shard.lua.js'
 
 /**
@@ -7,7 +8,9 @@ import { shardLua } from './shard.lua.js'
  * one packed answer for each outcome: '0' when its row stands no more, '1' when it was taken away, and with '2'
  * the row that follows.
  */
-export const settleLua = (rowsLua: string): string => String.raw`${shardLua}${rowsLua}${recordsLua}
+export const settleLua = (
+  partsLua: string,
+): string => String.raw`${shardLua}${partsLua}${rowsLua}${recordsLua}
 local refusal = fenced()
 if refusal then return refusal end
 local now, level = clock(), ARGV[6]

@@ -26,6 +26,14 @@ end
 return redis.call('HMGET', STORE, 'format', 'version', 'shards', 'strategy', 'width')
 `
 
+/** ARGV: now, the version of the layout that all shards have been brought to. */
+export const upgradedLua = String.raw`${clockLua}
+if tonumber(redis.call('HGET', STORE, 'version')) < tonumber(ARGV[2]) then
+  redis.call('HSET', STORE, 'version', ARGV[2])
+end
+return 1
+`
+
 /** ARGV: now, name, the version it must stand at or nothing, '1' and the value or '0'. Answers its version. */
 export const putSettingLua = String.raw`${clockLua}
 local text = redis.call('HGET', SETTINGS, ARGV[2])

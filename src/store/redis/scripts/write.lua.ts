@@ -1,27 +1,34 @@
 import { inboxLua } from './inbox.lua.js'
+import { plainLua } from './plain.lua.js'
 import { recordsLua } from './records.lua.js'
+import { rowsLua } from './rows.lua.js'
 import { shardLua } from './shard.lua.js'
 
 /**
- * ARGV: now, the fence (empty for a store of claims), the operations in columns (what each is, names, positions,
- * identities, values, and what only few have, or nothing), how many entries of history, the entries, 1 for one that is to come after
- * what waits in the inbox. Answers the
- * read level, the settled level, the last revision before the write, and one packed answer for each operation,
- * which begins with the letter of its outcome.
+ * ARGV: now, the fence (empty for a store of claims), 1 for one that is to come after what waits in the inbox, then
+ * either the revision that the caller believes to be the last and plain sets (plain.lua.ts); or nothing and
+ * the operations in columns (what each is, names, positions, identities, values, and what only few have, or nothing),
+ * how many entries of history, the entries. Answers the read level, the settled level, the last revision before the
+ * write, and one packed answer for each operation, which begins with the letter of its outcome; none at all where
+ * every one is a new timer.
  */
-export const writeLua = (rowsLua: string): string => String.raw`${shardLua}${rowsLua}${recordsLua}${inboxLua}
+export const writeLua = (partsLua: string): string => String.raw`${shardLua}
 local isClaim = ARGV[2] == ''
 if not isClaim then
   local refusal = fenced()
   if refusal then return refusal end
-  if ARGV[13] == '1' and redis.call('EXISTS', INBOX) == 1 then
+  if ARGV[5] == '1' and redis.call('EXISTS', SHARD .. ':in') == 1 then
     return refuse('INBOX', 'requests wait in its inbox')
   end
 end
+${partsLua}${inboxLua}${plainLua}${rowsLua}${recordsLua}
 local now = clock()
-local kinds, names, positions = cmsgpack.unpack(ARGV[5]), cmsgpack.unpack(ARGV[6]), cmsgpack.unpack(ARGV[7])
-local identities, contents = cmsgpack.unpack(ARGV[8]), cmsgpack.unpack(ARGV[9])
-local extras = ARGV[10] ~= '' and cmsgpack.unpack(ARGV[10]) or nil
+local isPlain = kinds ~= nil
+if not isPlain then
+  kinds, names, positions = cmsgpack.unpack(ARGV[7]), cmsgpack.unpack(ARGV[8]), cmsgpack.unpack(ARGV[9])
+  identities, contents = cmsgpack.unpack(ARGV[10]), cmsgpack.unpack(ARGV[11])
+  if ARGV[12] ~= '' then extras = cmsgpack.unpack(ARGV[12]) end
+end
 local count, floor = #kinds, positionOf(settled)
 local asked = {}
 readNames(names)
@@ -29,7 +36,7 @@ if extras then
   local ids, moved = {}, {}
   for i = 1, count do
     if extras[i] ~= '' then
-      local extra = { struct.unpack('<ddI4Bc0Bc0dI4c0', extras[i]) }
+      local extra = isPlain and extras[i] or { struct.unpack('<ddI4Bc0Bc0dI4c0', extras[i]) }
       extras[i] = extra
       if extra[4] ~= '' then ids[#ids + 1] = extra[4] end
       local entry = kinds[i] % 8 == 2 and standing(names[i])
@@ -39,7 +46,7 @@ if extras then
     end
   end
   readValues(moved)
-  local found = fetched(REQUESTS, ids)
+  local found = fetched(ASKED, ids)
   for i = 1, #ids do asked[ids[i]] = found[i] end
 end
 
@@ -93,7 +100,7 @@ end
 
 local outcomes = { s = 'set', R = 'set', S = 'same', C = 'conflict', c = 'conflict', u = 'unknown', f = 'firing',
   d = 'settled', X = 'cancelled', M = 'moved', x = 'expired' }
-local replies, isAnswered = {}, false
+local replies = {}
 for i = 1, count do
   local extra, reply, identity = extras and extras[i], nil, nil
   if not extra then
@@ -110,25 +117,23 @@ for i = 1, count do
     local id = extra[4]
     if id == '' then
       reply, identity = change(i)
-    elseif not asked[id] then
+    elseif not isWaiting(asked[id]) then
       reply = 'b'
     else
-      local deadline = struct.unpack('<d', asked[id])
-      if kinds[i] % 8 ~= 1 and deadline <= now then reply = 'x' else reply, identity = change(i) end
+      if kinds[i] % 8 ~= 1 and deadlineOf(asked[id]) <= now then reply = 'x' else reply, identity = change(i) end
       -- One that found its position taken over by the level is to be tried again with a later one.
       if reply ~= 'L' then
-        answer(id, deadline, outcomes[sub(reply, 1, 1)])
+        answer(id, asked[id], outcomes[sub(reply, 1, 1)])
         asked[id] = false
-        isAnswered = true
       end
     end
     if identity and extra[7] ~= '' then note(extra[6], identity, extra[7]) end
   end
   replies[i] = reply
 end
-noteAll(ARGV[12], tonumber(ARGV[11]))
+if not isPlain then noteAll(ARGV[14], tonumber(ARGV[13])) end
 flush(isClaim)
 flushNotes()
-if isAnswered then forget(now) end
+flushAnswers(now)
 return { read, settled, format('%.0f', firstRevision), table.concat(replies) }
 `

@@ -1,0 +1,153 @@
+import type { Place } from '../../timer/index.js'
+import type { Fence, Operation, OperationAnswer, OwnerWrite, SetOperation, WriteAnswer } from '../store.js'
+import { listOf, sent } from './answer-row.js'
+import { byteaArray, int8Array, int8s, textArray } from './binary-array.js'
+import type { Database } from './database.js'
+import { firstOfShards, JointCalls } from './joint-calls.js'
+import { dollars } from './postgres-claims.js'
+
+/** Nothing but sets, with nothing about them but that their names may be taken. */
+export interface PlainWrite extends OwnerWrite {
+  readonly operations: readonly SetOperation[]
+}
+
+interface PlainCall {
+  readonly fence: Fence
+  readonly write: PlainWrite
+}
+
+// Enough for the server to work in bulk, and few enough for several connections to share a large batch.
+const MOST_UNDER_WAY = 4
+const MOST_WEIGHT = 4 << 20
+/** What a row weighs besides its payload: so 2,500 rows of hardly any payload go together. */
+const ROW_WEIGHT = (4 << 20) / 2500
+
+const INSERT = `select ${sent(['bases', 'read_positions', 'read_revisions'])} from S.insert_plain(${dollars(22)})`
+
+/**
+ * Plain writes of an owner, inserted for many shards by one statement. It costs a fraction of judging each operation,
+ * and asks for names that are free: a shard whose fence, inbox or level is against it, and all of them when a name
+ * is taken after all, are left untouched and have to be written one by one.
+ */
+export class PlainWrites {
+  readonly #database: Database
+  readonly #calls: JointCalls<PlainCall, WriteAnswer | undefined>
+
+  constructor(database: Database) {
+    this.#database = database
+    this.#calls = new JointCalls({
+      send: (calls) => this.#send(calls),
+      mostUnderWay: MOST_UNDER_WAY,
+      weightOf: ({ write }) => weightOf(write),
+      mostWeight: MOST_WEIGHT,
+    })
+  }
+
+  /** Undefined when nothing was written. */
+  write(fence: Fence, write: PlainWrite): Promise<WriteAnswer | undefined> {
+    return this.#calls.call({ fence, write })
+  }
+
+  async #send(calls: readonly PlainCall[]): Promise<readonly (WriteAnswer | undefined)[]> {
+    const groups = firstOfShards(calls)
+    const [row] = await this.#database.write('write', INSERT, parametersOf(groups))
+    const bases = int8s(listOf(row!, 'bases'))
+    const positions = int8s(listOf(row!, 'read_positions'))
+    const revisions = int8s(listOf(row!, 'read_revisions'))
+    let number = 0
+    return calls.map((call) => {
+      if (groups[number] !== call) return undefined
+      const at = number++
+      const base = bases[at]!
+      if (base < 0) return undefined
+      return answerOf(call.write, base, { position: positions[at]!, revision: revisions[at]! })
+    })
+  }
+}
+
+/** Whether an owner's write is a plain one. */
+export function isPlain(write: OwnerWrite): write is PlainWrite {
+  return (write.history ?? []).length === 0 && write.operations.every(isPlainSet)
+}
+
+function isPlainSet(operation: Operation): boolean {
+  return (
+    operation.type === 'set' &&
+    operation.ifRevision === undefined &&
+    operation.fromDead === undefined &&
+    operation.request === undefined &&
+    operation.note === undefined
+  )
+}
+
+function parametersOf(groups: readonly PlainCall[]): unknown[] {
+  const all =
+    groups.length === 1 ? groups[0]!.write.operations : groups.flatMap(({ write }) => write.operations)
+  const numbers = new Float64Array(all.length)
+  const begins: number[] = []
+  let begin = 0
+  for (let group = 0; group < groups.length; group++) {
+    const end = begin + groups[group]!.write.operations.length
+    numbers.fill(group + 1, begin, end)
+    begins.push(begin)
+    begin = end
+  }
+  return [
+    int8Array(groups, ({ fence }) => fence.shard),
+    int8Array(groups, ({ fence }) => fence.epoch),
+    int8Array(groups, ({ fence }) => fence.nonce),
+    int8Array(groups, ({ fence }) => fence.settledLevel.position),
+    int8Array(groups, ({ fence }) => fence.settledLevel.revision),
+    int8Array(groups, ({ write }) => (write.ifInboxEmpty === true ? 1 : 0)),
+    int8Array(groups, ({ write }) => write.operations.length),
+    int8Array(groups, (_, group) => begins[group]),
+    int8Array(groups, ({ write }) =>
+      write.operations.reduce((least, one) => Math.min(least, one.position), Infinity),
+    ),
+    int8Array(all, (_, index) => numbers[index]),
+    texts(all, (one) => one.namespace),
+    texts(all, (one) => one.kind),
+    textArray(all, (one) => one.key),
+    int8Array(all, (one) => one.identity),
+    int8Array(all, (one) => one.position),
+    all.every((one) => one.dueAt === one.position) ? null : int8Array(all, (one) => one.dueAt),
+    integers(all, (one) => one.attempt),
+    integers(all, (one) => one.occurrence),
+    integers(all, (one) => one.createdAt),
+    byteaArray(all, (one) => one.payload),
+    all.every((one) => one.tags.length === 0)
+      ? null
+      : textArray(all, (one) => (one.tags.length === 0 ? null : JSON.stringify(one.tags))),
+    texts(all, (one) => one.details),
+  ]
+}
+
+/** A column, of which the first stands for all where they are the same. */
+function texts(all: readonly SetOperation[], of: (one: SetOperation) => string): Buffer {
+  return textArray(shortened(all, of), of)
+}
+
+function integers(all: readonly SetOperation[], of: (one: SetOperation) => number): Buffer {
+  return int8Array(shortened(all, of), of)
+}
+
+function shortened(
+  all: readonly SetOperation[],
+  of: (one: SetOperation) => string | number,
+): readonly SetOperation[] {
+  const first = of(all[0]!)
+  return all.every((one) => of(one) === first) ? [all[0]!] : all
+}
+
+function answerOf({ operations }: PlainWrite, base: number, readLevel: Place): WriteAnswer {
+  const answers = operations.map(({ position }, index): OperationAnswer => ({
+    outcome: 'set',
+    place: { position, revision: base + index + 1 },
+    replaced: undefined,
+  }))
+  return { answers, readLevel }
+}
+
+function weightOf({ operations }: PlainWrite): number {
+  return operations.reduce((sum, { payload }) => sum + payload.length, operations.length * ROW_WEIGHT)
+}

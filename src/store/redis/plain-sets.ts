@@ -1,0 +1,106 @@
+import type { Operation, OperationAnswer, SetOperation } from '../store.js'
+import { PackedColumn } from './packed-column.js'
+import { PLACE_DIGITS, writePlace } from './place-text.js'
+import { HEAD_BYTES, mostBytesOf, writeHead, writeRest } from './row-codec.js'
+
+const ARRAY = 0xdd
+const SMALL_TEXT = 0xa0
+const BLOCK = 0xdb
+const ENTRY = 0xd9
+const ENTRY_BYTES = PLACE_DIGITS + 8
+// What MessagePack takes for the lengths of a name, an entry, a place and a value.
+const LENGTH_BYTES = 5 + 2 + 1 + 5
+
+/** Whether all of them are sets without conditions and notes, and all answer requests or none does. */
+export function arePlainSets(operations: readonly Operation[]): operations is readonly SetOperation[] {
+  const isAsked = operations[0]?.request !== undefined
+  for (const operation of operations) {
+    if (operation.type !== 'set' || operation.note !== undefined) return false
+    if (operation.ifAbsent === true || (operation.ifRevision ?? operation.fromDead) !== undefined)
+      return false
+    if ((operation.request !== undefined) !== isAsked) return false
+  }
+  return operations.length > 0
+}
+
+/**
+ * Plain sets as the script `write` takes them (plain.lua.ts), in columns of MessagePack that have every text as
+ * it is stored, and the ids of the requests that they answer or nothing. `lastRevision` is what the last revision of the shard is believed to be.
+ */
+export function packPlainSets(sets: readonly SetOperation[], lastRevision: number): (Buffer | string)[] {
+  const { length } = sets
+  let bytes = 0
+  let nameBytes = 0
+  for (const set of sets) {
+    bytes += mostBytesOf(set)
+    nameBytes += 3 * (set.namespace.length + set.kind.length + set.key.length) + 2
+  }
+  const names = Buffer.allocUnsafe(5 + nameBytes + length * (ENTRY_BYTES + LENGTH_BYTES))
+  const rows = Buffer.allocUnsafe(5 + bytes + length * (PLACE_DIGITS + LENGTH_BYTES))
+  let namesAt = writeArray(names, 2 * length)
+  let rowsAt = writeArray(rows, 2 * length)
+  const order = orderOf(sets)
+  // Where the name of each lies among the rows, for the other column.
+  const nameAts = new Uint32Array(2 * length)
+  for (let at = 0; at < length; at++) {
+    const index = order === undefined ? at : order[at]!
+    const set = sets[index]!
+    rows[rowsAt++] = SMALL_TEXT + PLACE_DIGITS
+    writePlace(rows, rowsAt, set.position, lastRevision + 1 + index)
+    const lengthAt = rowsAt + PLACE_DIGITS + 1
+    rows[lengthAt - 1] = BLOCK
+    const headAt = lengthAt + 4
+    const nameEnd = writeHead(rows, headAt, set)
+    nameAts[2 * index] = headAt + HEAD_BYTES
+    nameAts[2 * index + 1] = nameEnd
+    rowsAt = writeRest(rows, headAt, nameEnd, set)
+    rows.writeUInt32BE(rowsAt - headAt, lengthAt)
+  }
+  for (let index = 0; index < length; index++) {
+    const set = sets[index]!
+    const from = nameAts[2 * index]!
+    const end = nameAts[2 * index + 1]!
+    names[namesAt] = BLOCK
+    namesAt = names.writeUInt32BE(end - from, namesAt + 1)
+    for (let at = from; at < end; at++) names[namesAt++] = rows[at]!
+    names[namesAt++] = ENTRY
+    names[namesAt++] = ENTRY_BYTES
+    writePlace(names, namesAt, set.position, lastRevision + 1 + index)
+    namesAt = names.writeDoubleLE(set.identity, namesAt + PLACE_DIGITS)
+  }
+  return [names.subarray(0, namesAt), rows.subarray(0, rowsAt), requestsOf(sets)]
+}
+
+function requestsOf(sets: readonly SetOperation[]): Buffer | string {
+  if (sets[0]?.request === undefined) return ''
+  const ids = new PackedColumn(sets.length, 20)
+  for (const { request = '' } of sets) ids.addText(request)
+  return ids.done()
+}
+
+/** What plain sets are answered of which every one was new. */
+export function newAnswers(sets: readonly Operation[], lastRevision: number): OperationAnswer[] {
+  const answers = new Array<OperationAnswer>(sets.length)
+  for (let index = 0; index < sets.length; index++) {
+    const { position } = sets[index] as SetOperation
+    const place = { position, revision: lastRevision + 1 + index }
+    answers[index] = { outcome: 'set', place, replaced: undefined }
+  }
+  return answers
+}
+
+/** The sets in the order of their positions, and then of their own; undefined when that is how they come. */
+function orderOf(sets: readonly SetOperation[]): Uint32Array | undefined {
+  let isSorted = true
+  for (let index = 1; index < sets.length && isSorted; index++) {
+    isSorted = sets[index - 1]!.position <= sets[index]!.position
+  }
+  if (isSorted) return undefined
+  const order = Uint32Array.from(sets, (_, index) => index)
+  return order.sort((a, b) => sets[a]!.position - sets[b]!.position || a - b)
+}
+
+function writeArray(bytes: Buffer, length: number): number {
+  bytes[0] = ARRAY
+  return bytes.writeUInt32BE(length, 1)
+}

@@ -1,0 +1,153 @@
+import pg from 'pg'
+import { describe, expect, it } from 'vitest'
+import type { Fence, SetOperation } from '../../../src/store/index.js'
+import type { PostgresStore } from '../../../src/store/postgres/postgres-store.js'
+import { newSchema, openStoreIn, sql, thisServer, usePostgres } from './scratch.js'
+
+usePostgres()
+
+const DUE = Date.now() + 3_600_000
+let count = 0
+
+function setOf(key: string, more: Partial<SetOperation> = {}): SetOperation {
+  const content = {
+    namespace: 'n',
+    kind: 'k',
+    key,
+    identity: ++count,
+    createdAt: 1,
+    tags: [],
+    details: '',
+  }
+  const payload = new Uint8Array([count & 255])
+  return { type: 'set', ...content, payload, dueAt: DUE, attempt: 0, occurrence: 0, position: DUE, ...more }
+}
+
+/** All that was said of a timer. */
+function told(row: Omit<SetOperation, 'type'>): unknown[] {
+  const { namespace, kind, key, identity, createdAt, tags, details, payload } = row
+  const content = [namespace, kind, key, identity, createdAt, tags, details, [...payload]]
+  return [...content, row.dueAt, row.attempt, row.occurrence, row.position]
+}
+
+async function own(store: PostgresStore, shard: number, owner = 'me'): Promise<Fence> {
+  const rows = await store.shards()
+  const claim = { shard, owner, nonce: ++count, leaseMs: 60_000, expectedEpoch: rows[shard]!.epoch }
+  const { epoch, nonce, settledLevel } = (await store.claim(claim))!
+  return { shard, epoch, nonce, settledLevel }
+}
+
+/** Statements sent to a schema's functions and tables since the last look. */
+async function calls(schema: string): Promise<number> {
+  const [row] = await sql(
+    `select coalesce(sum(calls), 0)::integer as calls from pg_stat_user_functions
+    where schemaname = $1 and funcname in ('insert_plain', 'write_owned', 'settle', 'settle_levels')`,
+    [schema],
+  )
+  return Number(row!['calls'])
+}
+
+describe('what an instance does for many shards at once', () => {
+  it('is one statement, and every timer is as it was set', async () => {
+    const store = await openStoreIn({ shardCount: 16 })
+    const fences = await Promise.all(Array.from({ length: 16 }, (_, shard) => own(store, shard)))
+    const sets = fences.map(({ shard }) => [
+      setOf(`a${shard}`, { kind: `kind ${shard}`, details: `details ${shard}`, dueAt: DUE - 7 }),
+      setOf(`b${shard}`, { tags: ['x', `y${shard}`], attempt: shard, occurrence: 3, createdAt: shard }),
+    ])
+    const answers = await Promise.all(
+      fences.map((fence, i) => store.write(fence, { operations: sets[i]!, ifInboxEmpty: true })),
+    )
+    for (const { answers: both } of answers) {
+      expect(both).toMatchObject([
+        { outcome: 'set', place: { position: DUE, revision: 1 }, replaced: undefined },
+        { outcome: 'set', place: { position: DUE, revision: 2 }, replaced: undefined },
+      ])
+    }
+    const { items } = await store.list({ namespace: 'n', limit: 100 })
+    expect(items.map(told)).toEqual(sets.flat().map(told))
+    expect(await store.counts()).toMatchObject({ created: 32 })
+  })
+
+  it('costs as many statements for 32 shards as for one', async () => {
+    await sql(`alter database postgres set track_functions = 'all'`)
+    const schema = newSchema()
+    const store = await openStoreIn({ shardCount: 32, schema })
+    const fences = await Promise.all(Array.from({ length: 32 }, (_, shard) => own(store, shard)))
+    await Promise.all(fences.map((fence) => store.write(fence, { operations: [setOf(`c${fence.shard}`)] })))
+    const none = { done: [], dead: [], followUps: [], history: [] }
+    await Promise.all(
+      fences.map((fence, id) =>
+        store.settle(fence, { ...none, id: id + 1, level: { position: 0, revision: 0 }, settledCount: 1 }),
+      ),
+    )
+    expect(await store.counts()).toMatchObject({ created: 32, settled: 32 })
+    await store.stop()
+    expect(await calls(schema)).toBe(2)
+  })
+
+  it('is done for the others when one shard was lost, and when one has requests waiting', async () => {
+    const store = await openStoreIn({ shardCount: 4 })
+    const fences = await Promise.all([0, 1, 2, 3].map((shard) => own(store, shard)))
+    const lost = { ...fences[1]!, nonce: 999_999 }
+    const { type, position: _, ...asked } = setOf('waiting')
+    await store.append([{ id: 'r', shard: 2, deadline: Date.now() + 60_000, operation: { type, ...asked } }])
+    const outcomes = await Promise.allSettled(
+      [fences[0]!, lost, fences[2]!, fences[3]!].map((fence) =>
+        store.write(fence, { operations: [setOf(`d${fence.shard}`)], ifInboxEmpty: true }),
+      ),
+    )
+    expect(outcomes).toMatchObject([
+      { status: 'fulfilled' },
+      { status: 'rejected', reason: { code: 'fenced' } },
+      { status: 'rejected', reason: { code: 'inbox-first' } },
+      { status: 'fulfilled' },
+    ])
+    expect(await store.countRows()).toBe(2)
+    const none = { done: [], dead: [], followUps: [], history: [], level: { position: 0, revision: 0 } }
+    const settled = await Promise.allSettled(
+      [fences[0]!, lost].map((fence) => store.settle(fence, { ...none, id: 9, settledCount: 5 })),
+    )
+    expect(settled).toMatchObject([
+      { status: 'fulfilled' },
+      { status: 'rejected', reason: { code: 'fenced' } },
+    ])
+    expect(await store.counts()).toMatchObject({ created: 2, settled: 5 })
+  })
+
+  it('goes the long way for all of them when a name is taken after all', async () => {
+    const store = await openStoreIn({ shardCount: 2 })
+    const [first, second] = await Promise.all([own(store, 0), own(store, 1)])
+    const before = setOf('same')
+    await store.write(first, { operations: [before] })
+    const [replaced, other] = await Promise.all([
+      store.write(first, { operations: [setOf('same')] }),
+      store.write(second, { operations: [setOf('other')] }),
+    ])
+    expect(replaced.answers).toMatchObject([
+      { outcome: 'set', replaced: { identity: before.identity, revision: 1 } },
+    ])
+    expect(other.answers).toMatchObject([{ outcome: 'set', replaced: undefined }])
+    expect(await store.counts()).toMatchObject({ created: 3, replaced: 1 })
+  })
+
+  it('keeps the lease of the others while somebody holds the row of one', async () => {
+    const store = await openStoreIn({ shardCount: 3 })
+    const fences = await Promise.all([0, 1, 2].map((shard) => own(store, shard)))
+    const blocker = new pg.Client({ connectionString: thisServer().url })
+    await blocker.connect()
+    try {
+      await blocker.query('begin')
+      await blocker.query(`select 1 from "${store.schema}".shard where shard = 1 for update`)
+      let isHeldRenewed = false
+      const held = store.renew(fences[1]!, 60_000).then(() => (isHeldRenewed = true))
+      const others = await Promise.all([fences[0]!, fences[2]!].map((fence) => store.renew(fence, 60_000)))
+      expect(others.map(({ shard }) => shard)).toEqual([0, 2])
+      expect(isHeldRenewed).toBe(false)
+      await blocker.query('rollback')
+      await held
+    } finally {
+      await blocker.end()
+    }
+  })
+})
