@@ -5,6 +5,7 @@ import {
   occurrenceDueAt,
   payloadTextOf,
   type TimerHandle,
+  traceparentOf,
 } from '../timer/index.js'
 import { checkInstant } from '../error/index.js'
 import type { Clock, Duration } from '../time/index.js'
@@ -12,6 +13,11 @@ import { parseDuration } from '../time/index.js'
 
 // The last one that a Date can show.
 const LAST_INSTANT = 8.64e15
+
+/** What is under way for a firing and can be ended before its time. */
+export interface Abortable {
+  abort(reason: Error): void
+}
 
 /** What a handler gets: one due occurrence of a timer, at one numbered attempt. */
 export class TimerFiring<Payload = unknown> {
@@ -21,7 +27,7 @@ export class TimerFiring<Payload = unknown> {
   #isDecoded = false
   #abort: AbortController | undefined
   #abortedFor: Error | undefined
-  #onAbort: ((reason: Error) => void) | undefined
+  #underWay: Abortable | undefined
   #againAt: number | undefined
 
   constructor(firing: Firing, clock: Clock) {
@@ -86,6 +92,11 @@ export class TimerFiring<Payload = unknown> {
     return this.#firing.row.occurrence
   }
 
+  /** The trace it belongs to, as W3C Trace Context writes it; undefined where it was set without one. */
+  get traceparent(): string | undefined {
+    return traceparentOf(this.#firing)
+  }
+
   /** Aborted when the attempt has taken too long, or the process stops. */
   get signal(): AbortSignal {
     if (this.#abort === undefined) {
@@ -120,12 +131,12 @@ export class TimerFiring<Payload = unknown> {
   static abort(firing: TimerFiring, reason: Error): void {
     firing.#abortedFor ??= reason
     firing.#abort?.abort(reason)
-    firing.#onAbort?.(reason)
+    firing.#underWay?.abort(reason)
   }
 
-  /** Calls back when it is aborted: a signal would cost more than most deliveries do. */
-  static onAbort(firing: TimerFiring, callBack: (reason: Error) => void): void {
-    firing.#onAbort = callBack
+  /** What is aborted with it: a signal would cost more than most deliveries do. */
+  static onAbort(firing: TimerFiring, underWay: Abortable): void {
+    firing.#underWay = underWay
   }
 
   static firingOf(firing: TimerFiring): Firing {

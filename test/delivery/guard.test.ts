@@ -35,11 +35,13 @@ afterAll(() => {
   }
 })
 
-function senderFor(guard: Guard | undefined, timeoutMs = 2000): HttpSender {
+function senderFor(origin: string, guard: Guard | undefined): HttpSender {
   return new HttpSender({
     clock: systemClock,
     guard,
-    timeoutMs,
+    origin,
+    path: '/',
+    timeoutMs: 2000,
     connections: 1,
     pipelining: 1,
     maxAnswerBytes: 1000,
@@ -54,9 +56,9 @@ async function outcomeOf(url: string, guard: Guard | undefined): Promise<string>
   } catch {
     return 'no URL'
   }
-  const sender = senderFor(guard)
+  const sender = senderFor(parsed.origin, guard)
   try {
-    const { status } = await sender.send({ origin: parsed.origin, path: '/', headers: {}, body: '{}' })
+    const { status } = await sender.send({ headers: {}, body: '{}' }).answer
     return String(status)
   } catch (error) {
     return (error as { code: string }).code

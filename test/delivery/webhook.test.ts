@@ -190,7 +190,7 @@ describe('a webhook', () => {
       } else if (key === 'reset') response.socket?.resetAndDestroy()
       // 'silent' gets no answer.
     })
-    const { timers, events } = await sending(target.url, { timeout: '300ms', maxAnswerBytes: 1000 })
+    const { timers, events } = await sending(target.url, { timeout: '1500ms', maxAnswerBytes: 1000 })
     const keys = ['long', 'endless', 'cut', 'reset', 'silent']
     for (const key of keys) await set(timers, key)
     await until('all are settled', async () => (await timers.list({})).items.length === 0)
@@ -207,7 +207,7 @@ describe('a webhook', () => {
     expect(Object.fromEntries(failures)).toEqual({
       cut: expect.stringContaining('the target could not be reached') as string,
       reset: expect.stringContaining('the target could not be reached') as string,
-      silent: 'the target took more than 300 ms to answer',
+      silent: 'the target took more than 1500 ms to answer',
     })
   })
 

@@ -155,11 +155,12 @@ export class LeaseDesk {
     return new Promise((resolve, reject) => {
       const given: GivenLease = { firing, kind, resolve, reject }
       this.#leases.set(receipt, given, leaseMs)
-      TimerFiring.onAbort(firing, (reason) => {
+      const abort = (reason: Error): void => {
         if (this.#isOver || this.#leases.get(receipt) !== given) return
         this.#end(receipt, given)
         reject(reason)
-      })
+      }
+      TimerFiring.onAbort(firing, { abort })
     })
   }
 

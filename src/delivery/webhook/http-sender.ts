@@ -1,12 +1,11 @@
 import { isIP } from 'node:net'
-import { Agent, buildConnector, type Dispatcher } from 'undici'
+import { buildConnector, type Dispatcher, Pool } from 'undici'
 import { CarillonError, WebhookError } from '../../error/index.js'
 import type { Clock } from '../../time/index.js'
+import { Deadlines, type Timed } from './deadlines.js'
 import type { Guard } from './guard.js'
 
 export interface Message {
-  readonly origin: string
-  readonly path: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
 }
@@ -21,6 +20,8 @@ export interface HttpAnswer {
 
 interface SenderOptions {
   readonly clock: Clock
+  readonly origin: string
+  readonly path: string
   readonly guard: Guard | undefined
   readonly timeoutMs: number
   /** Connections to one target. */
@@ -35,16 +36,18 @@ interface SenderOptions {
  * bytes. Redirects are not followed and nothing is unpacked. Whatever goes wrong on the way is a `WebhookError`.
  */
 export class HttpSender {
-  readonly #agent: Agent
-  readonly #clock: Clock
+  readonly #pool: Pool
+  readonly #path: string
+  readonly #deadlines: Deadlines
   readonly #timeoutMs: number
   readonly #maxAnswerBytes: number
 
   constructor(options: SenderOptions) {
-    this.#clock = options.clock
+    this.#path = options.path
+    this.#deadlines = new Deadlines(options.clock, options.timeoutMs)
     this.#timeoutMs = options.timeoutMs
     this.#maxAnswerBytes = options.maxAnswerBytes
-    this.#agent = new Agent({
+    this.#pool = new Pool(options.origin, {
       connections: options.connections,
       pipelining: options.pipelining,
       // It is timed here, as a whole.
@@ -54,50 +57,58 @@ export class HttpSender {
     })
   }
 
-  /** `onAbort` gets what ends it before its time. */
-  send(message: Message, onAbort?: (abort: (reason: Error) => void) => void): Promise<HttpAnswer> {
-    return new Promise((resolve, reject) => {
-      const exchange = new Exchange(this.#maxAnswerBytes, resolve, reject)
-      const alarm = this.#clock.wakeAfter(this.#timeoutMs, () => {
-        exchange.abort(
-          new WebhookError('webhook-timeout', `the target took more than ${this.#timeoutMs} ms to answer`),
-        )
-      })
-      exchange.onEnd = () => alarm.cancel()
-      onAbort?.((reason) => exchange.abort(reason))
-      this.#agent.dispatch({ ...message, method: 'POST' }, exchange)
-    })
+  /** Begins an exchange: its `answer` is what comes of it, and it may be aborted before. */
+  send({ headers, body }: Message): Exchange {
+    const exchange = new Exchange(this.#deadlines, this.#timeoutMs, this.#maxAnswerBytes)
+    this.#pool.dispatch({ path: this.#path, method: 'POST', headers, body }, exchange)
+    return exchange
   }
 
   /** Takes no more, and ends all connections when what is under way has ended. */
   async retire(): Promise<void> {
-    await this.#agent.close()
+    await this.#pool.close()
   }
 
   /** Ends what is under way, and all connections. */
   async stop(): Promise<void> {
-    await this.#agent.destroy(new WebhookError('webhook-unreachable', 'the sender was stopped'))
+    await this.#pool.destroy(new WebhookError('webhook-unreachable', 'the sender was stopped'))
   }
 }
 
 /** One request and its answer. It ends once, by an answer or an error, whichever comes first. */
-class Exchange implements Dispatcher.DispatchHandler {
-  onEnd: () => void = () => undefined
+export class Exchange implements Dispatcher.DispatchHandler, Timed {
+  readonly answer: Promise<HttpAnswer>
+  dueAt = 0
+  before: Timed | undefined = undefined
+  after: Timed | undefined = undefined
+  readonly #deadlines: Deadlines
+  readonly #timeoutMs: number
   readonly #maxBytes: number
-  readonly #resolve: (answer: HttpAnswer) => void
-  readonly #reject: (error: Error) => void
+  #resolve!: (answer: HttpAnswer) => void
+  #reject!: (error: Error) => void
   #controller: Dispatcher.DispatchController | undefined
   #status = 0
   #retryAfter: string | undefined
   #contentType = ''
   #bytes = 0
-  readonly #chunks: Buffer[] = []
+  #chunks: Buffer[] | undefined
   #isOver = false
 
-  constructor(maxBytes: number, resolve: (answer: HttpAnswer) => void, reject: (error: Error) => void) {
+  constructor(deadlines: Deadlines, timeoutMs: number, maxBytes: number) {
+    this.answer = new Promise((resolve, reject) => {
+      this.#resolve = resolve
+      this.#reject = reject
+    })
     this.#maxBytes = maxBytes
-    this.#resolve = resolve
-    this.#reject = reject
+    this.#deadlines = deadlines
+    this.#timeoutMs = timeoutMs
+    deadlines.begin(this)
+  }
+
+  late(): void {
+    this.abort(
+      new WebhookError('webhook-timeout', `the target took more than ${this.#timeoutMs} ms to answer`),
+    )
   }
 
   abort(reason: Error): void {
@@ -125,7 +136,8 @@ class Exchange implements Dispatcher.DispatchHandler {
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
     this.#bytes += chunk.length
     if (this.#bytes <= this.#maxBytes) {
-      this.#chunks.push(chunk)
+      if (this.#chunks === undefined) this.#chunks = [chunk]
+      else this.#chunks.push(chunk)
       return
     }
     this.#answer(undefined)
@@ -135,7 +147,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseEnd(): void {
-    this.#answer(Buffer.concat(this.#chunks).toString())
+    this.#answer(this.#chunks === undefined ? '' : Buffer.concat(this.#chunks).toString())
   }
 
   onResponseError(_: Dispatcher.DispatchController, error: Error): void {
@@ -161,7 +173,7 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   #end(): void {
     this.#isOver = true
-    this.onEnd()
+    this.#deadlines.end(this)
   }
 }
 

@@ -1,20 +1,22 @@
 import { TimerFiring } from '../timer-firing.js'
 
+const BEGIN = 0x811c_9dc5
+
 /** The same on every attempt at an occurrence, in characters that any header and any receiver takes. */
 export function messageIdOf(firing: TimerFiring): string {
   const { id } = TimerFiring.firingOf(firing)
   // Two timers may share an identity by chance: their names tell them apart.
-  return `msg_${id}-${nameHash(`${firing.namespace}\0${firing.kind}\0${firing.key}`)}`
+  return `msg_${id}-${nameHash(firing)}`
 }
 
 /** What is sent for a firing: the same on every attempt. */
 export function bodyOf(firing: TimerFiring): string {
-  return `{"type":${JSON.stringify(firing.kind)},${factsOf(firing)}}`
+  return `{"type":${kindText(firing.kind)},${factsOf(firing)}}`
 }
 
 /** What is sent for several firings of a kind. Each is what it would be alone, with its id and its attempt. */
 export function batchBodyOf(kind: string, items: readonly string[]): string {
-  return `{"type":${JSON.stringify(kind)},"batch":[${items.join(',')}]}`
+  return `{"type":${kindText(kind)},"batch":[${items.join(',')}]}`
 }
 
 export function batchItemOf(id: string, firing: TimerFiring): string {
@@ -23,16 +25,46 @@ export function batchItemOf(id: string, firing: TimerFiring): string {
 
 function factsOf(firing: TimerFiring): string {
   const { key, occurrence } = firing
-  const dueAt = new Date(firing.dueAt).toISOString()
   // The payload is sent as the store has it: to read it and to write it again would take longer than to sign it.
   const payload = TimerFiring.payloadText(firing)
   const data = payload === undefined ? '' : `,"data":${payload}`
-  return `"timestamp":"${dueAt}","key":${JSON.stringify(key)},"occurrence":${occurrence}${data}`
+  return `"timestamp":"${instantText(firing.dueAt)}","key":${JSON.stringify(key)},"occurrence":${occurrence}${data}`
 }
 
-/** FNV-1a. */
-function nameHash(text: string): string {
-  let hash = 0x811c_9dc5
+// Most messages are of the kind, and many of the instant, of the one before: what was written of those is kept.
+let lastKind = ''
+let lastKindText = '""'
+let lastInstant = 0
+let lastInstantText = '1970-01-01T00:00:00.000Z'
+let lastScope = { namespace: '', kind: '', hash: hashed(BEGIN, '\0\0') }
+
+function kindText(kind: string): string {
+  if (kind !== lastKind) {
+    lastKindText = JSON.stringify(kind)
+    lastKind = kind
+  }
+  return lastKindText
+}
+
+function instantText(at: number): string {
+  if (at !== lastInstant) {
+    lastInstantText = new Date(at).toISOString()
+    lastInstant = at
+  }
+  return lastInstantText
+}
+
+/** Of namespace, kind and key with U+0000 between them. */
+function nameHash({ namespace, kind, key }: TimerFiring): string {
+  if (namespace !== lastScope.namespace || kind !== lastScope.kind) {
+    lastScope = { namespace, kind, hash: hashed(BEGIN, `${namespace}\0${kind}\0`) }
+  }
+  return (hashed(lastScope.hash, key) >>> 0).toString(36)
+}
+
+/** FNV-1a, gone on with. */
+function hashed(from: number, text: string): number {
+  let hash = from
   for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x0100_0193)
-  return (hash >>> 0).toString(36)
+  return hash
 }

@@ -7,7 +7,7 @@ import { TimerFiring } from '../timer-firing.js'
 import { type AnswerOutcome, outcomeOf, outcomesOf } from './answer-outcome.js'
 import { Batches, type BatchItem } from './batches.js'
 import { Breaker, type BreakerState } from './breaker.js'
-import type { HttpAnswer, HttpSender } from './http-sender.js'
+import type { HttpSender, Message } from './http-sender.js'
 import { batchBodyOf, bodyOf, messageIdOf } from './message-text.js'
 import type { Webhook } from './webhook.js'
 
@@ -66,20 +66,7 @@ export class WebhookDelivery {
 
   readonly handle = async (firing: TimerFiring): Promise<void> => {
     const outcome = await (this.#batches?.add(firing) ?? this.#sendOne(firing))
-    switch (outcome.type) {
-      case 'done':
-        return
-      case 'again':
-        firing.again({ in: outcome.in })
-        return
-      case 'retry':
-        if (outcome.afterMs === undefined) throw new Error(outcome.reason)
-        // A little later than asked for, each at another time: all that wait for this were told the same.
-        throw new RetryAfter(outcome.afterMs * (1 + this.#random() / 10), outcome.reason)
-      case 'dead':
-        if (outcome.isGone && !this.#isRetired) this.#listener.gone()
-        throw new Dead(outcome.reason)
-    }
+    if (outcome.type !== 'done') this.#follow(firing, outcome)
   }
 
   /** Another takes its place: what is under way goes on, and nobody is told of it any more. */
@@ -101,12 +88,37 @@ export class WebhookDelivery {
     return this.#ready
   }
 
+  /** What is not simply done: said to the firing, or thrown. */
+  #follow(firing: TimerFiring, outcome: Exclude<AnswerOutcome, { readonly type: 'done' }>): void {
+    switch (outcome.type) {
+      case 'again':
+        firing.again({ in: outcome.in })
+        return
+      case 'retry':
+        if (outcome.afterMs === undefined) throw new Error(outcome.reason)
+        // A little later than asked for, each at another time: all that wait for this were told the same.
+        throw new RetryAfter(outcome.afterMs * (1 + this.#random() / 10), outcome.reason)
+      case 'dead':
+        if (outcome.isGone && !this.#isRetired) this.#listener.gone()
+        throw new Dead(outcome.reason)
+    }
+  }
+
   async #sendOne(firing: TimerFiring): Promise<AnswerOutcome> {
-    const body = bodyOf(firing)
-    const [outcome] = await this.#send(messageIdOf(firing), body, [firing], (answer) => [
-      outcomeOf(answer, this.#clock.now()),
-    ])
-    return outcome!
+    let outcome: AnswerOutcome
+    try {
+      const sender = this.#ready ?? (await this.#sender)
+      const exchange = sender.send(
+        this.#messageOf(messageIdOf(firing), bodyOf(firing), firing.attempt, firing.traceparent),
+      )
+      TimerFiring.onAbort(firing, exchange)
+      outcome = outcomeOf(await exchange.answer, this.#clock.now())
+    } catch (error) {
+      outcome = failure(error)
+    }
+    if (outcome.type === 'retry') this.#breaker?.failed()
+    else this.#breaker?.succeeded()
+    return outcome
   }
 
   async #sendBatch(items: readonly BatchItem[]): Promise<void> {
@@ -118,9 +130,21 @@ export class WebhookDelivery {
     const ids = items.map(({ id }) => id)
     const firings = items.map(({ firing }) => firing)
     // What fails is tried again in other company: the message is a new one each time, its parts are not.
-    const outcomes = await this.#send(`msg_${randomUUID()}`, body, firings, (answer) =>
-      outcomesOf(answer, this.#clock.now(), ids),
-    )
+    // Firings that travel together may belong to different traces.
+    const trace = items.length === 1 ? first!.firing.traceparent : undefined
+    const message = this.#messageOf(`msg_${randomUUID()}`, body, first!.firing.attempt, trace)
+    let outcomes: AnswerOutcome[]
+    try {
+      const exchange = (this.#ready ?? (await this.#sender)).send(message)
+      for (const firing of firings) TimerFiring.onAbort(firing, exchange)
+      outcomes = outcomesOf(await exchange.answer, this.#clock.now(), ids)
+    } catch (error) {
+      const outcome = failure(error)
+      outcomes = firings.map(() => outcome)
+    }
+    // A message that none of its firings came through with says something of the target, one firing does not.
+    if (outcomes.every(({ type }) => type === 'retry')) this.#breaker?.failed()
+    else this.#breaker?.succeeded()
     const [all] = outcomes
     if (items.length > 1 && isRefusal(all) && outcomes.every((outcome) => outcome === all)) {
       // It may be one of them that the target does not want, and the others are not to die with it.
@@ -130,44 +154,21 @@ export class WebhookDelivery {
     for (const [index, { resolve }] of items.entries()) resolve(outcomes[index]!)
   }
 
-  async #send(
-    id: string,
-    body: string,
-    firings: readonly TimerFiring[],
-    read: (answer: HttpAnswer) => AnswerOutcome[],
-  ): Promise<AnswerOutcome[]> {
-    const { origin, path, secrets, headers } = this.#webhook
+  #messageOf(id: string, body: string, attempt: number, trace: string | undefined): Message {
+    const { secrets, headers } = this.#webhook
     const timestamp = Math.floor(this.#clock.now() / 1000)
-    let outcomes: AnswerOutcome[]
-    try {
-      const sender = this.#ready ?? (await this.#sender)
-      const answer = await sender.send(
-        {
-          origin,
-          path,
-          headers: {
-            ...headers,
-            'content-type': 'application/json',
-            'webhook-id': id,
-            'webhook-timestamp': String(timestamp),
-            'webhook-signature': signatureOf(secrets, id, timestamp, body),
-            'carillon-attempt': String(firings[0]!.attempt),
-          },
-          body,
-        },
-        (abort) => {
-          for (const firing of firings) TimerFiring.onAbort(firing, abort)
-        },
-      )
-      outcomes = read(answer)
-    } catch (error) {
-      const outcome = failure(error)
-      outcomes = firings.map(() => outcome)
+    return {
+      headers: {
+        ...headers,
+        'content-type': 'application/json',
+        'webhook-id': id,
+        'webhook-timestamp': String(timestamp),
+        'webhook-signature': signatureOf(secrets, id, timestamp, body),
+        'carillon-attempt': String(attempt),
+        ...(trace !== undefined && { traceparent: trace }),
+      },
+      body,
     }
-    // A message that none of its firings came through with says something of the target, one firing does not.
-    if (outcomes.every(({ type }) => type === 'retry')) this.#breaker?.failed()
-    else this.#breaker?.succeeded()
-    return outcomes
   }
 }
 
