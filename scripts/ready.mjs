@@ -55,6 +55,7 @@ export async function runnable() {
     'test/engine/chaos',
     'test/store/postgres/chaos',
     'test/servers',
+    'test/schedule/hunt',
   ]
   await compiled('benches and examples', '.carillon/run', 'tsconfig.run.json', sources)
 }

@@ -7,6 +7,7 @@ import type { Driven } from './driven.js'
 import { isInstalled, peerFolder, peerNode } from '../harness/peer-packages.js'
 
 const ours = fileURLToPath(new URL('ours.js', import.meta.url))
+const asking = fileURLToPath(new URL('asking.js', import.meta.url))
 const PEERS = 'servers'
 
 /** The server a candidate runs on; ratios are against ours on the same one. */
@@ -21,12 +22,21 @@ const named: readonly {
   readonly server: ServerKind
   /** The file of the peer; ours without. */
   readonly peer?: string
+  /** Ours, added by an instance that owns no shards. */
+  readonly isAsking?: boolean
 }[] = [
   {
     name: 'postgres',
     on: 'postgres',
     about: "openTimers on 'postgres://…', every commit flushed",
     server: postgres,
+  },
+  {
+    name: 'postgres-asking',
+    on: 'postgres',
+    about: 'the same, added by an instance that runs no timers, through inboxes',
+    server: postgres,
+    isAsking: true,
   },
   {
     name: 'pg-boss',
@@ -49,6 +59,13 @@ const named: readonly {
     server: redis,
   },
   { name: 'redis-volatile', on: 'redis', about: 'the same without any persistence', server: volatileRedis },
+  {
+    name: 'redis-asking',
+    on: 'redis',
+    about: 'with the file, added by an instance that runs no timers, through inboxes',
+    server: redis,
+    isAsking: true,
+  },
   { name: 'bullmq', on: 'redis', about: 'BullMQ 6 on the same server', server: redis, peer: 'bullmq.mjs' },
   {
     name: 'bullmq-volatile',
@@ -65,10 +82,10 @@ export function drivenCandidates(on: ServerName, measure: MeasureDriven, circums
   const node = peerNode(folder)
   return named
     .filter((each) => each.on === on)
-    .map(({ name: plainName, about, server, peer }): NodeCandidate => {
+    .map(({ name: plainName, about, server, peer, isAsking }): NodeCandidate => {
       const name = plainName + circumstance
       if (peer === undefined) {
-        const driven = { module: ours, node: process.execPath, server }
+        const driven = { module: isAsking === true ? asking : ours, node: process.execPath, server }
         return { name, about, measure: async (task) => await measure(driven, task) }
       }
       const absent = absenceOf(folder, node)

@@ -30,6 +30,7 @@ async function burst(n: number, future: number): Promise<void> {
   }
   const dueAt = Date.now()
   await addAll(subject, n, 'due', () => dueAt)
+  await subject.ready?.()
   const seen = new Uint8Array(n)
   let repeats = 0
   await told({ say: 'begin' })
@@ -55,6 +56,7 @@ async function lateness(rate: number, seconds: number): Promise<void> {
   const begin = Math.ceil(Date.now() + 3000 + 2 * n * (trialMs / TRIAL))
   await addAll(subject, n, 'due', (i) => Math.floor(begin + (i * 1000) / rate))
   if (Date.now() > begin) throw new Error(`adding ${n} took longer than planned`)
+  await subject.ready?.()
   const dueAt = (order: number): number => Math.floor(begin + (order * 1000) / rate)
   const measureFrom = begin + WARM_UP_MS
   const late: number[] = []

@@ -1,43 +1,70 @@
-import { openTimers, timer } from 'carillon'
+import { openTimers, timer, type Timers } from 'carillon'
 import type { Payload, Row, Subject } from './subject.js'
 
 const kind = timer<Payload>('bench')
 
-/** Timers through the front door, with their defaults. */
+/** How long an instance has to get its shards, before anything is measured. */
+const SETTLING_IN_MS = 2000
+
+/** Timers through the front door, with their defaults, added by an instance that runs, fired by the next. */
 export async function open(url: string): Promise<Subject> {
-  let settledCount = 0
-  let wanted = Infinity
-  let reached = (): void => undefined
-  const timers = await openTimers({
-    store: url,
-    onEvent: (event) => {
-      if (event.type === 'lost' || event.type === 'store-trouble') {
-        process.stderr.write(`${JSON.stringify(event)}\n`)
-      }
-      if (event.type !== 'settled') return
-      settledCount += event.count
-      if (settledCount >= wanted) reached()
-    },
-  })
-  return {
-    batch: 10_000,
-    inFlight: 2,
-    async add(rows: readonly Row[]) {
-      await timers.setMany(
-        kind,
-        rows.map(({ key, dueAt, payload }) => ({ key, at: dueAt, payload })),
-      )
-    },
-    async work(handle) {
-      timers.handleMany(kind, (firings) => {
-        for (const { key, payload } of firings) handle(key, payload.order)
-      })
-      await timers.start()
-    },
-    async settled(count) {
-      wanted = count
-      if (settledCount < wanted) await new Promise<void>((resolve) => (reached = resolve))
-    },
-    stop: () => timers.stop(),
+  const adder = await openTimers({ store: url })
+  await adder.start()
+  await new Promise((resolve) => setTimeout(resolve, SETTLING_IN_MS))
+  return new Ours(url, adder)
+}
+
+/** Timers through the front door, added by one instance and fired by another. */
+export class Ours implements Subject {
+  readonly batch = 10_000
+  readonly inFlight = 2
+  readonly #url: string
+  readonly #adder: Timers
+  #worker: Timers | undefined
+  #settledCount = 0
+  #wanted = Infinity
+  #reached = (): void => undefined
+
+  constructor(url: string, adder: Timers) {
+    this.#url = url
+    this.#adder = adder
+  }
+
+  async add(rows: readonly Row[]): Promise<void> {
+    await this.#adder.setMany(
+      kind,
+      rows.map(({ key, dueAt, payload }) => ({ key, at: dueAt, payload })),
+    )
+  }
+
+  async ready(): Promise<void> {
+    await this.#adder.stop()
+    this.#worker = await openTimers({
+      store: this.#url,
+      onEvent: (event) => {
+        if (event.type === 'lost' || event.type === 'store-trouble') {
+          process.stderr.write(`${JSON.stringify(event)}\n`)
+        }
+        if (event.type !== 'settled') return
+        this.#settledCount += event.count
+        if (this.#settledCount >= this.#wanted) this.#reached()
+      },
+    })
+  }
+
+  async work(handle: (key: string, order: number) => void): Promise<void> {
+    this.#worker!.handleMany(kind, (firings) => {
+      for (const { key, payload } of firings) handle(key, payload.order)
+    })
+    await this.#worker!.start()
+  }
+
+  async settled(count: number): Promise<void> {
+    this.#wanted = count
+    if (this.#settledCount < count) await new Promise<void>((resolve) => (this.#reached = resolve))
+  }
+
+  async stop(): Promise<void> {
+    await this.#worker?.stop()
   }
 }

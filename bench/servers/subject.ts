@@ -20,6 +20,8 @@ export interface Subject {
   readonly batch: number
   readonly inFlight: number
   add(rows: readonly Row[]): Promise<void>
+  /** All is added, and nothing is measured yet: whoever added may go. */
+  ready?(): Promise<void>
   /** From now on what is due is given to `handle`, which takes no time. */
   work(handle: (key: string, order: number) => void): Promise<void>
   /** Resolves when so many were handled and the server has it on record. */

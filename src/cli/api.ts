@@ -8,6 +8,7 @@ export const apiOptions = Object.freeze({
   url: { type: 'string' as const },
   key: { type: 'string' as const },
   namespace: { type: 'string' as const },
+  store: { type: 'string' as const },
   json: { type: 'boolean' as const },
 })
 
@@ -15,8 +16,12 @@ export const apiHelp: readonly (readonly [string, string])[] = Object.freeze([
   ['--url', `the server (CARILLON_URL, else ${DEFAULT_URL})`],
   ['--key', 'the key (CARILLON_KEY, which other users of this machine cannot see)'],
   ['--namespace', 'which namespace, for keys that open several (CARILLON_NAMESPACE)'],
+  ['--store', 'a store that no server has open, instead of a server: nothing fires meanwhile'],
   ['--json', 'answer in JSON, a line for each item'],
 ])
+
+/** How requests get to where they are answered. */
+export type Ask = (path: string, init: RequestInit) => Promise<Response>
 
 /** What a server did not do, and what the command line ends with because of it. */
 export class ApiError extends RequestError {
@@ -32,8 +37,10 @@ export class ApiError extends RequestError {
 export class Api {
   readonly #url: string
   readonly #headers: Readonly<Record<string, string>>
+  readonly #ask: Ask
 
-  constructor({ values }: Arguments, { environment }: Terminal) {
+  /** Over the network, unless told another way. */
+  constructor({ values }: Arguments, { environment }: Terminal, ask?: Ask) {
     const text = (name: string): string | undefined => {
       const given = values[name] ?? environment[`CARILLON_${name.toUpperCase()}`]
       return typeof given === 'string' && given !== '' ? given : undefined
@@ -45,6 +52,12 @@ export class Api {
       ...(key !== undefined && { authorization: `Bearer ${key}` }),
       ...(namespace !== undefined && { 'carillon-namespace': encodeURIComponent(namespace) }),
     }
+    this.#ask = ask ?? ((path, init) => this.#fetch(path, init))
+  }
+
+  /** Where it asks. */
+  get url(): string {
+    return this.#url
   }
 
   /** Asks, and answers what came; what was not done is thrown. */
@@ -54,7 +67,7 @@ export class Api {
     body?: unknown,
     headers: Readonly<Record<string, string>> = {},
   ): Promise<Answer> {
-    const response = await this.#fetch(path, {
+    const response = await this.#ask(path, {
       method,
       headers: {
         ...this.#headers,
@@ -66,6 +79,13 @@ export class Api {
     const text = await response.text()
     if (response.ok) return JSON.parse(text) as Answer
     throw problemOf(response.status, text)
+  }
+
+  /** What is wrong with the server; nothing when it is ready. */
+  async faults(): Promise<readonly string[]> {
+    const response = await this.#ask('/readyz', { headers: this.#headers })
+    const { faults = [] } = (await response.json()) as { faults?: readonly string[] }
+    return faults
   }
 
   /** All items of a list, page by page, up to `most`. */
@@ -125,7 +145,7 @@ function problemOf(status: number, text: string): CarillonError {
       : exitCodes.failed
   try {
     const { code, detail } = JSON.parse(text) as { code: ErrorCode; detail: string }
-    return new ApiError(code, detail, exitCode)
+    return new ApiError(code, detail, code === 'quota-exceeded' ? exitCodes.failed : exitCode)
   } catch {
     return new ApiError('internal', `the answer ${status} is not Carillon's: is that its URL?`, exitCode)
   }

@@ -3,13 +3,27 @@ import { CarillonError } from '../error/index.js'
 import { version } from '../server/index.js'
 import { type Arguments, type Command, exitCodes, type Terminal } from './command.js'
 import { ApiError } from './api.js'
+import { completionOf } from './completion-command.js'
+import { doctor } from './doctor-command.js'
 import { keys } from './keys-command.js'
+import { migrate } from './migrate-command.js'
 import { serve } from './serve.js'
 import { steeringCommands } from './steering-commands.js'
 import { timerCommands } from './timer-commands.js'
+import { top } from './top-command.js'
 import { transferCommands } from './transfer-commands.js'
 
-const commands: readonly Command[] = [serve, ...timerCommands, ...steeringCommands, ...transferCommands, keys]
+const commands: readonly Command[] = [
+  serve,
+  ...timerCommands,
+  ...steeringCommands,
+  ...transferCommands,
+  top,
+  doctor,
+  migrate,
+  keys,
+  completionOf(() => commands),
+]
 
 /** Runs a command line. Answers the exit code; what went wrong is said in one line. */
 export async function carillon(words: readonly string[], terminal: Terminal): Promise<number> {

@@ -2,6 +2,8 @@
 export interface Terminal {
   readonly environment: Readonly<Record<string, string | undefined>>
   readonly isTerminal: boolean
+  /** Whether what is written to `out` is seen on a screen. */
+  readonly isScreen: boolean
   out(text: string): void
   error(text: string): void
   /** Lines that are fed to it. */

@@ -26,6 +26,13 @@ const settings: readonly Setting[] = Object.freeze([
   { name: 'webhookPorts', type: 'list', help: 'ports that webhooks may call (443,8443)' },
   { name: 'webhookHosts', type: 'list', help: 'hosts that webhooks may call whatever their address (none)' },
   { name: 'webhookAddresses', type: 'list', help: 'ranges that webhooks may call though not public (none)' },
+  { name: 'forwarding', type: 'flag', help: 'whether instances of one store ask each other directly (true)' },
+  { name: 'address', type: 'text', help: 'where other instances reach this one (where it listens)' },
+  {
+    name: 'tracing',
+    type: 'flag',
+    help: 'trace timers by OpenTelemetry, with the SDK of the process (false)',
+  },
   { name: 'logLevel', type: 'text', help: 'debug, info, warn, error or silent (info)' },
   { name: 'logFormat', type: 'text', help: 'json or text (text on a terminal, else json)' },
 ])

@@ -19,13 +19,12 @@ export const keys: Command = {
   name: 'keys',
   usage: '(list | create | revoke <id>) [options]',
   summary: 'Make, list and revoke the keys that open a server.',
-  options: { ...apiOptions, store: text, name: text, scope: text, 'bound-to': text, expires: text },
+  options: { ...apiOptions, name: text, scope: text, 'bound-to': text, expires: text },
   help: [
     ['--name', 'what it is for; two of a name may be alive'],
     ['--scope', 'read, write or admin (write)'],
     ['--bound-to', 'the only namespace that it opens (all)'],
     ['--expires', "after how long: '90d' (never)"],
-    ['--store', 'a store that no server has open, instead of a server'],
     ...apiHelp,
   ],
   examples: [

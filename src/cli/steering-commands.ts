@@ -118,27 +118,94 @@ const forecast = apiCommand({
   },
 })
 
+interface Verified {
+  readonly isWhole: boolean
+  readonly missing: number
+  readonly surplus: number
+  readonly rows: number
+  readonly store: Readonly<Record<string, number>>
+  readonly broken: readonly {
+    readonly shard?: number
+    readonly missing: number
+    readonly rows: number
+    readonly counts: Readonly<Record<string, number>>
+  }[]
+}
+
 const verify = apiCommand({
   name: 'verify',
   usage: '',
-  summary: 'Look at every row: created = pending + settled + cancelled + replaced + dead.',
+  summary: 'Look at every row, shard by shard: created = pending + settled + cancelled + replaced + dead.',
   options: {},
-  help: [],
+  help: [['', 'It ends with 1 when rows are missing, or are there that no counter knows of.']],
   examples: ['carillon verify'],
   words: [0, 0],
   ask: async ({ api, say }) => {
-    const answer = await api.call<{
-      isWhole: boolean
-      missing: number
-      rows: number
-      store: Record<string, number>
-    }>('GET', '/v1/verify')
-    const { created = 0, settled = 0, cancelled = 0, replaced = 0, dead: died = 0 } = answer.store
-    const sum = `created ${created} = pending ${answer.rows} + settled ${settled} + cancelled ${cancelled} + replaced ${replaced} + dead ${died}`
-    say(answer, answer.isWhole ? `whole: ${sum}` : `${answer.missing} missing: not ${sum}`)
+    const answer = await api.call<Verified>('GET', '/v1/verify')
+    say(answer, verifiedLines(answer).join('\n'))
     return answer.isWhole ? undefined : exitCodes.failed
   },
 })
+
+function verifiedLines({ isWhole, missing, surplus, rows, store, broken }: Verified): string[] {
+  if (isWhole) return [`whole: ${sumText(rows, store)}`]
+  return [
+    `not whole: ${missing} missing, ${surplus} too many`,
+    ...broken.map(({ shard, missing: lost, ...of }) => {
+      const where = shard === undefined ? 'store' : `shard ${shard}`
+      const what = lost > 0 ? `${lost} missing` : `${-lost} too many`
+      return `  ${where}: ${what}: not ${sumText(of.rows, of.counts)}`
+    }),
+  ]
+}
+
+function sumText(rows: number, counts: Readonly<Record<string, number>>): string {
+  const { created, settled, cancelled, replaced, dead: died } = counts
+  return `created ${created} = pending ${rows} + settled ${settled} + cancelled ${cancelled} + replaced ${replaced} + dead ${died}`
+}
+
+interface Quota {
+  readonly maxTimers?: number
+  readonly maxBytes?: number
+  readonly used?: { readonly timers: number; readonly bytes: number }
+}
+
+const quota = apiCommand({
+  name: 'quota',
+  usage: '[--max-timers …] [--max-bytes …] | --none',
+  summary: 'Show or say what a namespace may hold.',
+  options: { 'max-timers': text, 'max-bytes': text, none: flag },
+  help: [
+    ['--max-timers', 'at most so many timers; what is not given is not limited'],
+    ['--max-bytes', 'at most so many bytes of payloads'],
+    ['--none', 'no limit any more'],
+  ],
+  examples: ['carillon quota --namespace shop', 'carillon quota --namespace shop --max-timers 100000'],
+  words: [0, 0],
+  ask: async ({ api, text: option, flag: isGiven, say }) => {
+    const [timers, bytes] = [option('max-timers'), option('max-bytes')]
+    const isPut = timers !== undefined || bytes !== undefined
+    if (isPut && isGiven('none')) throw new InvalidInputError('invalid-option', 'give limits, or --none')
+    if (isGiven('none')) await api.call('DELETE', '/v1/quota')
+    const body = {
+      ...(timers !== undefined && { maxTimers: Number(timers) }),
+      ...(bytes !== undefined && { maxBytes: Number(bytes) }),
+    }
+    const answer = await (isPut
+      ? api.call<Quota>('PUT', '/v1/quota', body)
+      : api.call<Quota>('GET', '/v1/quota'))
+    say(answer, quotaText(answer))
+    return undefined
+  },
+})
+
+function quotaText({ maxTimers, maxBytes, used }: Quota): string {
+  const parts = [
+    ...(maxTimers === undefined ? [] : [`${used?.timers ?? '?'} of ${maxTimers} timers`]),
+    ...(maxBytes === undefined ? [] : [`${used?.bytes ?? '?'} of ${maxBytes} bytes`]),
+  ]
+  return parts.length === 0 ? 'no quota' : parts.join(', ')
+}
 
 /** Needs no server. */
 const next: Command = {
@@ -184,5 +251,6 @@ export const steeringCommands: readonly Command[] = [
   redrive,
   forecast,
   verify,
+  quota,
   next,
 ]

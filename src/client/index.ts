@@ -21,4 +21,4 @@ export type {
   TimersQuery,
   WhenGiven,
 } from './wire.js'
-export type { DeadView, SetTimer, TimerView } from '../timer/index.js'
+export type { DeadView, QuotaLimits, QuotaView, SetTimer, TimerView } from '../timer/index.js'

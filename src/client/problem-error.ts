@@ -22,6 +22,7 @@ const limits = new Set([
   'engine-busy',
   'expression-too-long',
   'payload-too-large',
+  'quota-exceeded',
   'too-many-listeners',
   'too-many-namespaces',
   'too-many-occurrences',
@@ -33,6 +34,7 @@ const states = new Set([
   'handler-timeout',
   'lease-ended',
   'not-leased',
+  'protocol-mismatch',
   'started',
   'stopped',
 ])

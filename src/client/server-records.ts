@@ -1,4 +1,4 @@
-import type { DeadView, TimerView } from '../timer/index.js'
+import type { DeadView, QuotaLimits, QuotaView, TimerView } from '../timer/index.js'
 import type { HttpCalls } from './http-calls.js'
 import { maybeInstant, nameOf, timerPath } from './input.js'
 import type {
@@ -113,6 +113,17 @@ export class ServerRecords {
   /** What is paused: kinds by their names, and whether everything is. */
   async paused(): Promise<{ readonly all: boolean; readonly kinds: readonly string[] }> {
     return await this.#calls.send({ method: 'GET', path: '/v1/pauses' })
+  }
+
+  /** What the namespace may hold, and what is used of it; empty without a quota. */
+  async getQuota(): Promise<QuotaView> {
+    return await this.#calls.send({ method: 'GET', path: '/v1/quota' })
+  }
+
+  /** Limits what the namespace may hold; `undefined` ends it. Needs a key of all namespaces. */
+  async setQuota(limits: QuotaLimits | undefined): Promise<void> {
+    if (limits === undefined) await this.#calls.send({ method: 'DELETE', path: '/v1/quota' })
+    else await this.#calls.send({ method: 'PUT', path: '/v1/quota', body: limits })
   }
 
   async #deadIdsOf(key: string): Promise<readonly string[]> {

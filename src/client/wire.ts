@@ -28,6 +28,8 @@ export type SetInput = (
   readonly ifAbsent?: boolean
   /** Only if the timer of this key stands at this revision. */
   readonly ifRevision?: number
+  /** The trace that its deliveries belong to, as W3C Trace Context writes it. */
+  readonly traceparent?: string
 }
 
 export type SetManyInput = SetInput & { readonly key?: string }

@@ -23,3 +23,7 @@ export type SubmitAnswer =
 
 /** What a shard's engine answers: also that the shard was lost before ('lost') or while ('unsure') it wrote. */
 export type Answer = SubmitAnswer | { readonly outcome: 'lost' } | { readonly outcome: 'unsure' }
+
+export function failed(error: CarillonError): SubmitAnswer {
+  return { outcome: 'failed', error }
+}

@@ -1,7 +1,7 @@
 import { type CarillonError, StoreError } from '../error/index.js'
 import type { Clock } from '../time/index.js'
 import type { OperationAnswer, Request, RequestedOperation, Store } from '../store/index.js'
-import type { SubmitAnswer } from './answer.js'
+import { type Answer, failed, type SubmitAnswer } from './answer.js'
 import { Waits } from './waits.js'
 import type { EngineSettings } from './settings.js'
 
@@ -73,6 +73,22 @@ export class Asker {
     return answers.map((answer) => answer ?? unreachable(shard))
   }
 
+  /** Goes on with what an owner answered that may have lost the shard meanwhile: the next owner takes what was not written. */
+  async goOn(
+    shard: number,
+    operations: readonly RequestedOperation[],
+    answers: readonly Answer[],
+  ): Promise<readonly SubmitAnswer[]> {
+    if (answers.every(isFinal)) return answers
+    const lost = operations.filter((_, index) => answers[index]!.outcome === 'lost')
+    const asked = (lost.length === 0 ? [] : await this.ask(shard, lost)).values()
+    return answers.map((answer): SubmitAnswer => {
+      if (answer.outcome === 'lost') return asked.next().value!
+      if (answer.outcome !== 'unsure') return answer
+      return failed(new StoreError('unknown-outcome', `shard ${shard} changed hands while this was written`))
+    })
+  }
+
   /** Appends, again and again until it is known to be there. Answers the error when it never was. */
   async #append(
     shard: number,
@@ -119,7 +135,12 @@ export class Asker {
   }
 }
 
-function isAcknowledgedAtOnce(operation: RequestedOperation): boolean {
+function isFinal(answer: Answer): answer is SubmitAnswer {
+  return answer.outcome !== 'lost' && answer.outcome !== 'unsure'
+}
+
+/** Whether being in the inbox is all that its caller has to know. */
+export function isAcknowledgedAtOnce(operation: RequestedOperation): boolean {
   if (operation.type !== 'set') return false
   const { ifAbsent, ifRevision, fromDead } = operation
   return ifAbsent !== true && ifRevision === undefined && fromDead === undefined
@@ -156,8 +177,4 @@ function unreachable(shard: number): SubmitAnswer {
       `the owner of shard ${shard} did not answer in time; it may still do it until the deadline`,
     ),
   )
-}
-
-function failed(error: CarillonError): SubmitAnswer {
-  return { outcome: 'failed', error }
 }

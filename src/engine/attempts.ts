@@ -8,7 +8,7 @@ import type { Holds } from './holds.js'
 import type { Lane } from './lane.js'
 import { type Gate, Lanes } from './lanes.js'
 import type { Ownership } from './ownership.js'
-import type { Quotas } from './quotas.js'
+import type { Throttles } from './throttles.js'
 import type { EngineCounts } from './engine-counts.js'
 import type { Window } from './window.js'
 import { entryState } from './window-page.js'
@@ -43,6 +43,7 @@ export class Attempts implements AttemptListener, Gate {
   readonly #handOvers: HandOvers
   readonly #counts: EngineCounts
   readonly #onReport: () => void
+  readonly #onLooked: () => void
   readonly #begin: (attempt: Attempt) => Promise<FiringTransaction>
   readonly #lanes: Lanes
   // Lanes that could not start because the lease was over.
@@ -67,11 +68,13 @@ export class Attempts implements AttemptListener, Gate {
     holds: Holds
     deliver: Deliver
     flow: Flow
-    quotas: Quotas
+    throttles: Throttles
     handOvers: HandOvers
     counts: EngineCounts
     /** There is something to settle. */
     onReport: () => void
+    /** What was due has been started, or waits. */
+    onLooked: () => void
     /** An attempt is to be settled by a transaction. */
     begin: (attempt: Attempt) => Promise<FiringTransaction>
   }) {
@@ -83,6 +86,7 @@ export class Attempts implements AttemptListener, Gate {
     this.#handOvers = parts.handOvers
     this.#counts = parts.counts
     this.#onReport = parts.onReport
+    this.#onLooked = parts.onLooked
     this.#begin = parts.begin
     this.#lanes = new Lanes({ ...parts, gate: this })
   }
@@ -100,9 +104,9 @@ export class Attempts implements AttemptListener, Gate {
     return this.#lanes.started
   }
 
-  /** Due timers that wait to be started. */
-  ready(): Iterable<Attempt> {
-    return this.#lanes.ready()
+  /** The lanes in which due timers wait, one for each kind. */
+  get lanes(): Iterable<Lane> {
+    return this.#lanes
   }
 
   /** The timer that has waited longest to be started; undefined when none waits. */
@@ -147,6 +151,7 @@ export class Attempts implements AttemptListener, Gate {
       this.#isLooking = false
     }
     this.#flush()
+    this.#onLooked()
     this.#setAlarm()
   }
 

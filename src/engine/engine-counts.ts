@@ -14,6 +14,8 @@ export class EngineCounts {
   settled = 0
   /** Rows rewritten because their attempt took long. */
   carried = 0
+  /** Due rows rewritten farther up and dropped from memory, because they could not start and it was crowded. */
+  putBack = 0
   /** Calls that read rows, and the rows they brought. */
   loads = 0
   loadedRows = 0
@@ -47,6 +49,7 @@ const sums = [
   'dead',
   'settled',
   'carried',
+  'putBack',
   'loads',
   'loadedRows',
   'writes',

@@ -11,13 +11,16 @@ import type { HandOver } from './hand-over.js'
 import { KeepAlive } from './keep-alive.js'
 import { Membership } from './membership.js'
 import { newNonce, type Reading } from './ownership.js'
+import { Owners } from './owners.js'
+import type { PeerAsk, PeerMember, Peers } from './peers.js'
 import { Waits } from './waits.js'
 import { ownerOf } from './rendezvous.js'
-import { Quotas } from './quotas.js'
+import { Throttles } from './throttles.js'
 import { type EngineSettings, engineSettings } from './settings.js'
 import { type RowProgress, ShardEngine } from './shard-engine.js'
 import { EngineCounts } from './engine-counts.js'
 import type { EngineStats } from './engine-stats.js'
+import { Unsettled } from './unsettled.js'
 import type { TimerEngine } from './timer-engine.js'
 
 export interface EngineOptions {
@@ -34,12 +37,14 @@ export interface EngineOptions {
   /** Claim every shard at `open`, whoever else is a member: for a store that nobody shares. */
   readonly holdsAll?: boolean
   readonly onEvent?: OnEvent
+  /** A way to the other instances beside the store; without it operations on their shards go by their inboxes. */
+  readonly peers?: Peers | undefined
 }
 
 /**
  * One instance of the engine. It claims its share of the shards, fires their timers, and carries out operations
- * on any timer: on its own shards itself, on others by their owner's inbox. Several instances on one store know
- * of each other only by the store.
+ * on any timer: on its own shards itself, on others by their owner, directly or by its inbox. Several instances on
+ * one store know of each other only by the store.
  */
 export class Engine implements TimerEngine {
   readonly #store: Store
@@ -48,11 +53,13 @@ export class Engine implements TimerEngine {
   readonly #random: () => number
   readonly #settings: EngineSettings
   readonly #flow: Flow
-  readonly #quotas: Quotas
+  readonly #throttles: Throttles
+  readonly #unsettled: Unsettled
   readonly #holdsAll: boolean
   readonly #onEvent: OnEvent
   readonly #membership: Membership
   readonly #asker: Asker
+  readonly #owners: Owners
   readonly #shards = new Map<number, ShardEngine>()
   // What shards did that are no longer here.
   readonly #ended = new EngineCounts()
@@ -69,7 +76,7 @@ export class Engine implements TimerEngine {
   #loops: Promise<void> = Promise.resolve()
 
   constructor(options: EngineOptions) {
-    const { store, clock, settings, random = Math.random } = options
+    const { store, clock, settings, peers, random = Math.random } = options
     this.#store = store
     this.#clock = clock
     this.#deliver = options.deliver
@@ -77,13 +84,28 @@ export class Engine implements TimerEngine {
     this.#settings = engineSettings(settings)
     checkStrategy(store, this.#settings)
     this.#flow = { ...freeFlow(this.#settings.concurrency), ...options.flow }
-    this.#quotas = new Quotas(clock, this.#flow)
+    this.#throttles = new Throttles(clock, this.#flow)
+    this.#unsettled = new Unsettled(clock, this.#settings.settleCount)
     this.#holdsAll = options.holdsAll ?? false
     this.#onEvent = options.onEvent ?? (() => undefined)
     const id = options.memberId ?? newNonce(random).toString(36)
-    this.#membership = new Membership({ id, store, clock, settings: this.#settings, onEvent: this.#onEvent })
+    const { requestTimeoutMs } = this.#settings
+    this.#membership = new Membership({
+      id,
+      store,
+      clock,
+      settings: this.#settings,
+      onEvent: this.#onEvent,
+      address: () => peers?.address,
+    })
     const storeNow = (): number => this.#membership.storeNow()
     this.#asker = new Asker({ store, clock, settings: this.#settings, random, storeNow })
+    this.#owners = new Owners({
+      asker: this.#asker,
+      peers,
+      memberOf: (member) => this.#membership.peerOf(member),
+      newDeadline: () => Math.ceil(storeNow() + requestTimeoutMs),
+    })
     this.#waits = new Waits(clock)
     this.#alive = new KeepAlive(clock)
   }
@@ -132,6 +154,14 @@ export class Engine implements TimerEngine {
     await this.#acquire()
   }
 
+  storeNow(): number {
+    return this.#membership.storeNow()
+  }
+
+  peerOf(memberId: string): PeerMember | undefined {
+    return this.#membership.peerOf(memberId)
+  }
+
   get transactionCapacity(): number {
     return this.#store.transactions?.capacity ?? 0
   }
@@ -158,13 +188,13 @@ export class Engine implements TimerEngine {
 
   /** A handler came or went: lanes may start more or fewer. */
   refresh(): void {
-    this.#quotas.refresh()
+    this.#throttles.refresh()
     for (const shard of this.#shards.values()) shard.refresh()
   }
 
   /** More or fewer of one kind may be under way than before. */
   refreshKind(namespace: string, kind: string): void {
-    this.#quotas.refreshKind(namespace, kind)
+    this.#throttles.refreshKind(namespace, kind)
   }
 
   /** How far a row has got in this instance; 'waiting' for one of another's. */
@@ -197,6 +227,13 @@ export class Engine implements TimerEngine {
     return answers
   }
 
+  async submitFor({ shard, deadline, operations }: PeerAsk): Promise<readonly Answer[] | undefined> {
+    const engine = this.#shards.get(shard)
+    if (engine === undefined || this.#isStopping || this.storeNow() >= deadline) return undefined
+    if (operations.some((operation) => shardOf(operation, this.#store.shardCount) !== shard)) return undefined
+    return await this.#submitHere(engine, operations)
+  }
+
   /** What one shard refuses is no answer for the others. */
   async #submitSome(
     shard: number,
@@ -215,39 +252,30 @@ export class Engine implements TimerEngine {
     operations: readonly RequestedOperation[],
   ): Promise<readonly SubmitAnswer[]> {
     const engine = this.#shards.get(shard)
-    if (engine === undefined) return await this.#asker.ask(shard, operations)
-    if (engine.queued + operations.length > this.#settings.maxQueued && engine.queued > 0) {
-      const error = new LimitError(
-        'engine-busy',
-        `${engine.queued} operations wait for shard ${shard} already, of at most ${this.#settings.maxQueued}`,
-      )
-      return operations.map(() => ({ outcome: 'failed', error }))
-    }
-    const answers = await engine.submit(operations)
-    if (answers.every(isFinal)) return answers
-    const lost = [...answers.keys()].filter((index) => answers[index]!.outcome === 'lost')
-    // The shard changed hands before these were written: its next owner takes them.
-    const asked =
-      lost.length === 0
-        ? []
-        : await this.#asker.ask(
-            shard,
-            lost.map((index) => operations[index]!),
-          )
-    return answers.map((answer, index): SubmitAnswer => {
-      if (answer.outcome === 'lost') return asked[lost.indexOf(index)]!
-      if (answer.outcome !== 'unsure') return answer
-      const error = new StoreError('unknown-outcome', `shard ${shard} changed hands while this was written`)
-      return { outcome: 'failed', error }
-    })
+    if (engine === undefined) return await this.#owners.ask(shard, operations)
+    return await this.#asker.goOn(shard, operations, await this.#submitHere(engine, operations))
+  }
+
+  async #submitHere(
+    engine: ShardEngine,
+    operations: readonly RequestedOperation[],
+  ): Promise<readonly Answer[]> {
+    const { maxQueued } = this.#settings
+    if (engine.queued === 0 || engine.queued + operations.length <= maxQueued)
+      return await engine.submit(operations)
+    const error = new LimitError(
+      'engine-busy',
+      `${engine.queued} operations wait for shard ${engine.shard} already, of at most ${maxQueued}`,
+    )
+    return operations.map(() => ({ outcome: 'failed', error }))
   }
 
   async #open(): Promise<void> {
+    await this.#membership.join()
     this.#offWake = this.#store.onWake((shard) => {
       this.#shards.get(shard)?.poke()
       this.#asker.poke(shard)
     })
-    await this.#membership.beat()
     if (this.#holdsAll) await this.#acquire()
     this.#loops = Promise.all([this.#keepBeating(), this.#keepAcquiring()]).then(() => undefined)
   }
@@ -292,6 +320,7 @@ export class Engine implements TimerEngine {
 
   async #look(row: ShardRow): Promise<void> {
     const { shard } = row
+    this.#owners.saw(row)
     const isOurs = this.#holdsAll || ownerOf(shard, this.#candidates(row)) === this.#membership.id
     const engine = this.#shards.get(shard)
     if (engine !== undefined) {
@@ -353,7 +382,8 @@ export class Engine implements TimerEngine {
       random: this.#random,
       deliver: this.#deliver,
       flow: this.#flow,
-      quotas: this.#quotas,
+      throttles: this.#throttles,
+      unsettled: this.#unsettled,
       onEvent: this.#onEvent,
       storeNow: () => this.#membership.storeNow(),
       isClockRight: () => this.#membership.isClockRight,
@@ -374,10 +404,6 @@ export class Engine implements TimerEngine {
 
 function handOverOf({ epoch, owner }: ShardRow, to: string, at: number): HandOver | undefined {
   return epoch === 0 ? undefined : { from: owner === '' ? undefined : owner, to, at }
-}
-
-function isFinal(answer: Answer): answer is SubmitAnswer {
-  return answer.outcome !== 'lost' && answer.outcome !== 'unsure'
 }
 
 /** A claim, and what both clocks showed before it was sent first. */

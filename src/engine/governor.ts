@@ -6,6 +6,8 @@ import type { Window } from './window.js'
 const TIGHT = 0.95
 const FILL = 0.8
 const ROOMY = 0.6
+// What due timers that cannot start may have of it when it is short.
+const STUCK = 0.2
 const SHORTEN = 0.8
 
 /** Keeps the rows in memory under their limits, by count and by bytes, by the length of the window. */
@@ -39,6 +41,13 @@ export class Governor {
 
   isCrowded(window: Window): boolean {
     return window.size > this.#settings.maxTimers * ROOMY || window.bytes > this.#settings.maxBytes * ROOMY
+  }
+
+  /** How many due timers that cannot start may stay when memory is crowded. */
+  share(window: Window): number {
+    const { maxTimers, maxBytes } = this.#settings
+    const bytesEach = window.bytes / Math.max(1, window.size)
+    return Math.floor(STUCK * Math.min(maxTimers, maxBytes / Math.max(1, bytesEach)))
   }
 
   /** The next shorter window; below the shortest there is only what is due. */

@@ -1,11 +1,12 @@
 /** The engine: shards, their windows, firing and settling, over the store contract, the wheel and the clock. */
-export type { SubmitAnswer } from './answer.js'
+export type { Answer, SubmitAnswer } from './answer.js'
 export { Engine, type EngineOptions } from './engine.js'
 export type { EngineEvent, OnEvent } from './event.js'
 export { type Ending, type Flow, freeFlow } from './flow.js'
 export type { HandOver } from './hand-over.js'
 export { ClaimEngine } from './claim/claim-engine.js'
 export { makeEngine } from './make-engine.js'
+export type { PeerAnswer, PeerAsk, PeerMember, Peers } from './peers.js'
 export type { TimerEngine } from './timer-engine.js'
 export { engineDefaults, type EngineSettings, engineSettings } from './settings.js'
 export type { RowProgress } from './shard-engine.js'

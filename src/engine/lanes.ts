@@ -5,7 +5,7 @@ import { AttemptList } from './attempt-list.js'
 import type { EngineCounts } from './engine-counts.js'
 import type { Flow } from './flow.js'
 import { Lane } from './lane.js'
-import type { Quotas } from './quotas.js'
+import type { Throttles } from './throttles.js'
 
 /** Has the last word on what starts. */
 export interface Gate {
@@ -18,14 +18,14 @@ export interface Gate {
 }
 
 /**
- * The due timers that wait, a lane for each kind, and the attempts under way. As many start as quotas, rates and
+ * The due timers that wait, a lane for each kind, and the attempts under way. As many start as throttles, rates and
  * the allowance let through; each kind has its own lane, so a slow handler delays only its own kind.
  */
 export class Lanes {
   readonly #clock: Clock
   readonly #deliver: Deliver
   readonly #flow: Flow
-  readonly #quotas: Quotas
+  readonly #throttles: Throttles
   readonly #counts: EngineCounts
   readonly #gate: Gate
   readonly #byNamespace = new Map<string, Map<string, Lane>>()
@@ -39,14 +39,14 @@ export class Lanes {
     clock: Clock
     deliver: Deliver
     flow: Flow
-    quotas: Quotas
+    throttles: Throttles
     counts: EngineCounts
     gate: Gate
   }) {
     this.#clock = parts.clock
     this.#deliver = parts.deliver
     this.#flow = parts.flow
-    this.#quotas = parts.quotas
+    this.#throttles = parts.throttles
     this.#counts = parts.counts
     this.#gate = parts.gate
   }
@@ -60,15 +60,10 @@ export class Lanes {
     return this.#started
   }
 
-  /** Due timers that wait to be started. */
-  *ready(): Generator<Attempt, void, undefined> {
-    for (const lane of this.#all()) yield* lane
-  }
-
   /** The timer that has waited longest to be started; undefined when none waits. */
   oldestReady(): Attempt | undefined {
     let oldest: Attempt | undefined
-    for (const lane of this.#all()) {
+    for (const lane of this) {
       const first = lane.peek()
       if (first !== undefined && (oldest === undefined || first.readyAt < oldest.readyAt)) oldest = first
     }
@@ -77,7 +72,7 @@ export class Lanes {
 
   /** Whether a due timer waits whose kind has a handler and is not paused. */
   get isAnyStartable(): boolean {
-    for (const lane of this.#all()) if (lane.waiting > 0 && lane.quota.isOpen) return true
+    for (const lane of this) if (lane.waiting > 0 && lane.throttle.isOpen) return true
     return false
   }
 
@@ -94,7 +89,7 @@ export class Lanes {
   }
 
   markAll(): void {
-    for (const lane of this.#all()) this.#marked.add(lane)
+    for (const lane of this) this.#marked.add(lane)
   }
 
   /** Starts what may start of the lanes that were marked. */
@@ -116,36 +111,36 @@ export class Lanes {
   /** An attempt is over: it no longer counts as under way. */
   leave(attempt: Attempt): void {
     this.#started.remove(attempt)
-    const { quota } = attempt.lane!
-    quota.ended()
-    if (this.#isOver) quota.wake()
+    const { throttle } = attempt.lane!
+    throttle.ended()
+    if (this.#isOver) throttle.wake()
   }
 
   /** Those that waited for the end of an attempt may start. */
   goOn({ lane }: Attempt): void {
-    const { quota, waiting } = lane!
-    if (quota.isShared) {
+    const { throttle, waiting } = lane!
+    if (throttle.isShared) {
       // A shard with much to do leaves the others their turn.
-      if (waiting > 0) quota.wait(lane!)
-      quota.wake()
+      if (waiting > 0) throttle.wait(lane!)
+      throttle.wake()
     } else if (waiting > 0) this.#marked.add(lane!)
     if (this.#marked.size > 0) this.flush()
   }
 
-  /** From now on the quotas are the others'. */
+  /** From now on the throttles are the others'. */
   end(): void {
     this.#isOver = true
-    for (const lane of this.#all()) lane.quota.leave(lane)
+    for (const lane of this) lane.throttle.leave(lane)
   }
 
   /** Starts as many of a lane as may run. */
   #take(lane: Lane): Attempt[] {
     const batch: Attempt[] = []
     if (lane.waiting === 0) return batch
-    const { quota } = lane
-    const available = quota.available()
+    const { throttle } = lane
+    const available = throttle.available()
     if (available <= 0) {
-      quota.wait(lane)
+      throttle.wait(lane)
       return batch
     }
     if (!this.#gate.mayStart(lane)) return batch
@@ -162,9 +157,10 @@ export class Lanes {
       this.#counts.started(now - attempt.row.dueAt)
       batch.push(attempt)
     }
-    quota.started(batch.length)
+    throttle.started(batch.length)
+    lane.started += batch.length
     this.#flow.allowance.left -= batch.length
-    if (lane.waiting > 0 && batch.length === available) quota.wait(lane)
+    if (lane.waiting > 0 && batch.length === available) throttle.wait(lane)
     return batch
   }
 
@@ -173,17 +169,18 @@ export class Lanes {
     if (kinds === undefined) this.#byNamespace.set(row.namespace, (kinds = new Map()))
     let lane = kinds.get(row.kind)
     if (lane === undefined) {
-      lane = new Lane(this.#quotas.of(row.namespace, row.kind), (each) => {
+      lane = new Lane(this.#throttles.of(row.namespace, row.kind), (each) => {
         this.#marked.add(each)
         this.flush()
       })
       kinds.set(row.kind, lane)
-      if (!this.#isOver) lane.quota.join(lane)
+      if (!this.#isOver) lane.throttle.join(lane)
     }
     return lane
   }
 
-  *#all(): Generator<Lane, void, undefined> {
+  /** All lanes there are, whether anything waits in them or not. */
+  *[Symbol.iterator](): Generator<Lane, void, undefined> {
     for (const kinds of this.#byNamespace.values()) yield* kinds.values()
   }
 }

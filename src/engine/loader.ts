@@ -3,11 +3,12 @@ import type { Store, Suspects } from '../store/index.js'
 import { comparePlaces, isBefore, laterOf, levelAt, type Place, type TimerRow } from '../timer/index.js'
 import type { Attempts } from './attempts.js'
 import type { OnEvent } from './event.js'
-import { Governor } from './governor.js'
+import type { Governor } from './governor.js'
 import { LostShard, Outdated, type Ownership, Unresolved, Untaken } from './ownership.js'
 import { Waits } from './waits.js'
 import type { EngineSettings } from './settings.js'
 import type { Settler } from './settler.js'
+import type { Surplus } from './surplus.js'
 import type { EngineCounts } from './engine-counts.js'
 import type { Turns } from './turns.js'
 import type { Window } from './window.js'
@@ -33,6 +34,7 @@ export class Loader {
   readonly #turns: Turns
   readonly #onEvent: OnEvent
   readonly #governor: Governor
+  readonly #surplus: Surplus
   readonly #waits: Waits
   readonly #suspects: Suspects
   #nextLoadAt = 0
@@ -58,6 +60,8 @@ export class Loader {
     counts: EngineCounts
     turns: Turns
     onEvent: OnEvent
+    governor: Governor
+    surplus: Surplus
   }) {
     this.#store = parts.store
     this.#clock = parts.clock
@@ -69,7 +73,8 @@ export class Loader {
     this.#counts = parts.counts
     this.#turns = parts.turns
     this.#onEvent = parts.onEvent
-    this.#governor = new Governor(parts.settings)
+    this.#governor = parts.governor
+    this.#surplus = parts.surplus
     this.#waits = new Waits(parts.clock)
     this.#intervalMs = parts.settings.loadIntervalMs
     this.readLevel = parts.ownership.row.readLevel
@@ -84,6 +89,10 @@ export class Loader {
   /** Where an overdue row stands that is to be kept in memory: now, or below the read level when that is behind. */
   get soonest(): number {
     return Math.min(this.#clock.now(), this.readLevel.position - 1)
+  }
+
+  get isCrowded(): boolean {
+    return this.#governor.isCrowded(this.#window)
   }
 
   get nextLoadAt(): number {
@@ -166,7 +175,8 @@ export class Loader {
       return false
     }
     const now = this.#clock.now()
-    return this.#settings.strategy === 'preload' ? now >= this.#preloadAt() : now >= this.#nextLoadAt
+    if (now >= (this.#settings.strategy === 'preload' ? this.#preloadAt() : this.#nextLoadAt)) return true
+    return !this.isCrowded && this.#surplus.wantedUntil() > this.readLevel.position
   }
 
   /** When the window is half used up. */
@@ -236,7 +246,8 @@ export class Loader {
     const { strategy, pageRows, pageBytes } = this.#settings
     const from = this.readLevel
     const now = this.#clock.now()
-    const until = now + this.windowMs
+    const wanted = this.isCrowded ? 0 : this.#surplus.wantedUntil() + 1
+    const until = Math.max(now + this.windowMs, wanted)
     const limit = Math.min(pageRows, this.#governor.room(this.#window))
     const request = { from, untilExclusive: Math.max(until, from.position), limit, limitBytes: pageBytes }
     try {
@@ -249,7 +260,7 @@ export class Loader {
       this.#setSuspectsAside(slot, loaded.page.size, from)
       const isFull = loaded.page.size >= limit
       if (strategy === 'lookahead') this.#planLookahead(loaded.page.size, isFull)
-      if (!this.#governor.isCrowded(this.#window)) this.#governor.grow()
+      if (!this.isCrowded) this.#governor.grow()
       this.#onEvent({
         type: 'loaded',
         shard: this.#ownership.shard,

@@ -1,7 +1,10 @@
-import { StoreError } from '../error/index.js'
+import { StateError, StoreError } from '../error/index.js'
 import type { Clock } from '../time/index.js'
 import type { Store } from '../store/index.js'
 import type { OnEvent } from './event.js'
+import { type MemberDetails, parseMemberDetails } from './member-details.js'
+import type { PeerMember } from './peers.js'
+import { areCompatible, ourProtocol } from './protocol.js'
 import type { EngineSettings } from './settings.js'
 
 /** This instance among the others: its heartbeat, who else is there, and how far its clock is off the store's. */
@@ -11,25 +14,45 @@ export class Membership {
   readonly #clock: Clock
   readonly #settings: EngineSettings
   readonly #onEvent: OnEvent
-  #firingIds: readonly string[] = []
+  readonly #address: () => string | undefined
+  #members: ReadonlyMap<string, MemberDetails> = new Map()
   #isFiring = false
   #beating: Promise<void> = Promise.resolve()
   #hasLeft = false
   #offsetMs = 0
   #beatAt = -Infinity
 
-  constructor(parts: { id: string; store: Store; clock: Clock; settings: EngineSettings; onEvent: OnEvent }) {
+  constructor(parts: {
+    id: string
+    store: Store
+    clock: Clock
+    settings: EngineSettings
+    onEvent: OnEvent
+    /** Where this instance can be asked directly; undefined while it cannot. */
+    address: () => string | undefined
+  }) {
     this.id = parts.id
     this.#store = parts.store
     this.#clock = parts.clock
     this.#settings = parts.settings
     this.#onEvent = parts.onEvent
+    this.#address = parts.address
   }
 
   /** Those among whom the shards are shared out: who was not started, or rests, takes none. */
   get firingIds(): readonly string[] {
-    const others = this.#firingIds.filter((other) => other !== this.id)
+    const others = [...this.#members]
+      .filter(([id, { isFiring }]) => isFiring && id !== this.id)
+      .map(([id]) => id)
     return this.#isFiring ? [...others, this.id] : others
+  }
+
+  /** How a member can be asked directly, as far as was heard. */
+  peerOf(id: string): PeerMember | undefined {
+    const member = id === this.id ? undefined : this.#members.get(id)
+    // What instances say to each other is understood by those of the same version; others have the inbox.
+    if (member?.address === undefined || member.protocol.version !== ourProtocol.version) return undefined
+    return { id, address: member.address }
   }
 
   /** Takes a share of the shards from now on, or none any more. Others hear of it at once, if they can. */
@@ -54,6 +77,20 @@ export class Membership {
     return this.isClockRight && this.#clock.monotonic() - this.#beatAt < this.#settings.leaseMs
   }
 
+  /** The first heartbeat. Rejects, and leaves, where a member is there that this version cannot share a store with. */
+  async join(): Promise<void> {
+    await this.beat()
+    for (const [id, { protocol }] of this.#members) {
+      if (areCompatible(ourProtocol, protocol)) continue
+      await this.leave()
+      throw new StateError(
+        'protocol-mismatch',
+        `the member ${id} speaks protocol ${protocol.version} and takes no older than ${protocol.oldest}, ` +
+          `this instance speaks ${ourProtocol.version} and takes no older than ${ourProtocol.oldest}`,
+      )
+    }
+  }
+
   /** One heartbeat. */
   beat(): Promise<void> {
     this.#beating = this.#beat()
@@ -65,7 +102,7 @@ export class Membership {
     const sentAt = this.#clock.monotonic()
     try {
       const { now, members } = await this.#store.heartbeat(
-        { id: this.id, details: JSON.stringify({ isFiring: this.#isFiring }) },
+        { id: this.id, details: JSON.stringify(this.#details) },
         this.#settings.leaseMs,
       )
       const answeredAt = this.#clock.monotonic()
@@ -74,7 +111,7 @@ export class Membership {
       const offsetMs = now - (this.#clock.now() - halfWayMs)
       // What the way may explain is no offset.
       this.#offsetMs = Math.abs(offsetMs) <= halfWayMs ? 0 : offsetMs - Math.sign(offsetMs) * halfWayMs
-      this.#firingIds = members.filter(({ details }) => isFiringMember(details)).map(({ id }) => id)
+      this.#members = new Map(members.map(({ id, details }) => [id, parseMemberDetails(details)]))
       this.#beatAt = answeredAt
       if (!this.isClockRight) {
         this.#onEvent({ type: 'clock-off', offsetMs: this.#offsetMs })
@@ -83,6 +120,11 @@ export class Membership {
       if (!(error instanceof StoreError)) throw error
       this.#onEvent({ type: 'store-trouble', shard: undefined, call: 'heartbeat', error })
     }
+  }
+
+  get #details(): MemberDetails {
+    const address = this.#address()
+    return { isFiring: this.#isFiring, ...(address !== undefined && { address }), protocol: ourProtocol }
   }
 
   /** After it no heartbeat is sent. */
@@ -94,14 +136,5 @@ export class Membership {
     } catch (error) {
       if (!(error instanceof StoreError)) throw error
     }
-  }
-}
-
-function isFiringMember(details: string): boolean {
-  try {
-    return (JSON.parse(details) as { readonly isFiring?: boolean }).isFiring === true
-  } catch {
-    // Not one of ours.
-    return false
   }
 }

@@ -10,8 +10,11 @@ import type { Loader } from './loader.js'
 import { newNonce, Outdated, type Ownership, Unresolved, Untaken } from './ownership.js'
 import { Waits } from './waits.js'
 import type { EngineSettings } from './settings.js'
+import type { Paces } from './paces.js'
+import type { Surplus } from './surplus.js'
 import type { EngineCounts } from './engine-counts.js'
 import type { Turns } from './turns.js'
+import type { Unsettled, UnsettledShare } from './unsettled.js'
 import type { Window } from './window.js'
 import { entryState } from './window-page.js'
 
@@ -31,6 +34,8 @@ interface Sent {
   readonly settlement: Settlement
   readonly reports: readonly Report[]
   readonly carried: readonly Carried[]
+  /** Due timers that cannot start and leave memory. */
+  readonly putBack: readonly Attempt[]
 }
 
 /**
@@ -52,6 +57,10 @@ export class Settler {
   readonly #onEvent: OnEvent
   readonly #storeNow: () => number
   readonly #turns: Turns
+  readonly #surplus: Surplus
+  readonly #paces: Paces
+  readonly #unsettled: Unsettled
+  readonly #share: UnsettledShare
   readonly #waits: Waits
   #loader!: Loader
   #isAsked = false
@@ -62,6 +71,8 @@ export class Settler {
   #doneAtLast = 0
   #sweptAt: number
   #isSwept = true
+  // There was more to put back than one settlement takes.
+  #isSurplusLeft = false
   // How far behind ours the store's clock may be.
   #clockSlackMs = 0
 
@@ -78,6 +89,9 @@ export class Settler {
     /** About what the store's clock shows. */
     storeNow: () => number
     turns: Turns
+    surplus: Surplus
+    paces: Paces
+    unsettled: Unsettled
   }) {
     this.#store = parts.store
     this.#clock = parts.clock
@@ -90,6 +104,10 @@ export class Settler {
     this.#onEvent = parts.onEvent
     this.#storeNow = parts.storeNow
     this.#turns = parts.turns
+    this.#surplus = parts.surplus
+    this.#paces = parts.paces
+    this.#unsettled = parts.unsettled
+    this.#share = parts.unsettled.join(() => this.hurry())
     this.#waits = new Waits(parts.clock)
     this.#sweptAt = parts.clock.monotonic()
   }
@@ -106,16 +124,27 @@ export class Settler {
       this.#isAsked = false
       const isSettled = await this.settle()
       // One settlement takes so many: the rest need not wait for the next second.
-      if (isSettled && this.#attempts.reportCount >= this.#settings.settleCount) this.hurry()
+      if (isSettled && (this.#isSurplusLeft || this.#attempts.reportCount >= this.#settings.settleCount)) {
+        this.hurry()
+      }
       if (this.#isSweepDue()) await this.#sweep()
     }
   }
 
-  /** Something ended: settle early if it has become much. */
+  /** Something ended: settle early if it has become much, here and in the other shards together. */
   noticed(): void {
-    const many =
+    this.#unsettled.tell(this.#share, this.#unsettledCount)
+  }
+
+  get #unsettledCount(): number {
+    return (
       this.#counts.done - this.#doneAtLast + Math.max(this.#attempts.reportCount, this.#attempts.noteCount)
-    if (many >= this.#settings.settleCount) this.hurry()
+    )
+  }
+
+  /** Timers became due: what cannot start and takes the room of others is put back early. */
+  looked(): void {
+    if (this.#surplus.isMuch) this.hurry()
   }
 
   /** Settle as soon as may be. */
@@ -141,6 +170,7 @@ export class Settler {
 
   end(): void {
     this.#isOver = true
+    this.#unsettled.leave(this.#share)
     this.#waits.end()
   }
 
@@ -185,18 +215,24 @@ export class Settler {
     const isLevelled = this.#settings.strategy === 'preload'
     const limit = Math.max(this.#settings.settleCount, LEAST_BATCH)
     const reports = this.#takeReports(limit)
-    const carried = isLevelled ? this.#takeCarried(limit) : []
+    this.#paces.look()
+    const putBack = this.#isLast ? [] : this.#surplus.take(limit)
+    this.#isSurplusLeft = putBack.length === limit
+    const carried = isLevelled ? this.#takeCarried(limit - putBack.length) : []
     for (const { attempt } of [...reports, ...carried]) this.#window.setState(attempt.token, LEAVING)
+    for (const { token } of putBack) this.#window.setState(token, LEAVING)
     const before = this.#ownership.settledLevel
     const level = isLevelled ? this.#level(before) : before
-    // What the level cannot pass, now or ever, is named one by one.
-    const named = isLevelled && !this.#isLast ? this.#loader.readLevel : level
+    // What the level cannot pass, or not soon enough, is named one by one.
+    const named = isLevelled && !this.#isLast ? this.#notPassedSoon(level) : level
     const done = this.#window.doneRows(limit, named)
     const settledCount = isLevelled ? this.#window.countDone(level) : 0
     // A level that nothing has ended below need not be raised.
     const history = this.#attempts.takeNotes()
-    if (reports.length + carried.length + done.length + settledCount + history.length === 0) return undefined
+    const count = reports.length + carried.length + putBack.length + done.length + settledCount
+    if (count + history.length === 0) return undefined
     this.#doneAtLast = this.#counts.done
+    this.#unsettled.tell(this.#share, this.#unsettledCount)
     const followUps: FollowUp[] = []
     const dead: NewDeadLetter[] = []
     for (const report of reports) {
@@ -228,6 +264,12 @@ export class Settler {
         position: Math.max(wasStarted ? aside : Math.min(aside, belowRead), level.position),
       })
     }
+    for (const attempt of putBack) {
+      const { row } = attempt
+      const { dueAt, occurrence } = row
+      const position = this.#surplus.positionOf(attempt, this.#loader.readLevel.position)
+      followUps.push({ row, dueAt, attempt: row.attempt, occurrence, position })
+    }
     const settlement: Settlement = {
       id: newNonce(this.#random),
       level,
@@ -237,7 +279,17 @@ export class Settler {
       dead,
       history,
     }
-    return { settlement, reports, carried }
+    return { settlement, reports, carried, putBack }
+  }
+
+  /** From here on, what is done would wait too long for the level: all of it, where that is held back in a crowd. */
+  #notPassedSoon(level: Place): Place {
+    const now = this.#clock.now()
+    const { settleMs, carryAfterMs } = this.#settings
+    if (this.#loader.isCrowded && level.position < now - 2 * settleMs) return level
+    // A level ahead of the clock, which was set back, is not taken by the store whatever is named with it.
+    const soon = levelAt(level.position > now ? Infinity : now + 3 * carryAfterMs)
+    return earlierOf(this.#loader.readLevel, soon)
   }
 
   /** The highest level that leaves nothing unfinished behind. */
@@ -260,15 +312,30 @@ export class Settler {
       if (attempt.startedAt > before || carried.length === limit) break
       if (this.#isCarriable(attempt, STARTED)) carried.push({ attempt, wasStarted: true })
     }
-    const dueBefore = this.#clock.now() - this.#settings.carryAfterMs
-    if (this.#loader.readLevel.position <= this.#clock.now()) return carried
-    for (const attempt of this.#attempts.ready()) {
-      if (carried.length === limit) break
-      if (attempt.readyAt <= dueBefore && this.#isCarriable(attempt, READY)) {
-        carried.push({ attempt, wasStarted: false })
+    if (this.#loader.readLevel.position > this.#clock.now()) this.#carryWaiting(carried, limit)
+    return carried
+  }
+
+  /** Those that wait to be started, will do so for long yet, and keep the level from what is done above them. */
+  #carryWaiting(carried: Carried[], limit: number): void {
+    const { carryAfterMs } = this.#settings
+    const dueBefore = this.#clock.now() - carryAfterMs
+    let lastDone: Place | undefined
+    for (const lane of this.#attempts.lanes) {
+      let soon = this.#paces.startedWithin(carryAfterMs, lane)
+      if (lane.waiting <= soon) continue
+      lastDone ??= this.#window.lastDone()
+      for (const attempt of lane) {
+        if (carried.length === limit) return
+        if (soon-- > 0 || attempt.readyAt > dueBefore) continue
+        if (!isBefore(attempt.row, lastDone)) {
+          // A lane that moves is about in the order of its places, and comes to the others in time.
+          if (lane.throttle.isOpen) break
+          continue
+        }
+        if (this.#isCarriable(attempt, READY)) carried.push({ attempt, wasStarted: false })
       }
     }
-    return carried
   }
 
   /** Only a row that holds the level back is worth rewriting. */
@@ -280,7 +347,7 @@ export class Settler {
     )
   }
 
-  #settled({ settlement, reports, carried }: Sent, answer: SettleAnswer): void {
+  #settled({ settlement, reports, carried, putBack }: Sent, answer: SettleAnswer): void {
     const { level } = settlement
     const counts = this.#counts
     counts.settlements++
@@ -302,6 +369,14 @@ export class Settler {
     }
     for (const { attempt, wasStarted } of carried) {
       this.#carriedTo(attempt, answer.followUps[index++], wasStarted)
+    }
+    for (const attempt of putBack) {
+      this.#window.leave(attempt.token)
+      attempt.isSuperseded = true
+      const row = answer.followUps[index++]
+      if (row === undefined) continue
+      counts.putBack++
+      this.#takeIn(row, answer.readLevel)
     }
     this.#window.settle(level)
     this.#isSwept = false
@@ -334,7 +409,7 @@ export class Settler {
     if (!wasStarted) this.#attempts.offer(attempt)
   }
 
-  #revert({ settlement, reports, carried }: Sent): void {
+  #revert({ settlement, reports, carried, putBack }: Sent): void {
     this.#attempts.giveBackNotes(settlement.history)
     for (const { attempt } of reports) {
       if (!attempt.isSuperseded) this.#window.stay(attempt.token, REPORTED)
@@ -344,6 +419,10 @@ export class Settler {
       if (attempt.isSuperseded) continue
       this.#window.stay(attempt.token, stateOf(attempt, wasStarted))
       if (!wasStarted) this.#attempts.offer(attempt)
+    }
+    for (const attempt of putBack) {
+      this.#window.stay(attempt.token, READY)
+      this.#attempts.offer(attempt)
     }
   }
 

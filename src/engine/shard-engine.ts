@@ -6,16 +6,20 @@ import type { OnEvent } from './event.js'
 import type { Flow } from './flow.js'
 import type { Deliver, Place } from '../timer/index.js'
 import { type HandOver, HandOvers } from './hand-over.js'
+import { Governor } from './governor.js'
 import { Holds } from './holds.js'
 import { Inbox } from './inbox.js'
 import { Loader } from './loader.js'
 import { LostShard, Ownership, type Reading } from './ownership.js'
-import type { Quotas } from './quotas.js'
+import { Paces } from './paces.js'
+import type { Throttles } from './throttles.js'
 import { Waits } from './waits.js'
+import { Surplus } from './surplus.js'
 import { Settler } from './settler.js'
 import type { EngineSettings } from './settings.js'
 import { EngineCounts } from './engine-counts.js'
 import type { ShardView } from './engine-stats.js'
+import type { Unsettled } from './unsettled.js'
 import { TransactionSettler } from './transaction-settler.js'
 import { Turns } from './turns.js'
 import { Window } from './window.js'
@@ -30,7 +34,8 @@ export interface ShardEngineParts {
   readonly deliver: Deliver
   readonly flow: Flow
   /** Shared with the other shards of the instance. */
-  readonly quotas: Quotas
+  readonly throttles: Throttles
+  readonly unsettled: Unsettled
   readonly onEvent: OnEvent
   /** About what the store's clock shows, and whether this machine's agrees with it. */
   readonly storeNow: () => number
@@ -96,15 +101,21 @@ export class ShardEngine {
       holds,
       deliver: parts.deliver,
       flow: parts.flow,
-      quotas: parts.quotas,
+      throttles: parts.throttles,
       handOvers: new HandOvers(parts.handOver),
       counts,
       onReport: () => this.#settler.noticed(),
+      onLooked: () => this.#settler.looked(),
       begin: (attempt) => this.#transactions.begin(attempt),
     })
     const common = { store, clock, settings, ownership, window, attempts, counts, turns }
-    const settler = new Settler({ ...common, random, onEvent, storeNow: parts.storeNow })
-    const loader = new Loader({ ...common, settler, onEvent })
+    const governor = new Governor(settings)
+    const { lanes } = attempts
+    const paces = new Paces(clock, lanes)
+    const surplus = new Surplus({ clock, settings, window, governor, lanes, paces })
+    const { storeNow, unsettled } = parts
+    const settler = new Settler({ ...common, random, onEvent, storeNow, surplus, paces, unsettled })
+    const loader = new Loader({ ...common, settler, onEvent, governor, surplus })
     const writer = new Writer({
       ...common,
       holds,

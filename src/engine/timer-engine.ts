@@ -1,7 +1,8 @@
 import type { RequestedOperation } from '../store/index.js'
 import type { TimerRow } from '../timer/index.js'
-import type { SubmitAnswer } from './answer.js'
+import type { Answer, SubmitAnswer } from './answer.js'
 import type { EngineStats } from './engine-stats.js'
+import type { PeerAsk, PeerMember } from './peers.js'
 import type { EngineSettings } from './settings.js'
 import type { RowProgress } from './shard-engine.js'
 
@@ -31,6 +32,12 @@ export interface TimerEngine {
   refreshKind(namespace: string, kind: string): void
   /** How far a row has got in this instance; 'waiting' for one of another's. */
   progressOf(row: TimerRow): RowProgress
+  /** Carries out operations on a shard of this instance, for another one; undefined, and none of it, where it is not. */
+  submitFor(ask: PeerAsk): Promise<readonly Answer[] | undefined>
+  /** About what the store's clock shows. */
+  storeNow(): number
+  /** How another member can be asked directly; undefined where it cannot. */
+  peerOf(memberId: string): PeerMember | undefined
   /** Carries out operations; one answer each. */
   submit(operations: readonly RequestedOperation[]): Promise<readonly SubmitAnswer[]>
 }

@@ -269,6 +269,20 @@ export class Window {
     return rows
   }
 
+  /** The last place in order whose row is done; the first of all when none is. */
+  lastDone(): Place {
+    let last = firstPlace
+    for (const page of this.#pages()) {
+      for (let index = page.size - 1; index >= 0; index--) {
+        if (page.states[index] !== DONE) continue
+        if (!page.isBefore(index, last)) last = page.place(index)
+        // In order, so the rest lies before it.
+        if (page.isSorted) break
+      }
+    }
+    return last
+  }
+
   /** The level just after every row that no longer waits for its time. */
   afterStarted(): Place {
     let level = firstPlace

@@ -1,5 +1,5 @@
 import { type GuardOptions, leaseMsOf } from '../delivery/index.js'
-import type { EngineSettings } from '../engine/index.js'
+import type { EngineSettings, Peers } from '../engine/index.js'
 import { checkFunction, checkOptions, InvalidInputError, shown } from '../error/index.js'
 import { openStore, type Store, type Strategy } from '../store/index.js'
 import { type Clock, type Duration, parseDuration, systemClock } from '../time/index.js'
@@ -7,6 +7,7 @@ import { checkNamespace } from '../timer/index.js'
 import type { HistoryPolicy } from './history-policy.js'
 import { RemoteTimers } from './remote/remote-timers.js'
 import { Timers } from './timers.js'
+import type { Tracing } from './tracing.js'
 import { logEvent, type Logger, type TimersEvent } from './timers-event.js'
 
 export interface TimersOptions {
@@ -17,6 +18,11 @@ export interface TimersOptions {
   readonly clock?: Clock
   /** From 0 to 1, as `Math.random`, which is the default. */
   readonly random?: () => number
+  /**
+   * Takes every shard at once, before `start` too: for a store that others could share and that no other instance has
+   * open. Default only where nobody can share it.
+   */
+  readonly alone?: boolean
   /** How the engine behaves; the names and defaults are in docs/engine.md. */
   readonly engine?: Partial<EngineSettings>
   /** What the history keeps, and for how long. Default failures, for 7 days. */
@@ -31,6 +37,13 @@ export interface TimersOptions {
   readonly apiKey?: string
   /** Of a server: how long a firing stays with this process without a word of it. Default 30 s, extended meanwhile. */
   readonly lease?: Duration
+  /** A way to the other instances of the store that is quicker than by it; a server brings one. */
+  readonly peers?: Peers
+  /**
+   * Traces timers from `set` to delivery by OpenTelemetry, with whatever SDK the program has set up. Needs the package
+   * `@opentelemetry/api`. Default false: nothing of it is loaded.
+   */
+  readonly tracing?: boolean
   readonly logger?: Logger
   readonly onEvent?: (event: TimersEvent) => void
 }
@@ -40,18 +53,21 @@ const known = [
   'namespace',
   'clock',
   'random',
+  'alone',
   'engine',
   'history',
   'historyRetention',
   'guard',
   'apiKey',
   'lease',
+  'peers',
+  'tracing',
   'logger',
   'onEvent',
 ]
 
 // What is for a server to say, and what is for its clients.
-const ofServer = ['engine', 'history', 'historyRetention', 'guard'] as const
+const ofServer = ['alone', 'engine', 'history', 'historyRetention', 'guard', 'peers', 'tracing'] as const
 const ofClient = ['apiKey', 'lease'] as const
 
 /** Where a server is. */
@@ -108,11 +124,13 @@ async function openLocal(options: TimersOptions): Promise<Timers> {
       ? await openStore(options.store, { clock, ...strategyOf(options.engine) })
       : options.store
   try {
+    const tracing = options.tracing === true ? await loadTracing() : undefined
     const timers = new Timers({
       store,
       ownsStore,
       // One that nobody else can have open has nobody to share its shards with.
-      holdsAll: !store.capabilities.shared || (ownsStore && !store.capabilities.durable),
+      holdsAll:
+        options.alone === true || !store.capabilities.shared || (ownsStore && !store.capabilities.durable),
       clock,
       random,
       namespace,
@@ -120,6 +138,8 @@ async function openLocal(options: TimersOptions): Promise<Timers> {
       history,
       historyMs,
       guard: options.guard,
+      peers: options.peers,
+      tracing,
       onEvent: listenerOf(options),
     })
     await timers.open()
@@ -128,6 +148,10 @@ async function openLocal(options: TimersOptions): Promise<Timers> {
     if (ownsStore) await store.stop()
     throw error
   }
+}
+
+async function loadTracing(): Promise<Tracing> {
+  return await (await import('./tracing.js')).Tracing.load()
 }
 
 /** What the store must be made for; nothing when any will do. */

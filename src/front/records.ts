@@ -88,8 +88,14 @@ export class Records {
   }
 
   async list(query: TimerQuery & PageOptions): Promise<Listed<TimerView>> {
-    const { items, cursor } = await this.rows(query)
-    return { items: items.flatMap((row) => this.#viewOf(row) ?? []), cursor }
+    for (let page = query; ; ) {
+      const { items, cursor } = await this.rows(page)
+      const views = items.flatMap((row) => this.#viewOf(row) ?? [])
+      // A page of nothing but what is done looks like the end to whoever does not look at the cursor.
+      const isAllOver = items.length > 0 && views.length === 0
+      if (!isAllOver || cursor === undefined) return { items: views, cursor }
+      page = { ...query, cursor }
+    }
   }
 
   async rows(query: TimerQuery & PageOptions): Promise<Listed<TimerRow>> {

@@ -2,6 +2,7 @@ import { checkOptions } from '../error/index.js'
 import type { Schedule } from '../schedule/index.js'
 import { checkRequested, type RequestedOperation } from '../store/index.js'
 import {
+  checkTraceparent,
   encodeDetails,
   encodePayload,
   identityText,
@@ -23,6 +24,8 @@ export type SetOptions<Payload> = When & {
   /** What overrides the kind's policy, for this timer. */
   readonly retry?: RetryOptions
   readonly tags?: readonly string[]
+  /** The trace that its deliveries belong to, as W3C Trace Context writes it. */
+  readonly traceparent?: string
 } & ([undefined] extends [Payload] ? { readonly payload?: Payload } : { readonly payload: Payload })
 
 export type SetManyRow<Payload> = SetOptions<Payload> & { readonly key?: string }
@@ -39,6 +42,7 @@ export const setOptionNames: readonly string[] = [
   'ifRevision',
   'retry',
   'tags',
+  'traceparent',
 ]
 const knownNames = new Set(setOptionNames)
 
@@ -63,6 +67,8 @@ export interface SetPlace {
   readonly maxPayloadBytes: number
   /** Chooses a place in a schedule's window. */
   readonly spread: Spread
+  /** The trace of the call, where calls are traced. */
+  readonly trace?: string | undefined
 }
 
 /** The windows that timers are to be placed in; none for most. Refuses no row: that is left to `setRequestOf`. */
@@ -89,6 +95,8 @@ export function setRequestOf<Payload>(
   const identity = newIdentity(place.random)
   const { ifAbsent, ifRevision, retry, tags = noTags } = options
   if (retry !== undefined) parseRetry(retry)
+  if (options.traceparent !== undefined) checkTraceparent(options.traceparent)
+  const trace = place.trace ?? options.traceparent
   const on: Schedule | undefined = options.on
   const instant = dueAtOf(options, place.now, on === undefined ? '' : String(identity))
   const windowMs = on?.windowMs ?? 0
@@ -108,9 +116,14 @@ export function setRequestOf<Payload>(
     payload: encodePayload(options.payload),
     tags,
     details:
-      on === undefined && retry === undefined
+      on === undefined && retry === undefined && trace === undefined
         ? ''
-        : encodeDetails({ on, ...(retry && { retry }), ...(offsetMs > 0 && { offsetMs }) }),
+        : encodeDetails({
+            on,
+            ...(retry && { retry }),
+            ...(offsetMs > 0 && { offsetMs }),
+            ...(trace !== undefined && { trace }),
+          }),
   }
   checkRequested(operation, place.maxPayloadBytes)
   const isPlain = ifAbsent !== true && ifRevision === undefined && place.history !== 'all'

@@ -1,18 +1,18 @@
-import type { SubmitAnswer, TimerEngine } from '../engine/index.js'
+import type { TimerEngine } from '../engine/index.js'
 import type { Store } from '../store/index.js'
 import type { Clock } from '../time/index.js'
-import { handleOf, type SetTimer } from '../timer/index.js'
+import { handleOf, type SetTimer, type SetTimers } from '../timer/index.js'
 import { Answered } from './answered.js'
 import type { HistoryPolicy } from './history-policy.js'
 import type { TimerKind } from './kind.js'
 import type { Kinds } from './kinds.js'
-import { outcomeOf } from './outcome.js'
+import type { NamespaceQuota } from './namespace-quota.js'
 import { validated } from './schema.js'
 import { type SetOptions, type SetRequest, setRequestOf, windowsOf } from './set-request.js'
+import { AnsweredSets, isConflict, setTimerOf } from './answered-sets.js'
 import type { Spread } from './spread.js'
 import { dueAtOfRow } from './timer-view.js'
-
-const setOutcomes = ['set', 'appended', 'conflict'] as const
+import type { Tracing } from './tracing.js'
 
 export interface SetsParts {
   readonly engine: TimerEngine
@@ -23,6 +23,9 @@ export interface SetsParts {
   readonly history: HistoryPolicy
   readonly kinds: Kinds
   readonly spread: Spread
+  readonly quota: NamespaceQuota
+  /** Undefined where nothing is traced. */
+  readonly tracing: Tracing | undefined
   /** Throws when the timers were stopped. */
   readonly checkOpen: () => void
 }
@@ -39,14 +42,34 @@ export class Sets {
     kind: TimerKind<Payload>,
     rows: readonly SetOptions<Payload>[],
     keyOf: (index: number) => string | undefined,
-  ): Promise<readonly SetTimer[]> {
-    const { engine, kinds } = this.#parts
-    const operations = await this.requestsOf(kind, rows, keyOf)
-    const submitted = engine.submit(operations)
+  ): Promise<SetTimers> {
+    const { tracing, namespace } = this.#parts
+    if (tracing === undefined) return await this.#set(kind, rows, keyOf, undefined)
+    const where = { namespace, kind: kind.name, count: rows.length }
+    return await tracing.setting(where, rows[0]?.traceparent, (trace) => this.#set(kind, rows, keyOf, trace))
+  }
+
+  async #set<Payload>(
+    kind: TimerKind<Payload>,
+    rows: readonly SetOptions<Payload>[],
+    keyOf: (index: number) => string | undefined,
+    trace: string | undefined,
+  ): Promise<SetTimers> {
+    const { engine, kinds, quota } = this.#parts
+    const operations = await this.requestsOf(kind, rows, keyOf, trace)
+    const submitted = quota.isLimited
+      ? quota.within(operations, () => engine.submit(operations))
+      : engine.submit(operations)
     // Together, so that neither fails unheard while the other is awaited.
     if (!kinds.isStored(kind.name)) await Promise.all([submitted, kinds.remember(kind.name)])
-    const set = timersOf(operations, await submitted)
-    return set.some(({ outcome }) => outcome === 'conflict') ? await this.#withStanding(set, operations) : set
+    const answers = await submitted
+    if (answers.every(({ outcome }) => outcome === 'set' || outcome === 'appended')) {
+      return new AnsweredSets(operations, answers)
+    }
+    const answered = new Answered<SetTimer>()
+    answered.add(operations, answers, (answer, index) => setTimerOf(operations[index]!, answer))
+    const set = answered.all()
+    return answers.some(isConflict) ? await this.#withStanding(set, operations) : set
   }
 
   /** What rows stand for, all of them checked. */
@@ -54,6 +77,7 @@ export class Sets {
     kind: TimerKind<Payload>,
     rows: readonly SetOptions<Payload>[],
     keyOf: (index: number) => string | undefined,
+    trace?: string,
   ): Promise<SetRequest[]> {
     const { namespace, clock, random, history, store, kinds, spread } = this.#parts
     kinds.use(kind)
@@ -66,7 +90,7 @@ export class Sets {
       await spread.prepare(windows)
       this.#parts.checkOpen()
     }
-    const place = { namespace, now, random, history, maxPayloadBytes: store.maxPayloadBytes, spread }
+    const place = { namespace, now, random, history, maxPayloadBytes: store.maxPayloadBytes, spread, trace }
     return rows.map((row, index) => setRequestOf(kind, keyOf(index), row, place))
   }
 
@@ -85,24 +109,5 @@ export class Sets {
       given[index] = { outcome: 'conflict', key, handle: handleOf(row), dueAt: dueAtOfRow(row), revision }
     }
     return given
-  }
-}
-
-function timersOf(operations: readonly SetRequest[], answers: readonly SubmitAnswer[]): readonly SetTimer[] {
-  const timerOf = (answer: SubmitAnswer, index: number): SetTimer => setTimerOf(operations[index]!, answer)
-  if (!answers.some(({ outcome }) => outcome === 'failed')) return answers.map(timerOf)
-  const answered = new Answered<SetTimer>()
-  answered.add(operations, answers, timerOf)
-  return answered.all()
-}
-
-function setTimerOf(operation: SetRequest, answer: SubmitAnswer): SetTimer {
-  const isSet = answer.outcome === 'set' || outcomeOf(answer, setOutcomes) !== 'conflict'
-  return {
-    outcome: isSet ? 'set' : 'conflict',
-    key: operation.key,
-    handle: handleOf(operation),
-    dueAt: operation.dueAt,
-    revision: answer.outcome === 'set' ? answer.revision : undefined,
   }
 }

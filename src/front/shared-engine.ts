@@ -1,8 +1,15 @@
-import { type EngineSettings, makeEngine, type OnEvent, type TimerEngine } from '../engine/index.js'
+import {
+  type EngineSettings,
+  makeEngine,
+  type OnEvent,
+  type Peers,
+  type TimerEngine,
+} from '../engine/index.js'
 import type { KindName, Store } from '../store/index.js'
 import type { Clock } from '../time/index.js'
 import type { Deliver, Firing } from '../timer/index.js'
 import { type HistoryPolicy, notesOfAttempt } from './history-policy.js'
+import type { Tracing } from './tracing.js'
 
 /** What an engine asks of a namespace: who gets its firings, and how many of them at once. */
 export interface NamespaceFlow {
@@ -24,7 +31,9 @@ export interface SharedEngineParts {
   readonly settings: Partial<EngineSettings>
   readonly history: HistoryPolicy
   readonly holdsAll: boolean
+  readonly tracing?: Tracing | undefined
   readonly onEvent: OnEvent
+  readonly peers: Peers | undefined
 }
 
 /** One engine and the namespaces it fires for. Timers of a namespace that nobody opened here wait. */
@@ -34,10 +43,11 @@ export class SharedEngine {
   readonly #flows = new Map<string, NamespaceFlow>()
 
   constructor(parts: SharedEngineParts) {
-    const { history, ...engineParts } = parts
+    const { history, tracing, ...engineParts } = parts
+    const deliver = (firings: readonly Firing[]): void => this.#deliver(firings)
     this.engine = makeEngine({
       ...engineParts,
-      deliver: (firings) => this.#deliver(firings),
+      deliver: tracing === undefined ? deliver : (firings) => tracing.delivering(firings, deliver),
       flow: {
         concurrencyOf: (namespace, kind) => this.#flows.get(namespace)?.concurrencyOf(kind) ?? 0,
         rateOf: (namespace, kind) => this.#flows.get(namespace)?.rateOf(kind),

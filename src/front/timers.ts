@@ -11,11 +11,19 @@ import {
   type TargetForm,
   type TargetView,
 } from '../delivery/index.js'
-import type { EngineSettings, EngineStats, TimerEngine } from '../engine/index.js'
+import type { EngineSettings, EngineStats, Peers, TimerEngine } from '../engine/index.js'
 import { checkFunction, StateError } from '../error/index.js'
 import type { Counts, KindName, Listed, Store } from '../store/index.js'
 import type { Clock, Duration } from '../time/index.js'
-import { type DeadView, type SetTimer, type TimerHandle, type TimerView } from '../timer/index.js'
+import type {
+  DeadView,
+  QuotaLimits,
+  QuotaView,
+  SetTimer,
+  SetTimers,
+  TimerHandle,
+  TimerView,
+} from '../timer/index.js'
 import { Chores } from './chores.js'
 import { type Drained, type DrainOptions, Drains } from './drain.js'
 import { handlerOf, howToHandle } from './handler-of.js'
@@ -34,6 +42,7 @@ import {
 } from './leases.js'
 import { Listeners } from './listeners.js'
 import { ManyChanges, type ManyOptions, type ManyOutcome } from './many-changes.js'
+import { NamespaceQuota } from './namespace-quota.js'
 import { outcomeOf } from './outcome.js'
 import { Pauses } from './pauses.js'
 import {
@@ -56,6 +65,7 @@ import { Spread } from './spread.js'
 import { TransactionSets } from './transaction-sets.js'
 import { type PauseOutcome, type ResumeOutcome, TimerPauses } from './timer-pauses.js'
 import type { TimersEvent } from './timers-event.js'
+import type { Tracing } from './tracing.js'
 import type { Instant, When } from './when.js'
 
 /** An instance, and the store beneath it. */
@@ -83,7 +93,10 @@ export interface TimersParts {
   readonly holdsAll: boolean
   /** Over webhooks; undefined for those in the store alone, false for none. */
   readonly guard?: GuardOptions | false | undefined
+  /** Undefined where nothing is traced. */
+  readonly tracing?: Tracing | undefined
   readonly onEvent: (event: TimersEvent) => void
+  readonly peers?: Peers | undefined
   /** The engine of the timers that these were opened within; one of their own without it. */
   readonly within?: SharedEngine
 }
@@ -114,6 +127,7 @@ export class Timers implements AsyncDisposable {
   readonly #manyChanges: ManyChanges
   readonly #redrives: Redrives
   readonly #pauses: Pauses
+  readonly #quota: NamespaceQuota
   readonly #timerPauses: TimerPauses
   readonly #drains: Drains
   readonly #chores: Chores
@@ -148,7 +162,9 @@ export class Timers implements AsyncDisposable {
         settings: parts.settings,
         history,
         holdsAll: parts.holdsAll,
+        tracing: parts.tracing,
         onEvent: (event) => listeners.tell(event),
+        peers: parts.peers,
       })
     const { engine, allowance } = shared
     shared.add(namespace, {
@@ -199,7 +215,21 @@ export class Timers implements AsyncDisposable {
     this.#records = records
     this.#selection = new Selection({ store, records, kinds, namespace })
     const spread = new Spread({ store, clock, onTrouble })
-    this.#setsParts = { engine, store, clock, random, namespace, history, kinds, spread, checkOpen }
+    const quota = new NamespaceQuota({ store, clock, namespace })
+    this.#quota = quota
+    this.#setsParts = {
+      engine,
+      store,
+      clock,
+      random,
+      namespace,
+      history,
+      kinds,
+      spread,
+      quota,
+      tracing: parts.tracing,
+      checkOpen,
+    }
     this.#sets = new Sets(this.#setsParts)
     this.#manyChanges = new ManyChanges(engine, this.#selection)
     this.#redrives = new Redrives({ engine, store, clock, random, noted })
@@ -223,6 +253,7 @@ export class Timers implements AsyncDisposable {
   async open(): Promise<void> {
     await this.#engine.open()
     await this.#pauses.look()
+    await this.#quota.look()
     await this.#kinds.look()
     await this.#storedTargets.look()
   }
@@ -251,6 +282,7 @@ export class Timers implements AsyncDisposable {
         const isNew = this.#handlers.hasOthers && (await this.#kinds.look())
         if ((await this.#pauses.look()) || isNew) this.#engine.refresh()
         await this.#storedTargets.look()
+        await this.#quota.look()
       })
     }
     const { historyMs } = this.#parts
@@ -419,11 +451,8 @@ export class Timers implements AsyncDisposable {
     return answer!
   }
 
-  /** Sets many timers of one kind in one go; one answer each. */
-  async setMany<Payload>(
-    kind: TimerKind<Payload>,
-    rows: readonly SetManyRow<Payload>[],
-  ): Promise<readonly SetTimer[]> {
+  /** Sets many timers of one kind in one go; one answer each, by `at` or one after the other. */
+  async setMany<Payload>(kind: TimerKind<Payload>, rows: readonly SetManyRow<Payload>[]): Promise<SetTimers> {
     return await this.#sets.set(kind, rows, (index) => rows[index]!.key)
   }
 
@@ -550,6 +579,27 @@ export class Timers implements AsyncDisposable {
     const store = await this.#parts.store.counts()
     const pending = store.created - store.settled - store.cancelled - store.replaced - store.dead
     return { ...this.#engine.stats(), pending, store }
+  }
+
+  // ---- quotas
+
+  /**
+   * Limits what this namespace may hold, for every instance: others hear of it within about two seconds. A `set` that
+   * would take it beyond is refused with 'quota-exceeded'; nothing that is there is touched. `undefined` ends it.
+   */
+  async setQuota(limits: QuotaLimits | undefined): Promise<void> {
+    this.#checkOpen()
+    await this.#quota.put(limits)
+  }
+
+  /** The quota and what is used of it, counted in the store unless that was done a moment ago; empty without one. */
+  async getQuota(): Promise<QuotaView> {
+    return await this.#quota.view()
+  }
+
+  /** As `getQuota`, by what this instance has counted so far. */
+  get knownQuota(): QuotaView {
+    return this.#quota.known
   }
 
   // ---- pausing
@@ -685,7 +735,7 @@ export class Timers implements AsyncDisposable {
 }
 
 /** What one can do with timers, on a store of one's own or on that of a server. */
-export interface TimersApi extends Omit<Timers, 'within'> {
+export interface TimersApi extends Omit<Timers, 'within' | 'knownQuota'> {
   within(namespace: string): Promise<TimersApi>
 }
 

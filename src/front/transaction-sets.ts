@@ -53,7 +53,7 @@ export class TransactionSets {
     rows: readonly SetOptions<Payload>[],
     keyOf: (index: number) => string | undefined,
   ): Promise<readonly SetTimer[]> {
-    const { clock, random, store, kinds } = this.#parts
+    const { clock, random, store, kinds, quota } = this.#parts
     if (rows.some((row) => row.ifAbsent !== undefined || row.ifRevision !== undefined)) {
       throw new InvalidInputError(
         'invalid-option',
@@ -68,7 +68,8 @@ export class TransactionSets {
       operation,
     }))
     if (!kinds.isStored(kind.name)) await kinds.remember(kind.name)
-    await store.appendWith!(this.#transaction, requests)
+    const append = (): Promise<unknown> => store.appendWith!(this.#transaction, requests)
+    await (quota.isLimited ? quota.within(operations, append) : append())
     return operations.map((operation) => ({
       outcome: 'set',
       key: operation.key,

@@ -80,7 +80,7 @@ export class Batch {
     }
     try {
       const set = await this.#timers.setMany(this.#kinds.of(kind), options)
-      for (const [at, place] of good.entries()) answers[place] = setRow(kind, set[at]!)
+      for (const [at, place] of good.entries()) answers[place] = setRow(kind, set.at(at)!)
     } catch (error) {
       if (error instanceof PartialError) {
         for (const [at, place] of good.entries()) answers[place] = partialRow(kind, error, at)

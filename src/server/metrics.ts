@@ -13,6 +13,7 @@ interface RouteCount {
 /** What happened to requests, and what the engine counted, in the text form that Prometheus reads. */
 export class Metrics {
   readonly #routes = new Map<string, RouteCount>()
+  readonly #forwards = new Map<string, number>()
   readonly #loop = monitorEventLoopDelay({ resolution: 10 })
 
   constructor() {
@@ -32,6 +33,11 @@ export class Metrics {
     for (let at = DURATION_SECONDS.length - 1; at >= 0 && seconds <= DURATION_SECONDS[at]!; at--) {
       count.buckets[at]!++
     }
+  }
+
+  /** Another instance was asked directly. */
+  forwarded(outcome: string): void {
+    this.#forwards.set(outcome, (this.#forwards.get(outcome) ?? 0) + 1)
   }
 
   stop(): void {
@@ -60,6 +66,12 @@ export class Metrics {
     for (const name of ['fired', 'done', 'retried', 'dead', 'settled', 'superseded', 'carried'] as const) {
       yield* metric(`carillon_${name}_total`, 'counter', `Attempts ${name} by this instance.`, counts[name])
     }
+    yield* metric(
+      'carillon_put_back_total',
+      'counter',
+      'Due timers put back into the store because they could not start and memory was crowded.',
+      counts.putBack,
+    )
     yield* metric('carillon_shards', 'gauge', 'Shards that this instance owns.', shards.length)
     const sumOf = (of: (shard: (typeof shards)[number]) => number) =>
       shards.reduce((sum, shard) => sum + of(shard), 0)
@@ -103,6 +115,10 @@ export class Metrics {
       for (const [status, count] of byStatus)
         yield `carillon_http_requests_total{route="${route}",status="${status}"} ${count}`
     }
+    yield '# HELP carillon_forwards_total Messages to other instances.'
+    yield '# TYPE carillon_forwards_total counter'
+    for (const [outcome, count] of this.#forwards)
+      yield `carillon_forwards_total{outcome="${outcome}"} ${count}`
     const name = 'carillon_http_request_duration_seconds'
     yield `# HELP ${name} From the first byte of a request to the last of its answer.`
     yield `# TYPE ${name} histogram`

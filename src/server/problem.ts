@@ -30,6 +30,7 @@ const statuses: Readonly<Partial<Record<ErrorCode, number>>> = Object.freeze({
   'owner-unreachable': 503,
   'partly-done': 503,
   'payload-too-large': 413,
+  'quota-exceeded': 403,
   'rate-limited': 429,
   'not-leased': 409,
   'receipt-stale': 410,

@@ -60,6 +60,13 @@ const setting = {
   retry: Type.Optional(Retry),
   ifAbsent: Type.Optional(Type.Boolean({ description: 'Only if no timer has this key.' })),
   ifRevision: Type.Optional(Revision),
+  traceparent: Type.Optional(
+    Type.String({
+      pattern: '^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$',
+      description:
+        'The trace that deliveries belong to (W3C Trace Context); else that of the header of this name.',
+    }),
+  ),
 }
 
 export const SetBody = Type.Object(setting, { ...closed, description: 'Exactly one of in, at and on.' })

@@ -27,11 +27,18 @@ export interface ServerOptions {
   /** What webhooks may reach beside the public internet. Default nothing. */
   readonly guard?: GuardOptions
   readonly engine?: Partial<EngineSettings>
+  /** Whether instances of one store ask each other directly, where that is quicker than by the store. Default true. */
+  readonly forwarding?: boolean
+  /** Where other instances reach this one, such as `http://10.0.0.5:7750`. Default: where it listens. */
+  readonly address?: string
+  /** Traces timers by OpenTelemetry, with whatever SDK the process has set up. Default false. */
+  readonly tracing?: boolean
   readonly logger?: PinoLogger
   readonly clock?: Clock
 }
 
-export type CompleteServerOptions = Required<Omit<ServerOptions, 'logger'>> & Pick<ServerOptions, 'logger'>
+export type CompleteServerOptions = Required<Omit<ServerOptions, 'address' | 'logger'>> &
+  Pick<ServerOptions, 'address' | 'logger'>
 
 const defaults = Object.freeze({
   host: '127.0.0.1',
@@ -43,19 +50,22 @@ const defaults = Object.freeze({
   corsOrigins: [],
   history: 'failures',
   engine: {},
+  tracing: false,
   guard: {},
+  forwarding: true,
   clock: systemClock,
 } as const)
 
 /** Checks options and fills in the defaults. Refuses to serve strangers without keys. */
 export function serverOptions(options: ServerOptions): CompleteServerOptions {
-  checkOptions('a server', options, ['store', 'logger', ...Object.keys(defaults)])
+  checkOptions('a server', options, ['store', 'address', 'logger', ...Object.keys(defaults)])
   const complete = { ...defaults, ...options }
   checkWhole('port', complete.port, 0, 65_535)
   checkWhole('rate', complete.rate, 0)
   checkWhole('maxBodyBytes', complete.maxBodyBytes, 1024, 268_435_456)
   checkWhole('requestTimeoutMs', complete.requestTimeoutMs, 1000)
   for (const origin of complete.corsOrigins) checkOrigin(origin)
+  if (complete.address !== undefined) checkOrigin(complete.address)
   if (!complete.auth && !isLoopback(complete.host)) {
     throw new StateError(
       'off-loopback',

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { StateError } from '../error/index.js'
+import { StateError, StoreError } from '../error/index.js'
 import { openTimers, type Timers } from '../front/index.js'
 import { openStore, type Store } from '../store/index.js'
 import type { Clock, Wake } from '../time/index.js'
@@ -13,6 +13,9 @@ import { Idempotency } from './idempotency.js'
 import { Metrics } from './metrics.js'
 import { Namespaces } from './namespaces.js'
 import { openApiOf } from './openapi.js'
+import { Forwarding } from './peers/forwarding.js'
+import { LeaseWords } from './peers/lease-words.js'
+import { peerAddressOf } from './peers/peer-address.js'
 import { Readiness } from './readiness.js'
 import type { Route } from './route.js'
 import { batchRoutes } from './routes/batch.js'
@@ -42,6 +45,9 @@ interface ServerParts {
   readonly store: Store
   readonly ownsStore: boolean
   readonly timers: Timers
+  readonly metrics: Metrics
+  /** Undefined where nobody else can have the store open, or it is not wanted. */
+  readonly forwarding: Forwarding | undefined
 }
 
 /** Timers over HTTP: the store, the engine and the routes, started and stopped as one. */
@@ -51,7 +57,7 @@ export class Server {
   readonly #app: FastifyInstance
   readonly #namespaces: Namespaces
   readonly #events: Events
-  readonly #metrics = new Metrics()
+  readonly #metrics: Metrics
   readonly #idempotency: Idempotency
   // Apart, so that none of them is forgotten for the others: batches are large, workers answer often.
   readonly #batchIdempotency: Idempotency
@@ -68,6 +74,7 @@ export class Server {
     const { options, store, timers } = parts
     const { clock } = options
     this.#parts = parts
+    this.#metrics = parts.metrics
     this.#keys = new ApiKeys(store, clock)
     this.#events = new Events(clock)
     this.#idempotency = new Idempotency(clock)
@@ -89,9 +96,15 @@ export class Server {
       ...onceEach(this.#batchIdempotency, batchRoutes(kinds)),
       ...onceEach(this.#idempotency, recordRoutes(clock)),
       ...onceEach(this.#idempotency, targetRoutes),
-      ...onceEach(this.#workerIdempotency, leaseRoutes),
+      ...onceEach(this.#workerIdempotency, leaseRoutes(new LeaseWords(parts.forwarding?.peers))),
       ...onceEach(this.#idempotency, steeringRoutes(this.#keys)),
-      ...watchingRoutes({ timers, store, events: this.#events, metrics: this.#metrics }),
+      ...watchingRoutes({
+        timers,
+        store,
+        events: this.#events,
+        metrics: this.#metrics,
+        timersOf: (namespace) => this.#namespaces.of(namespace),
+      }),
     ]
     this.#app = httpApp({
       options,
@@ -101,6 +114,10 @@ export class Server {
       timersOf: (namespace) => this.#namespaces.of(namespace),
     })
     this.#addOpenRoutes()
+    parts.forwarding?.listen(this.#app, {
+      engine: timers.engine,
+      timersOf: (namespace) => this.#namespaces.of(namespace),
+    })
     this.#app.server.on('request', (_, response) => {
       this.#underWay++
       response.once('close', () => this.#underWay--)
@@ -110,14 +127,28 @@ export class Server {
   /** Opens the store, starts to fire, and listens. */
   static async start(given: ServerOptions): Promise<Server> {
     const options = serverOptions(given)
-    const { clock, history, engine, guard, logger } = options
+    const { clock, history, engine, guard, tracing, logger } = options
     const ownsStore = typeof options.store === 'string'
     const store =
       typeof options.store === 'string' ? await openStore(options.store, { clock }) : options.store
+    const metrics = new Metrics()
     let server: Server | undefined
     try {
-      const timers = await openTimers({ store, clock, history, engine, guard, ...(logger && { logger }) })
-      server = new Server({ options, store, ownsStore, timers })
+      const isForwarding = options.forwarding && store.capabilities.shared
+      const forwarding = isForwarding
+        ? await Forwarding.over(store, clock, (outcome) => metrics.forwarded(outcome))
+        : undefined
+      const timers = await openTimers({
+        store,
+        clock,
+        history,
+        engine,
+        guard,
+        ...(forwarding && { peers: forwarding.peers }),
+        tracing,
+        ...(logger && { logger }),
+      })
+      server = new Server({ options, store, ownsStore, timers, metrics, forwarding })
       await server.#start()
       return server
     } catch (error) {
@@ -125,6 +156,39 @@ export class Server {
       if (ownsStore) await store.stop()
       throw error
     }
+  }
+
+  /**
+   * Opens a store that no other instance has open, and answers by `answer` alone: nothing fires, nobody can connect,
+   * and no key is asked for.
+   */
+  static async open(given: Pick<ServerOptions, 'store' | 'clock'>): Promise<Server> {
+    const options = serverOptions({ ...given, auth: false, rate: 0 })
+    const { clock, history } = options
+    const ownsStore = typeof options.store === 'string'
+    const store =
+      typeof options.store === 'string' ? await openStore(options.store, { clock }) : options.store
+    try {
+      await checkUnused(store)
+      const alone = store.strategy === 'owned'
+      const timers = await openTimers({ store, clock, history, alone })
+      const metrics = new Metrics()
+      return new Server({ options, store, ownsStore, timers, metrics, forwarding: undefined })
+    } catch (error) {
+      if (ownsStore) await store.stop()
+      throw error
+    }
+  }
+
+  /** Answers a request of this process, as it would one that came over the network. */
+  async answer(path: string, { method = 'GET', headers, body }: RequestInit = {}): Promise<Response> {
+    const { statusCode, payload } = await this.#app.inject({
+      method: method as 'GET',
+      url: path,
+      headers: Object.fromEntries(new Headers(headers)),
+      ...(typeof body === 'string' && { payload: body }),
+    })
+    return new Response(payload, { status: statusCode })
   }
 
   /** Where it listens: the base of all routes. */
@@ -158,7 +222,7 @@ export class Server {
   }
 
   async #start(): Promise<void> {
-    const { timers, options } = this.#parts
+    const { timers, options, forwarding } = this.#parts
     await this.#keys.look()
     if (options.auth && !this.#keys.hasAlive) {
       this.#firstToken = (await this.#keys.create({ name: 'first', scope: 'admin' })).token
@@ -167,11 +231,13 @@ export class Server {
     await this.#greetNewcomers()
     await timers.start()
     this.#url = await listening(this.#app, options)
+    if (forwarding !== undefined)
+      forwarding.peers.address = options.address ?? peerAddressOf(this.#url, options.host)
     this.#lookForKeys(options.clock)
   }
 
   async #stop(): Promise<void> {
-    const { timers, store, ownsStore } = this.#parts
+    const { timers, store, ownsStore, forwarding } = this.#parts
     this.#readiness.stop()
     this.#looks?.cancel()
     this.#events.stop()
@@ -182,6 +248,7 @@ export class Server {
     this.#workerIdempotency.stop()
     this.#metrics.stop()
     await timers.stop()
+    await forwarding?.peers.stop()
     if (ownsStore) await store.stop()
   }
 
@@ -258,6 +325,20 @@ async function listening(app: FastifyInstance, { host, port }: CompleteServerOpt
     }
     throw error
   }
+}
+
+/** Refuses a store whose shards an instance owns: its calls belong to that one. */
+async function checkUnused(store: Store): Promise<void> {
+  if (store.strategy !== 'owned') return
+  const now = await store.now()
+  const owned = (await store.shards()).filter(({ owner, leaseUntil }) => owner !== '' && leaseUntil > now)
+  if (owned.length === 0) return
+  const owners = new Set(owned.map(({ owner }) => owner))
+  const left = Math.max(...owned.map(({ leaseUntil }) => leaseUntil)) - now
+  throw new StoreError(
+    'store-in-use',
+    `this ${store.name} store is in use by ${[...owners].join(', ')}: ask a server of it with --url, or stop them and wait until their leases are over (${Math.ceil(left / 1000)} s)`,
+  )
 }
 
 // Their answers are not to be kept: they carry a key's text, or payloads.

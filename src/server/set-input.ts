@@ -3,6 +3,7 @@ import { timer } from '../front/index.js'
 import { RequestError, shown } from '../error/index.js'
 import { cron, parseSchedule, type Schedule } from '../schedule/index.js'
 import type { FastifyRequest } from 'fastify'
+import { isTraceparent } from '../timer/index.js'
 import type { SetBody } from './schema.js'
 
 const MOST_KINDS = 10_000
@@ -41,6 +42,17 @@ export function setOptionsOf(
     ...condition,
     ...(body.on !== undefined && { on: scheduleOf(body.on) }),
   } as unknown as SetOptions<unknown>
+}
+
+/** The trace of the request goes on with the timer, unless its body names one. One that is none is passed over. */
+export function tracedOptions(
+  options: SetOptions<unknown>,
+  { headers }: FastifyRequest,
+): SetOptions<unknown> {
+  const { traceparent } = headers
+  if (typeof traceparent !== 'string' || options.traceparent !== undefined || !isTraceparent(traceparent))
+    return options
+  return { ...options, traceparent }
 }
 
 export const noCondition: { readonly ifAbsent?: boolean; readonly ifRevision?: number } = Object.freeze({})

@@ -27,6 +27,7 @@ async function run(
   const code = await carillon(words, {
     environment: { CARILLON_URL: served.url, CARILLON_KEY: served.token, ...more.env },
     isTerminal: false,
+    isScreen: false,
     out: (text) => (out += text),
     error: (text) => (err += text),
     lines: async function* () {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import type { Carriage } from '../../src/store/index.js'
 import { done } from '../../src/timer/index.js'
 import { Rig, START } from './rig.js'
 
@@ -23,6 +24,75 @@ describe('the settled level', () => {
     const [shard] = rig.engine.shards
     expect(rig.clock.now() - shard!.view.settledPosition).toBeLessThan(3000)
     expect(shard!.view.inMemory).toBeLessThan(60)
+    const stop = rig.engine.stop()
+    await rig.clock.advance(20_000)
+    await stop
+  })
+})
+
+describe('a long burst of one kind', () => {
+  const COUNT = 12_000
+  const AT_ONCE = 64
+  const TAKES_MS = 50
+  // A settlement takes long, as one of many rows does on a busy machine.
+  const SETTLE_MS = 2500
+
+  it.each(['alone', 'beside another kind'])(
+    '%s goes on while settlements are on their way',
+    async (company) => {
+      const way: Carriage = {
+        carry: async ({ name }, commit) => {
+          if (name === 'settle') await new Promise<void>((resolve) => rig.clock.wakeAfter(SETTLE_MS, resolve))
+          return commit()
+        },
+        wake: (deliver) => deliver(),
+      }
+      const rig: Rig = new Rig({
+        holdsAll: true,
+        carriage: way,
+        flow: { concurrencyOf: () => AT_ONCE },
+        settings: { settleCount: 20_000 },
+      })
+      rig.handle = (firing) => void rig.clock.wakeAfter(TAKES_MS, () => firing.report(done))
+      await rig.settled(rig.engine.start())
+      const sets = rig.engine.submit(
+        Array.from({ length: COUNT }, (_, index) => rig.set(`burst-${index}`, 1000)),
+      )
+      const others = rig.engine.submit(
+        Array.from({ length: company === 'alone' ? 0 : 200 }, (_, index) =>
+          rig.set(`other-${index}`, 1000 + index * 50, { kind: 'other' }),
+        ),
+      )
+      await rig.clock.advance(1000 + (COUNT / AT_ONCE) * TAKES_MS + 5000)
+      await Promise.all([sets, others])
+      const burst = rig.fired.filter(({ key }) => key.startsWith('burst'))
+      expect(burst).toHaveLength(COUNT)
+      const gaps = burst.slice(1).map(({ at }, index) => at - burst[index]!.at)
+      expect(Math.max(...gaps)).toBeLessThanOrEqual(2 * TAKES_MS)
+      // Only what is done above a row is a reason to rewrite it.
+      if (company === 'alone') expect(rig.engine.stats().counts.carried).toBe(0)
+    },
+  )
+})
+
+describe('a burst that is spread over many shards', () => {
+  it.each([
+    ['is settled at once when it is much in all of them together', 100, 10],
+    ['is settled when it is over and was a part of that', 1000, 30],
+    ['waits for its second when it is less', 1001, 5000],
+  ])('%s', async (_, settleCount, latestMs) => {
+    const rig = new Rig({ holdsAll: true, shardCount: 8, settings: { settleCount, settleMs: 5000 } })
+    rig.handle = (firing) => void rig.clock.wakeAfter(10, () => firing.report(done))
+    await rig.settled(rig.engine.start())
+    const sets = rig.engine.submit(Array.from({ length: 100 }, (__, index) => rig.set(`b${index}`, 7000)))
+    await rig.clock.advance(15_000)
+    await sets
+    expect(rig.fired).toHaveLength(100)
+    const settled = rig.eventsOf('settled').filter(({ count }) => count > 0)
+    expect(settled.reduce((sum, { count }) => sum + count, 0)).toBe(100)
+    const latest = Math.max(...settled.map(({ at }) => at)) - 7010
+    expect(latest).toBeLessThanOrEqual(latestMs)
+    if (latestMs === 5000) expect(latest).toBeGreaterThan(100)
     const stop = rig.engine.stop()
     await rig.clock.advance(20_000)
     await stop

@@ -31,7 +31,7 @@ const noStoreFloor: Patch = {
 function foreign(type: 'set' | 'cancel'): Patch {
   return {
     file: 'engine/engine.ts',
-    find: 'if (engine === undefined) return await this.#asker.ask(shard, operations)',
+    find: 'if (engine === undefined) return await this.#owners.ask(shard, operations)',
     replace: `if (engine === undefined && operations.every((operation) => operation.type === '${type}')) {
       const row = (await this.#store.shards())[shard]
       const position = (operation) => Math.max(operation.dueAt ?? 0, row.settledLevel.position)
@@ -47,7 +47,7 @@ function foreign(type: 'set' | 'cancel'): Patch {
         return operations.map(() => ({ outcome: 'failed', error: new StoreError('unknown-outcome', String(error)) }))
       }
     }
-    if (engine === undefined) return await this.#asker.ask(shard, operations)`,
+    if (engine === undefined) return await this.#owners.ask(shard, operations)`,
   }
 }
 
@@ -318,6 +318,31 @@ export const mutants: readonly Mutant[] = [
         file: 'engine/settler.ts',
         find: 'if (holding !== undefined) level = earlierOf(level, holding)',
         replace: 'void holding',
+      },
+    ],
+  },
+  {
+    name: 'a row is put back below the read level and forgotten',
+    patches: [
+      {
+        file: 'engine/surplus.ts',
+        find: 'const position = Math.max(readPosition, now',
+        replace: 'const position = Math.min(readPosition - 1, now',
+      },
+      {
+        file: 'engine/settler.ts',
+        find: 'counts.putBack++\n      this.#takeIn(row, answer.readLevel)',
+        replace: 'counts.putBack++',
+      },
+    ],
+  },
+  {
+    name: 'a row that was put back may start all the same',
+    patches: [
+      {
+        file: 'engine/settler.ts',
+        find: 'this.#window.leave(attempt.token)\n      attempt.isSuperseded = true',
+        replace: 'this.#window.stay(attempt.token, READY)\n      this.#attempts.offer(attempt)',
       },
     ],
   },

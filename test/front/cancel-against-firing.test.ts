@@ -8,6 +8,9 @@ import { VirtualClock } from '../../src/time/index.js'
 
 const kind = timer('raced', { concurrency: 100_000 })
 
+/** A thousand races each, in real time; `RACE_ROUNDS=100` for a hundred thousand on each store. */
+const ROUNDS = Number(process.env['RACE_ROUNDS'] ?? 10)
+
 function seeded(seed: number): () => number {
   let state = seed
   return () => {
@@ -153,47 +156,57 @@ describe('cancel against firing', () => {
     await stopping
   })
 
-  it.each(['memory', 'file'])('in real time, on %s', async (where) => {
-    const folder = mkdtempSync(path.join(tmpdir(), 'carillon-race-'))
-    const timers = await openTimers({
-      store: where === 'memory' ? 'memory:' : `file:${folder}/timers`,
-      history: 'none',
-    })
-    try {
-      const random = seeded(8)
-      const tally = new Tally()
-      timers.handle(kind, async ({ key }) => {
-        tally.fired(key)
-        await new Promise((resolve) => {
-          setTimeout(resolve, random() * 20)
+  it.each(['memory', 'file'])(
+    'in real time, on %s',
+    async (where) => {
+      const folder = mkdtempSync(path.join(tmpdir(), 'carillon-race-'))
+      const timers = await openTimers({
+        store: where === 'memory' ? 'memory:' : `file:${folder}/timers`,
+        history: 'none',
+      })
+      try {
+        const random = seeded(8)
+        const tally = new Tally()
+        timers.handle(kind, async ({ key }) => {
+          tally.fired(key)
+          await new Promise((resolve) => {
+            setTimeout(resolve, random() * 20)
+          })
         })
-      })
-      await timers.start()
-      const keys: string[] = []
-      for (let round = 0; round < 10; round++) {
-        const batch = Array.from({ length: 1000 }, (_, n) => ({ key: `k${round}-${n}`, in: 400 + (n % 50) }))
-        keys.push(...batch.map(({ key }) => key))
-        const set = await timers.setMany(kind, batch)
-        const now = Date.now()
-        await Promise.all(
-          set.map(async ({ key, dueAt, handle }, n) => {
-            await new Promise((resolve) => {
-              setTimeout(resolve, dueAt - now + random() * 20 - 10)
-            })
-            tally.answers.set(key, n % 2 === 0 ? await timers.cancel(kind, key) : await timers.cancel(handle))
-          }),
-        )
+        await timers.start()
+        const keys: string[] = []
+        for (let round = 0; round < ROUNDS; round++) {
+          const batch = Array.from({ length: 1000 }, (_, n) => ({
+            key: `k${round}-${n}`,
+            in: 400 + (n % 50),
+          }))
+          keys.push(...batch.map(({ key }) => key))
+          const set = await timers.setMany(kind, batch)
+          const now = Date.now()
+          await Promise.all(
+            set.map(async ({ key, dueAt, handle }, n) => {
+              await new Promise((resolve) => {
+                setTimeout(resolve, dueAt - now + random() * 20 - 10)
+              })
+              tally.answers.set(
+                key,
+                n % 2 === 0 ? await timers.cancel(kind, key) : await timers.cancel(handle),
+              )
+            }),
+          )
+        }
+        await new Promise((resolve) => {
+          setTimeout(resolve, 200)
+        })
+        const { counts, wrong } = tally.check(keys)
+        expect(wrong).toEqual([])
+        expect(counts['cancelled']).toBeGreaterThan(10)
+        expect((counts['firing'] ?? 0) + (counts['settled'] ?? 0)).toBeGreaterThan(10)
+      } finally {
+        await timers.stop()
+        rmSync(folder, { recursive: true, force: true })
       }
-      await new Promise((resolve) => {
-        setTimeout(resolve, 200)
-      })
-      const { counts, wrong } = tally.check(keys)
-      expect(wrong).toEqual([])
-      expect(counts['cancelled']).toBeGreaterThan(10)
-      expect((counts['firing'] ?? 0) + (counts['settled'] ?? 0)).toBeGreaterThan(10)
-    } finally {
-      await timers.stop()
-      rmSync(folder, { recursive: true, force: true })
-    }
-  })
+    },
+    60_000 + ROUNDS * 2000,
+  )
 })

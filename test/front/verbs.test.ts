@@ -65,6 +65,19 @@ describe('list', () => {
     await timers.advance(0)
     expect((await timers.list()).items).toEqual([])
   })
+
+  it('has an empty page only where there is nothing more, however much before it is done', async () => {
+    await using timers = await testTimers()
+    timers.handle(tick, () => undefined)
+    timers.handle(mail, () => undefined)
+    await timers.setMany(
+      tick,
+      Array.from({ length: 250 }, (_, n) => ({ key: `t${n}`, in: '1s' })),
+    )
+    await timers.set(mail, 'last', { in: '1h', payload: { n: 1 } })
+    await timers.advance('1s')
+    expect((await timers.list({ limit: 100 })).items).toMatchObject([{ key: 'last' }])
+  })
 })
 
 describe('many at once', () => {

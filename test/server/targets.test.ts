@@ -28,6 +28,16 @@ describe('the target of a kind', () => {
     expect([gone.status, gone.body.code]).toEqual([404, 'target-unknown'])
   })
 
+  it('may get several timers in one message', async () => {
+    await using served = await Served.start()
+    const form = { type: 'webhook', url: 'https://example.org/timers', secret }
+    const batch = { most: 500, wait: '50ms' }
+    const set = await served.call('PUT', '/v1/targets/remind', { ...form, batch })
+    expect(set.body).toMatchObject({ kind: 'remind', batch })
+    const tooMany = await served.call('PUT', '/v1/targets/remind', { ...form, batch: { most: 1001 } })
+    expect(tooMany.status).toBe(400)
+  })
+
   it('is guarded: nothing that is not public is called unless it was allowed', async () => {
     await using served = await Served.start()
     for (const url of ['http://127.0.0.1:1/', 'https://10.0.0.1/', 'https://[::1]/', 'file:///etc/passwd']) {

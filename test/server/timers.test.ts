@@ -1,20 +1,41 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { MemoryStore } from '../../src/store/index.js'
+import { MemoryStore, type Store } from '../../src/store/index.js'
 import { eventually } from '../eventually.js'
 import { Served } from './served.js'
+import {
+  FilePlace,
+  MemoryPlace,
+  ownsAll,
+  PostgresPlace,
+  RedisPlace,
+  type StorePlace,
+} from './store-places.js'
 
-let served: Served
+const places: readonly StorePlace[] = [
+  new MemoryPlace(),
+  new FilePlace(),
+  new PostgresPlace(),
+  new RedisPlace(),
+]
 
-beforeAll(async () => {
-  served = await Served.start({ history: 'all' })
-  for (const kind of ['ring', 'bell']) await served.call('PUT', `/v1/targets/${kind}`, { type: 'log' })
-})
+describe.each(places)('a timer over HTTP, kept in $name', (place) => {
+  let store: Store
+  let served: Served
 
-afterAll(async () => {
-  await served.server.stop()
-})
+  beforeAll(async () => {
+    await place.start()
+    store = await place.open()
+    served = await Served.start({ store, history: 'all', auth: false })
+    await ownsAll(served)
+    for (const kind of ['ring', 'bell']) await served.call('PUT', `/v1/targets/${kind}`, { type: 'log' })
+  })
 
-describe('a timer over HTTP', () => {
+  afterAll(async () => {
+    await served.server.stop()
+    await store.stop()
+    await place.stop()
+  })
+
   it('is set, got, moved and cancelled by its kind and key', async () => {
     const set = await served.call('PUT', '/v1/timers/remind/order%3A7', {
       in: '5m',

@@ -65,6 +65,13 @@ const faults: Readonly<Record<string, readonly [noticedBy: RegExp, fault: Fault]
     /a mix of all of it adds up/,
     (store) => ({ counts: async () => ({ ...(await store.counts()), settled: 0 }) }),
   ],
+  'a tally misses a row': [
+    /a mix of all of it adds up/,
+    (store) => ({
+      tallies: async () =>
+        (await store.tallies()).map((tally) => Object.assign({}, tally, { rows: tally.rows - 1 })),
+    }),
+  ],
   'asking twice is asking twice': [
     /asking twice is asking once/,
     (store) => {

@@ -11,7 +11,8 @@ import { freeFlow } from '../flow.js'
 import { KeepAlive } from '../keep-alive.js'
 import { Membership } from '../membership.js'
 import { newNonce } from '../ownership.js'
-import { Quotas } from '../quotas.js'
+import type { PeerMember } from '../peers.js'
+import { Throttles } from '../throttles.js'
 import { type EngineSettings, engineSettings } from '../settings.js'
 import type { RowProgress } from '../shard-engine.js'
 import type { TimerEngine } from '../timer-engine.js'
@@ -31,7 +32,7 @@ export class ClaimEngine implements TimerEngine {
   readonly #store: Store
   readonly #clock: Clock
   readonly #settings: EngineSettings
-  readonly #quotas: Quotas
+  readonly #throttles: Throttles
   readonly #counts = new EngineCounts()
   readonly #membership: Membership
   readonly #attempts: LeasedAttempts
@@ -54,16 +55,17 @@ export class ClaimEngine implements TimerEngine {
     checkStrategy(store, settings)
     const onEvent = options.onEvent ?? (() => undefined)
     const flow = { ...freeFlow(settings.concurrency), ...options.flow }
-    const quotas = new Quotas(clock, flow)
+    const throttles = new Throttles(clock, flow)
     const id = options.memberId ?? newNonce(random).toString(36)
-    const membership = new Membership({ id, store, clock, settings, onEvent })
+    const address = (): string | undefined => options.peers?.address
+    const membership = new Membership({ id, store, clock, settings, onEvent, address })
     const common = { store, clock, settings, onEvent, counts: this.#counts }
     const settler = new ClaimSettler({ ...common, onFollowUp: (dueAt) => this.#claimer.expect(dueAt) })
     const attempts = new LeasedAttempts({
       ...common,
       deliver,
       flow,
-      quotas,
+      throttles,
       memberId: id,
       isClockRight: () => membership.isClockRight,
       listener: {
@@ -79,12 +81,12 @@ export class ClaimEngine implements TimerEngine {
     this.#store = store
     this.#clock = clock
     this.#settings = settings
-    this.#quotas = quotas
+    this.#throttles = throttles
     this.#membership = membership
     this.#attempts = attempts
     this.#settler = settler
     this.#keeper = new LeaseKeeper({ ...common, attempts })
-    this.#claimer = new Claimer({ ...common, flow, quotas, membership, attempts })
+    this.#claimer = new Claimer({ ...common, flow, throttles, membership, attempts })
     this.#writer = new ClaimWriter({
       ...common,
       storeNow: () => membership.storeNow(),
@@ -154,15 +156,28 @@ export class ClaimEngine implements TimerEngine {
   }
 
   refresh(): void {
-    this.#quotas.refresh()
+    this.#throttles.refresh()
     this.#attempts.refresh()
     this.#claimer.poke()
   }
 
   refreshKind(namespace: string, kind: string): void {
-    this.#quotas.refreshKind(namespace, kind)
+    this.#throttles.refreshKind(namespace, kind)
     this.#attempts.refresh()
     this.#claimer.poke()
+  }
+
+  /** It owns no shards that others could ask it for. */
+  submitFor(): Promise<undefined> {
+    return Promise.resolve(undefined)
+  }
+
+  storeNow(): number {
+    return this.#membership.storeNow()
+  }
+
+  peerOf(memberId: string): PeerMember | undefined {
+    return this.#membership.peerOf(memberId)
   }
 
   progressOf(row: TimerRow): RowProgress {
@@ -175,8 +190,8 @@ export class ClaimEngine implements TimerEngine {
   }
 
   async #open(): Promise<void> {
+    await this.#membership.join()
     this.#offWake = this.#store.onWake(() => this.#claimer.poke())
-    await this.#membership.beat()
     this.#loops = Promise.all([this.#keepBeating(), this.#keeper.run()]).then(() => undefined)
   }
 

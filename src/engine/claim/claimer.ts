@@ -5,7 +5,7 @@ import type { EngineCounts } from '../engine-counts.js'
 import type { OnEvent } from '../event.js'
 import type { Flow } from '../flow.js'
 import type { Membership } from '../membership.js'
-import type { Quotas } from '../quotas.js'
+import type { Throttles } from '../throttles.js'
 import type { EngineSettings } from '../settings.js'
 import { Waits } from '../waits.js'
 import { ClaimPace } from './claim-pace.js'
@@ -27,7 +27,7 @@ export class Claimer {
   readonly #clock: Clock
   readonly #settings: EngineSettings
   readonly #flow: Flow
-  readonly #quotas: Quotas
+  readonly #throttles: Throttles
   readonly #membership: Membership
   readonly #attempts: LeasedAttempts
   readonly #counts: EngineCounts
@@ -48,7 +48,7 @@ export class Claimer {
     clock: Clock
     settings: EngineSettings
     flow: Flow
-    quotas: Quotas
+    throttles: Throttles
     membership: Membership
     attempts: LeasedAttempts
     counts: EngineCounts
@@ -58,7 +58,7 @@ export class Claimer {
     this.#clock = parts.clock
     this.#settings = parts.settings
     this.#flow = parts.flow
-    this.#quotas = parts.quotas
+    this.#throttles = parts.throttles
     this.#membership = parts.membership
     this.#attempts = parts.attempts
     this.#counts = parts.counts
@@ -144,8 +144,8 @@ export class Claimer {
       this.poke()
       return
     }
-    if (this.#isShort) return
-    this.#isDry = true
+    // What had to be left has its own signal; the kinds with room are looked for when their next is due.
+    if (!this.#isShort) this.#isDry = true
     if (groups.length === 0) return
     const kinds = groups.some((group) => group.kinds === undefined)
       ? undefined
@@ -188,12 +188,12 @@ export class Claimer {
     }
     const groups = new Map<number, Group>()
     for (const name of names) {
-      const quota = this.#quotas.of(name.namespace, name.kind)
-      const room = Math.min(quota.available(), claimRows)
+      const throttle = this.#throttles.of(name.namespace, name.kind)
+      const room = Math.min(throttle.available(), claimRows)
       if (room <= 0) {
-        if (!quota.isOpen) continue
+        if (!throttle.isOpen) continue
         this.#isShort = true
-        this.expect(this.#membership.storeNow() + quota.msUntilRoom())
+        this.expect(this.#membership.storeNow() + throttle.msUntilRoom())
         continue
       }
       const size = 31 - Math.clz32(room)

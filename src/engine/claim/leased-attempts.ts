@@ -13,7 +13,7 @@ import type { Flow } from '../flow.js'
 import type { Lane } from '../lane.js'
 import { type Gate, Lanes } from '../lanes.js'
 import type { Reading } from '../ownership.js'
-import type { Quotas } from '../quotas.js'
+import type { Throttles } from '../throttles.js'
 import type { EngineSettings } from '../settings.js'
 import type { RowProgress } from '../shard-engine.js'
 import { LeasedAttempt } from './leased-attempt.js'
@@ -47,7 +47,7 @@ export class LeasedAttempts implements AttemptListener, Gate {
     settings: EngineSettings
     deliver: Deliver
     flow: Flow
-    quotas: Quotas
+    throttles: Throttles
     counts: EngineCounts
     memberId: string
     isClockRight: () => boolean

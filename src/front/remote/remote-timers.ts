@@ -22,7 +22,10 @@ import { type Clock, type Duration, parseDuration } from '../../time/index.js'
 import {
   checkKey,
   type DeadView,
+  type QuotaLimits,
+  type QuotaView,
   type SetTimer,
+  type SetTimers,
   type TimerHandle,
   type TimerView,
 } from '../../timer/index.js'
@@ -224,10 +227,7 @@ export class RemoteTimers implements TimersApi {
     return { ...pick(answer), revision: answer.revision }
   }
 
-  async setMany<Payload>(
-    kind: TimerKind<Payload>,
-    rows: readonly SetManyRow<Payload>[],
-  ): Promise<readonly SetTimer[]> {
+  async setMany<Payload>(kind: TimerKind<Payload>, rows: readonly SetManyRow<Payload>[]): Promise<SetTimers> {
     checkMade(kind)
     await checkRows(kind, rows, this.#parts.clock.now())
     this.#checkOpen()
@@ -363,6 +363,17 @@ export class RemoteTimers implements TimersApi {
 
   async kinds(): Promise<readonly string[]> {
     return await this.#client.kinds()
+  }
+
+  // ---- quotas
+
+  async setQuota(limits: QuotaLimits | undefined): Promise<void> {
+    this.#checkOpen()
+    await this.#client.setQuota(limits)
+  }
+
+  async getQuota(): Promise<QuotaView> {
+    return await this.#client.getQuota()
   }
 
   // ---- what cannot be had over HTTP

@@ -8,6 +8,23 @@ import { RequestError } from '../../error/index.js'
 const closed = { additionalProperties: false } as const
 const MaybeKind = Type.Object({ kind: Type.Optional(Kind) }, closed)
 
+const limits = {
+  maxTimers: Type.Optional(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })),
+  maxBytes: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      maximum: Number.MAX_SAFE_INTEGER,
+      description: 'Of the payloads of its timers.',
+    }),
+  ),
+}
+
+export const QuotaBody = Type.Object({
+  ...limits,
+  used: Type.Optional(Type.Object({ timers: Type.Integer(), bytes: Type.Integer() })),
+  countedAt: Type.Optional(Type.Number({ description: 'Epoch milliseconds of the count beneath it.' })),
+})
+
 const ApiKeyBody = Type.Object({
   id: Type.String(),
   name: Type.String(),
@@ -17,7 +34,7 @@ const ApiKeyBody = Type.Object({
   expiresAt: Type.Optional(Type.Number()),
 })
 
-/** Pauses, kinds and keys. */
+/** Pauses, kinds, quotas and keys. */
 export function steeringRoutes(keys: ApiKeys): Route[] {
   return [
     route({
@@ -63,6 +80,45 @@ export function steeringRoutes(keys: ApiKeys): Route[] {
       handle: async ({ timers, body: { kind } }) => ({
         outcome: await (kind === undefined ? timers.resume() : timers.resume(kind)),
       }),
+    }),
+    route({
+      method: 'GET',
+      path: '/v1/quota',
+      scope: 'read',
+      group: 'Quotas',
+      summary:
+        'What the namespace may hold, and what it holds: counted in the store, unless that was done a moment ago.',
+      answer: QuotaBody,
+      handle: async ({ timers }) => await timers.getQuota(),
+    }),
+    route({
+      method: 'PUT',
+      path: '/v1/quota',
+      scope: 'admin',
+      spansNamespaces: true,
+      group: 'Quotas',
+      summary: 'Limit what the namespace may hold. Other instances hear of it within about two seconds.',
+      description:
+        'Needs a key of all namespaces: one that is bound to a namespace does not say how much it may hold.',
+      body: Type.Object(limits, closed),
+      answer: QuotaBody,
+      handle: async ({ timers, body }) => {
+        await timers.setQuota(body)
+        return await timers.getQuota()
+      },
+    }),
+    route({
+      method: 'DELETE',
+      path: '/v1/quota',
+      scope: 'admin',
+      spansNamespaces: true,
+      group: 'Quotas',
+      summary: 'Limit it no more.',
+      answer: Outcome('removed'),
+      handle: async ({ timers }) => {
+        await timers.setQuota(undefined)
+        return { outcome: 'removed' }
+      },
     }),
     route({
       method: 'GET',

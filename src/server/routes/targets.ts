@@ -17,6 +17,12 @@ const webhookFields = {
   rate: Type.Optional(Type.Number({ exclusiveMinimum: 0 })),
   pipelining: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000 })),
   maxAnswerBytes: Type.Optional(Type.Integer({ minimum: 0, maximum: 16_777_216 })),
+  batch: Type.Optional(
+    Type.Object(
+      { most: Type.Integer({ minimum: 1, maximum: 1000 }), wait: Type.Optional(Duration) },
+      { ...closed, description: 'Several firings in one message.' },
+    ),
+  ),
   breaker: Type.Optional(
     Type.Union([
       Type.Literal(false),

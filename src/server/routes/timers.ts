@@ -19,7 +19,14 @@ import {
   TimerBody,
   DeadBody,
 } from '../schema.js'
-import { changeOptionsOf, conditionOf, instantOf, type NamedKinds, setOptionsOf } from '../set-input.js'
+import {
+  changeOptionsOf,
+  conditionOf,
+  instantOf,
+  type NamedKinds,
+  setOptionsOf,
+  tracedOptions,
+} from '../set-input.js'
 
 const KindAndKey = Type.Object({ kind: Kind, key: Key })
 const group = 'Timers'
@@ -37,7 +44,7 @@ export function timerRoutes({
     kind: string,
     key: string | undefined,
   ): Promise<SetAnswered> => {
-    const options = setOptionsOf(call.body, conditionOf(call.request))
+    const options = tracedOptions(setOptionsOf(call.body, conditionOf(call.request)), call.request)
     return setAnswer(kind, await call.timers.set(kinds.of(kind), key, options))
   }
 

@@ -4,8 +4,12 @@ import type { Store } from '../../store/index.js'
 import type { Events } from '../events.js'
 import type { Metrics } from '../metrics.js'
 import { type Route, route } from '../route.js'
+import { QuotaBody } from './steering.js'
+import { sumOf, verified } from '../verification.js'
 
 const group = 'Watching'
+// As the front door writes them: the name of a namespace is encoded there.
+const QUOTAS = 'quota/'
 
 const Counts = Type.Object({
   created: Type.Integer(),
@@ -21,8 +25,16 @@ export function watchingRoutes(parts: {
   readonly store: Store
   readonly events: Events
   readonly metrics: Metrics
+  readonly timersOf: (namespace: string) => Timers | Promise<Timers>
 }): Route[] {
-  const { timers, store, events, metrics } = parts
+  const { timers, store, events, metrics, timersOf } = parts
+  const quotas = async (): Promise<object[]> =>
+    await Promise.all(
+      (await store.settings(QUOTAS)).map(async ({ name }) => {
+        const namespace = decodeURIComponent(name.slice(QUOTAS.length))
+        return Object.assign({ namespace }, (await timersOf(namespace)).knownQuota)
+      }),
+    )
   return [
     route({
       method: 'GET',
@@ -36,6 +48,9 @@ export function watchingRoutes(parts: {
         strategy: Type.String(),
         pending: Type.Integer(),
         store: Counts,
+        quotas: Type.Array(Type.Object({ namespace: Type.String(), ...QuotaBody.properties }), {
+          description: 'Of all namespaces that have one, as this instance has counted them so far.',
+        }),
         instance: Type.Record(Type.String(), Type.Number()),
         lateness: Type.Object({
           count: Type.Integer(),
@@ -51,6 +66,7 @@ export function watchingRoutes(parts: {
           strategy,
           pending,
           store: counts,
+          quotas: await quotas(),
           instance: { ...instance },
           lateness: {
             count: lateness.count,
@@ -66,23 +82,40 @@ export function watchingRoutes(parts: {
       scope: 'read',
       spansNamespaces: true,
       group,
-      summary: 'Looks at every row: created = pending + settled + cancelled + replaced + dead.',
+      summary:
+        'Looks at every row, shard by shard: created = pending + settled + cancelled + replaced + dead.',
       answer: Type.Object({
         isWhole: Type.Boolean(),
         missing: Type.Integer({ description: 'Rows that the counters know of and that are not there.' }),
+        surplus: Type.Integer({ description: 'Rows that are there and that no counter knows of.' }),
         rows: Type.Integer(),
         pending: Type.Integer(),
         store: Counts,
+        broken: Type.Array(
+          Type.Object({
+            shard: Type.Optional(
+              Type.Integer({ description: 'Absent where a store does not count by shard.' }),
+            ),
+            missing: Type.Integer({ description: 'Below zero for rows that no counter knows of.' }),
+            rows: Type.Integer(),
+            counts: Counts,
+          }),
+          { description: 'The shards that are not whole.' },
+        ),
       }),
       handle: async () => {
-        const before = await timers.stats()
-        const rows = await store.countRows()
-        const after = await timers.stats()
-        // What came and went while it was counted explains as much as the counters moved.
-        const least = Math.min(before.pending, after.pending)
-        const most = Math.max(before.pending, after.pending)
-        const missing = rows < least ? least - rows : rows > most ? most - rows : 0
-        return { isWhole: missing === 0, missing, rows, pending: after.pending, store: after.store }
+        const shards = await verified(store)
+        const { rows, counts } = sumOf(shards)
+        const broken = shards.filter(({ missing }) => missing !== 0)
+        return {
+          isWhole: broken.length === 0,
+          missing: broken.reduce((sum, { missing }) => sum + Math.max(0, missing), 0),
+          surplus: broken.reduce((sum, { missing }) => sum + Math.max(0, -missing), 0),
+          rows,
+          pending: counts.created - counts.settled - counts.cancelled - counts.replaced - counts.dead,
+          store: counts,
+          broken,
+        }
       },
     }),
     route({

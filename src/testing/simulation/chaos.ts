@@ -26,6 +26,7 @@ export class Chaos {
       calls: [],
       wakes: [],
       handlers: [],
+      closed: [],
       armed: [],
     }))
   }
@@ -39,6 +40,7 @@ export class Chaos {
     const trouble = this.#troubles[fault.instance]!
     if (fault.type === 'partition') trouble.partitions.push(fault)
     if (fault.type === 'wakes') trouble.wakes.push(fault)
+    if (fault.type === 'closed') trouble.closed.push(fault)
     if (fault.type === 'calls') trouble.calls.push({ fault, left: fault.count })
     if (fault.type === 'handlers') trouble.handlers.push({ fault, left: fault.count })
   }
@@ -47,6 +49,7 @@ export class Chaos {
     const trouble = this.#troubles[fault.instance]!
     trouble.partitions = trouble.partitions.filter((other) => other !== fault)
     trouble.wakes = trouble.wakes.filter((other) => other !== fault)
+    trouble.closed = trouble.closed.filter((other) => other !== fault)
   }
 
   /** Strikes when this instance has just sent the next such call. */
@@ -90,6 +93,11 @@ export class Chaos {
     return late.delayMs
   }
 
+  /** Whether nothing of a kind may start. */
+  isClosed(instance: number, kind: string): boolean {
+    return !this.#isCalm && this.#troubles[instance]!.closed.some((fault) => fault.kind === kind)
+  }
+
   /** How long the next attempt takes: 'forever', or undefined when nothing holds it up. */
   attemptMs(instance: number): number | 'forever' | undefined {
     const trouble = this.#troubles[instance]!
@@ -110,6 +118,7 @@ export class Chaos {
 interface Trouble {
   readonly armed: { readonly upon: CallFilter; readonly strike: () => void }[]
   partitions: (Fault & { type: 'partition' })[]
+  closed: (Fault & { type: 'closed' })[]
   readonly calls: { readonly fault: Fault & { type: 'calls' }; left: number }[]
   wakes: (Fault & { type: 'wakes' })[]
   readonly handlers: { readonly fault: Fault & { type: 'handlers' }; left: number }[]

@@ -1,5 +1,6 @@
 import type { Store } from '../../store/index.js'
 import type { Random } from '../random.js'
+import { type SimulatedKind, simulatedKinds } from './operation.js'
 
 /** Something that goes wrong at an instant. Faults are drawn before the run, so any of them can be left out. */
 export type Fault = { readonly id: number; readonly at: number; readonly instance: number } & FaultKind
@@ -37,6 +38,8 @@ export type FaultKind =
   | { readonly type: 'wakes'; readonly forMs: number; readonly delayMs: number | undefined }
   /** The next attempts take long or never end. */
   | { readonly type: 'handlers'; readonly count: number; readonly takesMs: number | undefined }
+  /** A kind has no handler there, or is paused. */
+  | { readonly type: 'closed'; readonly kind: SimulatedKind; readonly forMs: number }
 
 export type CallFate = 'error-before' | 'error-after' | 'late-commit' | 'slow-commit' | 'slow-answer'
 
@@ -56,35 +59,50 @@ export function isMeant(filter: CallFilter, call: keyof Store): boolean {
 }
 
 /** How often each type is drawn, relative to the others. */
-export type FaultWeights = Readonly<Record<Fault['type'], number>>
+export type FaultWeights = Readonly<Record<DrawnType, number>>
+
+/** Kinds that are closed are drawn apart from the others. */
+type DrawnType = Exclude<Fault['type'], 'closed'>
 
 export const LONGEST_LATE_MS = 20_000
 
 export function drawFaults(
-  random: Random,
+  { faults: random, closings }: { readonly faults: Random; readonly closings: Random },
   weights: FaultWeights,
   count: number,
   untilMs: number,
   instances: number,
 ): Fault[] {
-  const kinds: Fault['type'][] = []
+  const kinds: DrawnType[] = []
   const bounds: number[] = []
   let total = 0
   for (const [type, weight] of Object.entries(weights)) {
     total += weight
-    kinds.push(type as Fault['type'])
+    kinds.push(type as DrawnType)
     bounds.push(total)
   }
   const times = Array.from({ length: count }, () => Math.round(random.between(300, untilMs)))
   times.sort((a, b) => a - b)
-  return times.map((at, index) => {
+  const faults = times.map((at, index): Fault => {
     const drawn = random.fraction() * total
     const kind = drawKind(random, kinds[bounds.findIndex((bound) => drawn < bound)]!)
     return Object.assign(kind, { id: index + 1, at, instance: random.whole(0, instances - 1) })
   })
+  const most = closings.chance(0.5) ? 0 : closings.whole(1, 5)
+  for (let id = count + 1; id <= count + most; id++) {
+    faults.push({
+      type: 'closed',
+      kind: closings.pick(simulatedKinds),
+      forMs: closings.scaled(500, 20_000),
+      id,
+      at: Math.round(closings.between(300, untilMs)),
+      instance: closings.whole(0, instances - 1),
+    })
+  }
+  return faults
 }
 
-function drawKind(random: Random, type: Fault['type']): FaultKind {
+function drawKind(random: Random, type: DrawnType): FaultKind {
   switch (type) {
     case 'crash':
       return {

@@ -181,6 +181,9 @@ export class Ledger {
         )
       } else if (life !== undefined && row !== undefined) {
         rewritten.push([life, row, followUp])
+        if (!isBefore(row, commit.after[fence.shard]!.readLevel) && isAsBefore(followUp)) {
+          this.#journal.count('put back')
+        }
         standing.delete(life.name)
       }
     }
@@ -338,4 +341,8 @@ function isTwin(set: TimerName): boolean {
 
 function versionOf({ position, revision, dueAt, attempt, occurrence }: Version): Version {
   return { position, revision, dueAt, attempt, occurrence }
+}
+
+function isAsBefore({ row, dueAt, attempt, occurrence }: FollowUp): boolean {
+  return dueAt === row.dueAt && attempt === row.attempt && occurrence === row.occurrence
 }

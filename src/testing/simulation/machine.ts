@@ -84,6 +84,12 @@ export class Machine {
     })
   }
 
+  /** What its kinds are allowed has changed. */
+  refresh(): void {
+    const { process } = this
+    process?.gate.enter(() => process.engine.refresh?.())
+  }
+
   pause(): void {
     const { process } = this
     if (process === undefined) return

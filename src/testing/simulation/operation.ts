@@ -50,7 +50,8 @@ export interface Workload {
   readonly rivalChance: number
 }
 
-const kinds = ['bell', 'gong'] as const
+export const simulatedKinds = ['bell', 'gong'] as const
+export type SimulatedKind = (typeof simulatedKinds)[number]
 
 // The very same set comes again while the first still waits: nobody tells one apart that has come and gone.
 const TWIN_DUE_MS = 40_000
@@ -95,7 +96,7 @@ export function drawOperations(random: Random, load: Workload): PlannedOperation
   }
 
   function drawLast(): Omit<PlannedOperation, 'id'> {
-    const name = { kind: random.pick(kinds), key: `last-${lastIdentity}` }
+    const name = { kind: random.pick(simulatedKinds), key: `last-${lastIdentity}` }
     const set = drawSet(name, random.scaled(1, 2000), 'none')
     return {
       at: load.untilMs + random.whole(FINALE_MS / 2, FINALE_MS),
@@ -112,7 +113,7 @@ export function drawOperations(random: Random, load: Workload): PlannedOperation
     if (random.chance(0.04)) return drawTwin()
     const name = random.chance(load.hotShare)
       ? drawName()
-      : { kind: random.pick(kinds), key: `cold-${lastIdentity}` }
+      : { kind: random.pick(simulatedKinds), key: `cold-${lastIdentity}` }
     const condition = random.chance(0.75) ? 'none' : random.pick(['if-absent', 'if-revision'] as const)
     return { type: 'set', sets: [drawSet(name, drawDue(), condition)], again: undefined }
   }
@@ -121,14 +122,14 @@ export function drawOperations(random: Random, load: Workload): PlannedOperation
     const dueInMs = random.chance(0.3) ? -random.whole(0, 2000) : random.scaled(1, 6000)
     const count = random.whole(3, load.mostInBurst)
     const sets = Array.from({ length: count }, (_, index) =>
-      drawSet({ kind: random.pick(kinds), key: `burst-${lastIdentity}-${index}` }, dueInMs, 'none'),
+      drawSet({ kind: random.pick(simulatedKinds), key: `burst-${lastIdentity}-${index}` }, dueInMs, 'none'),
     )
     return { type: 'set', sets, again: undefined }
   }
 
   function drawTwin(): Action {
     const dueInMs = TWIN_DUE_MS + random.whole(0, 5000)
-    const set = drawSet({ kind: kinds[0], key: `twin-${lastIdentity}` }, dueInMs, 'none')
+    const set = drawSet({ kind: simulatedKinds[0], key: `twin-${lastIdentity}` }, dueInMs, 'none')
     const again = { instance: random.whole(0, load.instances - 1), afterMs: random.whole(0, 300) }
     return { type: 'set', sets: [set], again }
   }
@@ -142,7 +143,7 @@ export function drawOperations(random: Random, load: Workload): PlannedOperation
   }
 
   function drawName(): { kind: string; key: string } {
-    return { kind: random.pick(kinds), key: `hot-${random.whole(1, load.hotKeys)}` }
+    return { kind: random.pick(simulatedKinds), key: `hot-${random.whole(1, load.hotKeys)}` }
   }
 
   function drawDue(): number {

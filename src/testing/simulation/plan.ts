@@ -79,7 +79,7 @@ export function drawPlan(seed: number): Plan {
       mostAttempts: random.whole(2, 6),
     },
     faults: drawFaults(
-      new Random(seed, 1),
+      { faults: new Random(seed, 1), closings: new Random(seed, 3) },
       {
         crash: weight(),
         stop: weight() * 0.4,

@@ -14,6 +14,8 @@ import type { World } from './world.js'
 
 /** What a simulation needs of an engine. */
 export interface SimulatedEngine extends Pick<Engine, 'open' | 'start' | 'stop' | 'submit'> {
+  /** What kinds are allowed has changed, if it heeds that. */
+  refresh?(): void
   /** What it holds in memory for each of its shards, if it can tell. */
   readonly shards?: readonly { readonly view: { readonly inMemory: number } }[]
 }
@@ -71,6 +73,10 @@ export class SimulatedProcess implements Handler {
       random: new Random(plan.seed, stream + 10_000).fraction,
       memberId: this.member,
       settings: plan.settings,
+      flow: {
+        concurrencyOf: (_namespace, kind) =>
+          chaos.isClosed(this.instance, kind) ? 0 : plan.settings.concurrency,
+      },
       onEvent: (event) => {
         world.journal.count(event.type)
         world.journal.say(

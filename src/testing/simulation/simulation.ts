@@ -133,6 +133,14 @@ export class Simulation {
         chaos.begin(fault)
         during(fault.forMs, () => chaos.end(fault))
         return
+      case 'closed':
+        chaos.begin(fault)
+        machine.refresh()
+        during(fault.forMs, () => {
+          chaos.end(fault)
+          machine.refresh()
+        })
+        return
       case 'calls':
       case 'handlers':
         chaos.begin(fault)

@@ -55,7 +55,18 @@ describe('a simulation', () => {
     const plans = Array.from({ length: 200 }, (_, seed) => drawPlan(seed))
     const types = new Set(plans.flatMap((plan) => plan.faults.map(({ type }) => type)))
     expect([...types].toSorted()).toEqual(
-      ['calls', 'crash', 'drift', 'handlers', 'jump', 'partition', 'pause', 'stop', 'wakes'].toSorted(),
+      [
+        'calls',
+        'closed',
+        'crash',
+        'drift',
+        'handlers',
+        'jump',
+        'partition',
+        'pause',
+        'stop',
+        'wakes',
+      ].toSorted(),
     )
     expect(new Set(plans.map((plan) => plan.shardCount)).size).toBe(4)
     expect(new Set(plans.map((plan) => plan.instances.length)).size).toBe(4)

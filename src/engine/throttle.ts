@@ -1,8 +1,8 @@
 import type { Clock, Wake } from '../time/index.js'
 import { Rate } from './rate.js'
 
-/** A lane, to the quota of its kind: told when it may start more. */
-export interface QuotaUser {
+/** A lane, to the throttle of its kind: told when it may start more. */
+export interface ThrottleUser {
   look(): void
 }
 
@@ -10,10 +10,10 @@ export interface QuotaUser {
  * What one kind may have under way in an instance, and how many it may start in a second, whatever the shard.
  * Lanes of several shards that wait for it have their turns in the order in which they began to wait.
  */
-export class Quota {
+export class Throttle {
   readonly #clock: Clock
-  readonly #users = new Set<QuotaUser>()
-  readonly #waiting = new Set<QuotaUser>()
+  readonly #users = new Set<ThrottleUser>()
+  readonly #waiting = new Set<ThrottleUser>()
   #capacity: number
   #running = 0
   #rate: Rate | undefined
@@ -42,11 +42,11 @@ export class Quota {
     if (perSecond !== this.#rate?.perSecond) this.#rate = this.#rateOf(perSecond)
   }
 
-  join(user: QuotaUser): void {
+  join(user: ThrottleUser): void {
     this.#users.add(user)
   }
 
-  leave(user: QuotaUser): void {
+  leave(user: ThrottleUser): void {
     this.#users.delete(user)
     this.#waiting.delete(user)
     if (this.#users.size > 0) return
@@ -77,7 +77,7 @@ export class Quota {
   }
 
   /** Nothing more may start: it is told when that changes. */
-  wait(user: QuotaUser): void {
+  wait(user: ThrottleUser): void {
     this.#waiting.add(user)
     this.#watchRate()
   }

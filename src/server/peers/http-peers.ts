@@ -1,0 +1,112 @@
+import { randomUUID } from 'node:crypto'
+import { Agent, request } from 'undici'
+import type { PeerAnswer, PeerAsk, PeerMember, Peers } from '../../engine/index.js'
+import type { Clock } from '../../time/index.js'
+import type { ClusterSecret } from './cluster-secret.js'
+import {
+  decodeAnswer,
+  operationsAskOf,
+  PEER_PATH,
+  PEER_TYPE,
+  type PeerMessage,
+  type PeerReply,
+  SIGNATURE,
+} from './peer-message.js'
+import { PeerPatience } from './peer-patience.js'
+
+const CONNECTIONS = 16
+// Less than an instance keeps an idle connection open for, so that none is used that is being closed.
+const KEEP_ALIVE_MS = 30_000
+const LONGEST_ANSWER_BYTES = 16 * 1024 * 1024
+
+/** What became of a message. */
+export type Delivered =
+  | { readonly outcome: 'answered'; readonly reply: PeerReply }
+  | { readonly outcome: 'not-done' }
+  | { readonly outcome: 'unsure' }
+
+export interface HttpPeersParts {
+  readonly secret: ClusterSecret
+  readonly clock: Clock
+  /** How long an answer is waited for. */
+  readonly timeoutMs: number
+  readonly onAsked: (outcome: Delivered['outcome']) => void
+}
+
+/**
+ * Asks other instances over connections that are kept open. A message is sent once: what was not sent, or was refused
+ * without a signed answer, was not done; what was sent and not answered may have been. A member that leaves a message
+ * unanswered for a second is spared until it answers again.
+ */
+export class HttpPeers implements Peers {
+  /** Where this instance listens, once it does. */
+  address: string | undefined
+  readonly #parts: HttpPeersParts
+  readonly #agent = new Agent({
+    connections: CONNECTIONS,
+    pipelining: 1,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    connect: { timeout: 2000 },
+    maxResponseSize: LONGEST_ANSWER_BYTES,
+  })
+  readonly #patience: PeerPatience
+
+  constructor(parts: HttpPeersParts) {
+    this.#parts = parts
+    this.#patience = new PeerPatience(parts.clock)
+  }
+
+  async ask(member: PeerMember, ask: PeerAsk): Promise<PeerAnswer> {
+    const delivered = await this.deliver(member, ask.deadline, operationsAskOf(ask))
+    if (delivered.outcome !== 'answered') return delivered
+    const { answers } = delivered.reply
+    if (answers === undefined) return { outcome: 'not-done' }
+    if (answers.length !== ask.operations.length) return { outcome: 'unsure' }
+    return { outcome: 'answered', answers: answers.map(decodeAnswer) }
+  }
+
+  /** Sends a message to a member. Never rejects. */
+  async deliver(member: PeerMember, deadline: number, ask: PeerMessage['ask']): Promise<Delivered> {
+    if (!this.#patience.mayAsk(member.id)) return { outcome: 'not-done' }
+    const asked = this.#patience.asked(member.id)
+    const delivered = await this.#send(member, { to: member.id, id: randomUUID(), deadline, ask })
+    asked.ended(delivered.outcome !== 'unsure')
+    this.#parts.onAsked(delivered.outcome)
+    return delivered
+  }
+
+  async stop(): Promise<void> {
+    this.address = undefined
+    await this.#agent.destroy()
+  }
+
+  async #send({ address }: PeerMember, message: PeerMessage): Promise<Delivered> {
+    const { secret, timeoutMs } = this.#parts
+    const body = JSON.stringify(message)
+    try {
+      const answer = await request(address + PEER_PATH, {
+        dispatcher: this.#agent,
+        method: 'POST',
+        headers: { 'content-type': PEER_TYPE, [SIGNATURE]: secret.signatureOf('ask', body) },
+        body,
+        headersTimeout: timeoutMs,
+        bodyTimeout: timeoutMs,
+      })
+      const text = await answer.body.text()
+      // Whoever has not signed is not the one that was asked, or did not listen to it.
+      if (!secret.isSigned('answer', text, answer.headers[SIGNATURE])) return { outcome: 'not-done' }
+      const reply = JSON.parse(text) as PeerReply
+      return reply.id === message.id ? { outcome: 'answered', reply } : { outcome: 'not-done' }
+    } catch (error) {
+      return { outcome: wasNeverSent(error) ? 'not-done' : 'unsure' }
+    }
+  }
+}
+
+const neverSent = new Set(['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'ENOTFOUND', 'EAI_AGAIN'])
+
+/** Whether there was not even a connection to send it by. */
+function wasNeverSent(error: unknown): boolean {
+  const { code } = error as { readonly code?: string }
+  return code === 'UND_ERR_CONNECT_TIMEOUT' || neverSent.has(code ?? '')
+}

@@ -1,0 +1,145 @@
+import { describe, expect, it } from 'vitest'
+import { openTimers, timer } from '../../src/index.js'
+import { MemoryStore } from '../../src/store/index.js'
+import { VirtualClock } from '../../src/time/index.js'
+import { troubled } from './troubled-store.js'
+import { FilePlace } from '../server/store-places.js'
+
+const ring = timer<string>('ring')
+const full = { code: 'quota-exceeded', name: 'LimitError' }
+
+describe('a quota of a namespace', () => {
+  it('refuses the timer too many and nothing else: replacing, moving and cancelling go on', async () => {
+    const store = new MemoryStore()
+    await using timers = await openTimers({ store, alone: true })
+    await timers.setQuota({ maxTimers: 3 })
+    for (const key of ['a', 'b', 'c']) await timers.set(ring, key, { in: '1h', payload: key })
+    await expect(timers.set(ring, 'd', { in: '1h', payload: 'd' })).rejects.toMatchObject(full)
+    await expect(timers.set(ring, 'd', { in: '1h', payload: 'd' })).rejects.toThrow('has 3 of 3 timers')
+    expect((await timers.set(ring, 'a', { in: '2h', payload: 'again' })).outcome).toBe('set')
+    expect(await timers.move(ring, 'b', { in: '2h' })).toBe('moved')
+    expect(await store.countRows()).toBe(3)
+    const other = await timers.within('other')
+    expect((await other.set(ring, 'd', { in: '1h', payload: 'd' })).outcome).toBe('set')
+  })
+
+  it('has room again soon after timers ended, and none is refused by an old count', async () => {
+    const clock = new VirtualClock({ start: 1_800_000_000_000 })
+    const store = new MemoryStore({ clock })
+    await using timers = await openTimers({ store, clock, alone: true })
+    await timers.setQuota({ maxTimers: 2 })
+    await timers.set(ring, 'a', { in: '1h', payload: '' })
+    await timers.set(ring, 'b', { in: '1h', payload: '' })
+    await timers.cancel(ring, 'a')
+    // Counted a moment ago: it may still be refused, for a second at most.
+    await clock.advance(1001)
+    expect((await timers.set(ring, 'c', { in: '1h', payload: '' })).outcome).toBe('set')
+    await expect(timers.set(ring, 'd', { in: '1h', payload: '' })).rejects.toMatchObject(full)
+  })
+
+  it('weighs payloads, also of those that replace another', async () => {
+    const store = new MemoryStore()
+    await using timers = await openTimers({ store, alone: true })
+    await timers.setQuota({ maxBytes: 100 })
+    await timers.set(ring, 'a', { in: '1h', payload: 'x'.repeat(58) })
+    await expect(timers.set(ring, 'b', { in: '1h', payload: 'x'.repeat(58) })).rejects.toMatchObject(full)
+    await timers.set(ring, 'a', { in: '1h', payload: 'x'.repeat(80) })
+    await expect(timers.set(ring, 'a', { in: '1h', payload: 'x'.repeat(99) })).rejects.toMatchObject(full)
+    expect(await timers.getQuota()).toMatchObject({ maxBytes: 100, used: { timers: 1, bytes: 82 } })
+  })
+
+  it('takes many together or none of them, and never lets calls at once slip through', async () => {
+    const store = new MemoryStore()
+    await using timers = await openTimers({ store, alone: true })
+    await timers.setQuota({ maxTimers: 50 })
+    const rows = (count: number, name: string) =>
+      Array.from({ length: count }, (_, n) => ({ key: `${name}${n}`, in: '1h' as const, payload: '' }))
+    await expect(timers.setMany(ring, rows(51, 'x'))).rejects.toMatchObject(full)
+    expect(await store.countRows()).toBe(0)
+    const answers = await Promise.allSettled(
+      Array.from({ length: 200 }, (_, n) => timers.set(ring, `k${n}`, { in: '1h', payload: '' })),
+    )
+    expect(answers.filter(({ status }) => status === 'fulfilled')).toHaveLength(50)
+    expect(await store.countRows()).toBe(50)
+  })
+
+  it('does not overlook what is still being written while it counts', async () => {
+    const clock = new VirtualClock({ start: 1_800_000_000_000 })
+    const inner = new MemoryStore({ clock })
+    let open = (): void => undefined
+    const gate = new Promise<void>((resolve) => (open = resolve))
+    const store = troubled(inner, {
+      write: async (fence, write) => {
+        await gate
+        return await inner.write(fence, write)
+      },
+    })
+    await using timers = await openTimers({ store, clock, alone: true })
+    await timers.setQuota({ maxTimers: 1 })
+    const first = timers.set(ring, 'a', { in: '9h', payload: '' })
+    await clock.advance(2000)
+    await expect(timers.set(ring, 'b', { in: '9h', payload: '' })).rejects.toMatchObject(full)
+    open()
+    expect((await first).outcome).toBe('set')
+  })
+
+  it('costs nothing where there is none, and can be ended', async () => {
+    const store = new MemoryStore()
+    let counts = 0
+    const usage = store.usage.bind(store)
+    store.usage = (namespace) => {
+      counts++
+      return usage(namespace)
+    }
+    await using timers = await openTimers({ store, alone: true })
+    await timers.set(ring, 'a', { in: '1h', payload: '' })
+    expect([counts, await timers.getQuota()]).toEqual([0, {}])
+    await timers.setQuota({ maxTimers: 1 })
+    await expect(timers.set(ring, 'b', { in: '1h', payload: '' })).rejects.toMatchObject(full)
+    await timers.setQuota(undefined)
+    expect((await timers.set(ring, 'b', { in: '1h', payload: '' })).outcome).toBe('set')
+    await expect(timers.setQuota({ maxTimers: -1 })).rejects.toMatchObject({ code: 'invalid-option' })
+  })
+
+  it('counts seldom while there is room', async () => {
+    const clock = new VirtualClock({ start: 1_800_000_000_000 })
+    const store = new MemoryStore({ clock })
+    let counts = 0
+    const usage = store.usage.bind(store)
+    store.usage = (namespace) => {
+      counts++
+      return usage(namespace)
+    }
+    await using timers = await openTimers({ store, clock, alone: true })
+    await timers.setQuota({ maxTimers: 10_000 })
+    for (let n = 0; n < 1000; n++) await timers.set(ring, `k${n}`, { in: '9h', payload: '' })
+    expect(counts).toBe(1)
+    await clock.advance(30_001)
+    await timers.set(ring, 'more', { in: '9h', payload: '' })
+    expect(counts).toBe(2)
+  })
+
+  it('holds after a restart, and for another instance', async () => {
+    const place = new FilePlace()
+    await place.start()
+    try {
+      for (const key of ['a', 'b']) {
+        await using timers = await openTimers({ store: place.url })
+        await timers.setQuota({ maxTimers: 2 })
+        await timers.set(ring, key, { in: '1h', payload: '' })
+      }
+      await using timers = await openTimers({ store: place.url })
+      await expect(timers.set(ring, 'c', { in: '1h', payload: '' })).rejects.toMatchObject(full)
+    } finally {
+      await place.stop()
+    }
+    const store = new MemoryStore()
+    await using one = await openTimers({ store })
+    await using two = await openTimers({ store: store.connect() })
+    await one.setQuota({ maxTimers: 1 })
+    await one.set(ring, 'a', { in: '1h', payload: '' })
+    await one.start()
+    await two.getQuota()
+    await expect(two.set(ring, 'b', { in: '1h', payload: '' })).rejects.toMatchObject(full)
+  })
+})

@@ -1,0 +1,46 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, it } from 'vitest'
+import { configurationOf } from '../../src/cli/configuration.js'
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+
+function filesIn(folder: string): string[] {
+  return readdirSync(path.join(root, folder), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => path.join(entry.parentPath, entry.name))
+}
+
+/** Variables of `carillon serve` that a text names and that the command line does not know. */
+function unknownIn(text: string): string[] {
+  const names = new Set(text.match(/\bCARILLON_SERVE_[A-Z_]+\b/g))
+  return [...names].filter((name) => {
+    try {
+      configurationOf({}, { [name]: '' }, undefined)
+    } catch (error) {
+      return (error as { code?: string }).code === 'unknown-option'
+    }
+    return false
+  })
+}
+
+describe('the files of deploy/ and the pages of docs/', () => {
+  it('name no variable that nobody knows', () => {
+    for (const file of [...filesIn('deploy'), ...filesIn('docs')]) {
+      expect([file, unknownIn(readFileSync(file, 'utf8'))]).toEqual([file, []])
+    }
+    expect(unknownIn('CARILLON_SERVE_PROT=1')).toEqual(['CARILLON_SERVE_PROT'])
+  })
+
+  it('lead to files that are there', () => {
+    for (const file of filesIn('docs')) {
+      const links = [...readFileSync(file, 'utf8').matchAll(/\]\((?!https?:|#)([^)#\s]+)/g)].map(
+        ([, to]) => to!,
+      )
+      for (const link of links) {
+        expect([file, link, existsSync(path.resolve(path.dirname(file), link))]).toEqual([file, link, true])
+      }
+    }
+  })
+})

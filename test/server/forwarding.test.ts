@@ -1,0 +1,153 @@
+import { createServer, type AddressInfo } from 'node:net'
+import { describe, expect, it } from 'vitest'
+import { ClusterSecret } from '../../src/server/peers/cluster-secret.js'
+import { PEER_PATH, PEER_TYPE, SIGNATURE } from '../../src/server/peers/peer-message.js'
+import { MemoryStore } from '../../src/store/index.js'
+import { shardOf } from '../../src/timer/index.js'
+import { eventually } from '../eventually.js'
+import { pair, SHARDS } from './pair.js'
+import { Served } from './served.js'
+
+describe('an instance that does not own the shard', () => {
+  it('has a change answered by the owner directly, and with what only the owner knows', async () => {
+    await using two = await pair()
+    const [name, before] = [await two.setFar(), two.appended()]
+    const moved = await two.asker.call('POST', `/v1/timers/remind/${name}/move`, { in: '2h' })
+    expect(moved.body.outcome).toBe('moved')
+    const absent = { 'if-none-match': '*' }
+    const conflict = await two.asker.call('PUT', `/v1/timers/remind/${name}`, { in: '1h' }, absent)
+    expect([conflict.status, conflict.body.code]).toEqual([412, 'revision-conflict'])
+    expect((await two.asker.call('DELETE', `/v1/timers/remind/${name}`)).body.outcome).toBe('cancelled')
+    expect((await two.asker.call('DELETE', `/v1/timers/remind/${name}`)).status).toBe(404)
+    const fresh = await two.asker.call('PUT', `/v1/timers/remind/${name}`, { in: '1h', payload: 'é' }, absent)
+    expect(fresh.status).toBe(200)
+    expect((await two.owner.call('GET', `/v1/timers/remind/${name}`)).body.payload).toBe('é')
+    expect(two.appended()).toBe(before)
+  })
+
+  it('leaves a plain set to the inbox, and a change of it comes after it', async () => {
+    await using two = await pair()
+    const before = two.appended()
+    for (let round = 0; round < 20; round++) {
+      const name = two.key()
+      expect((await two.asker.call('PUT', `/v1/timers/remind/${name}`, { in: '1h' })).status).toBe(200)
+      expect((await two.asker.call('DELETE', `/v1/timers/remind/${name}`)).body.outcome).toBe('cancelled')
+    }
+    expect(two.appended()).toBe(before + 20)
+  })
+
+  it('falls back to the inbox where the owner is not reached', async () => {
+    await using two = await pair({ address: 'http://127.0.0.1:1' }, false)
+    await eventually(async () => {
+      const name = await two.setFar()
+      expect((await two.asker.call('DELETE', `/v1/timers/remind/${name}`)).body.outcome).toBe('cancelled')
+      expect(await two.forwards('not-done')).toBeGreaterThan(0)
+    })
+    expect(two.appended()).toBeGreaterThan(0)
+  })
+
+  it('falls back to the inbox where somebody else is at the address', async () => {
+    await using stranger = await Served.start({ auth: false })
+    await using two = await pair({ address: stranger.url }, false)
+    await eventually(async () => {
+      const name = await two.setFar()
+      expect((await two.asker.call('DELETE', `/v1/timers/remind/${name}`)).body.outcome).toBe('cancelled')
+      expect(await two.forwards('not-done')).toBeGreaterThan(0)
+    })
+  })
+
+  it('never sends again what may have been done, and spares an owner that does not answer', async () => {
+    let asked = 0
+    const hole = createServer((socket) => {
+      socket.once('data', () => {
+        asked++
+        socket.destroy()
+      })
+      socket.on('error', () => undefined)
+    })
+    await new Promise<void>((resolve) => hole.listen(0, '127.0.0.1', resolve))
+    try {
+      const { port } = hole.address() as AddressInfo
+      await using two = await pair({ address: `http://127.0.0.1:${port}` }, false)
+      const name = await two.setFar()
+      let before = 0
+      const refused = await eventually(async () => {
+        before = two.appended()
+        const answer = await two.asker.call('DELETE', `/v1/timers/remind/${two.key()}`)
+        // Until the address is known it goes by the inbox.
+        expect(asked).toBeGreaterThan(0)
+        return answer
+      })
+      expect([refused.status, refused.body.code]).toEqual([503, 'owner-unreachable'])
+      expect([asked, two.appended()]).toEqual([1, before])
+      expect((await two.asker.call('DELETE', `/v1/timers/remind/${name}`)).body.outcome).toBe('cancelled')
+      expect([asked, two.appended()]).toEqual([1, before + 1])
+    } finally {
+      hole.close()
+    }
+  })
+
+  it('asks nobody when forwarding is off', async () => {
+    await using two = await pair({ forwarding: false }, false)
+    const name = await two.setFar()
+    expect((await two.asker.call('DELETE', `/v1/timers/remind/${name}`)).body.outcome).toBe('cancelled')
+    expect(two.appended()).toBe(1)
+    expect((await two.owner.call('POST', PEER_PATH, {})).status).toBe(404)
+  })
+})
+
+describe('what instances say to each other', () => {
+  it('is heard only when it is signed, meant for this one, in time, and the first of its id', async () => {
+    await using two = await pair()
+    const secret = await ClusterSecret.of(two.store)
+    const ask = async (changes: object, signature?: string) => {
+      const name = await two.setFar()
+      const at = { namespace: 'default', kind: 'remind', key: name }
+      const operations = [{ type: 'cancel', ...at }]
+      const message = { to: two.self, id: name, deadline: Date.now() + 5000, ...changes }
+      const text = JSON.stringify({
+        ...message,
+        ask: { type: 'operations', shard: shardOf(at, SHARDS), operations },
+      })
+      const answer = await two.owner.call('POST', PEER_PATH, text, {
+        'content-type': PEER_TYPE,
+        [SIGNATURE]: signature ?? secret.signatureOf('ask', text),
+      })
+      const { status } = await two.owner.call('GET', `/v1/timers/remind/${name}`)
+      return { answer, isThere: status === 200 }
+    }
+    const good = await ask({})
+    expect(JSON.parse(good.answer.text).answers).toEqual([{ outcome: 'cancelled' }])
+    expect(secret.isSigned('answer', good.answer.text, good.answer.headers.get(SIGNATURE))).toBe(true)
+    expect(good.isThere).toBe(false)
+    expect(await ask({}, 'x'.repeat(43))).toMatchObject({ answer: { status: 401 }, isThere: true })
+    const asAnswer = secret.signatureOf('answer', '{}')
+    expect(await ask({}, asAnswer)).toMatchObject({ answer: { status: 401 }, isThere: true })
+    for (const changes of [{ to: 'another' }, { deadline: Date.now() - 1 }]) {
+      const refused = await ask(changes)
+      expect(JSON.parse(refused.answer.text).answers).toBeUndefined()
+      expect(refused.isThere).toBe(true)
+    }
+    const twice = { id: 'the same' }
+    expect((await ask(twice)).isThere).toBe(false)
+    expect((await ask(twice)).isThere).toBe(true)
+  })
+
+  it('is signed by a secret that all who start at once agree on, and that no answer shows', async () => {
+    const store = new MemoryStore()
+    const secrets = await Promise.all([ClusterSecret.of(store), ClusterSecret.of(store)])
+    expect(secrets[0].signatureOf('ask', 'a')).toBe(secrets[1].signatureOf('ask', 'a'))
+    const [setting] = await store.settings('cluster/secret')
+    expect(Buffer.from(setting!.value, 'base64')).toHaveLength(32)
+    await using served = await Served.start({ store, auth: false })
+    for (const path of [
+      '/v1/members',
+      '/v1/statistics',
+      '/metrics',
+      '/v1/kinds',
+      '/v1/targets',
+      '/v1/openapi.json',
+    ])
+      expect((await served.call('GET', path)).text).not.toContain(setting!.value)
+  })
+})

@@ -1,0 +1,63 @@
+import { describe, expect, it } from 'vitest'
+import { Client } from '../../src/client/index.js'
+import { spoken } from '../cli/spoken.js'
+import { Served } from './served.js'
+
+describe('quotas over HTTP', () => {
+  it('are set, shown, and refuse with a problem; other namespaces go on', async () => {
+    await using served = await Served.start()
+    const shop = { 'carillon-namespace': 'shop' }
+    expect((await served.call('GET', '/v1/quota', undefined, shop)).body).toEqual({})
+    const put = await served.call('PUT', '/v1/quota', { maxTimers: 2 }, shop)
+    expect(put.body).toMatchObject({ maxTimers: 2, used: { timers: 0, bytes: 0 } })
+    for (const key of ['a', 'b']) await served.call('PUT', `/v1/timers/k/${key}`, { in: '1h' }, shop)
+    const refused = await served.call('PUT', '/v1/timers/k/c', { in: '1h' }, shop)
+    expect([refused.status, refused.body.code]).toEqual([403, 'quota-exceeded'])
+    expect((await served.call('PUT', '/v1/timers/k/a', { in: '2h' }, shop)).status).toBe(200)
+    expect((await served.call('PUT', '/v1/timers/k/c', { in: '1h' })).status).toBe(200)
+    const { quotas } = (await served.call('GET', '/v1/statistics')).body
+    expect(quotas).toMatchObject([{ namespace: 'shop', maxTimers: 2, used: { timers: 2 } }])
+    const batch = await served.call(
+      'POST',
+      '/v1/batch',
+      [
+        { kind: 'k', key: 'a', in: '1h' },
+        { kind: 'k', key: 'z', in: '1h' },
+      ],
+      shop,
+    )
+    expect(batch.body).toMatchObject([{ outcome: 'set' }, { outcome: 'refused', code: 'quota-exceeded' }])
+    expect((await served.call('DELETE', '/v1/quota', undefined, shop)).body).toEqual({ outcome: 'removed' })
+    expect((await served.call('PUT', '/v1/timers/k/c', { in: '1h' }, shop)).status).toBe(200)
+  })
+
+  it('are not for a key of the namespace itself to raise, but for it to see', async () => {
+    await using served = await Served.start()
+    const { token } = await served.server.keys.create({ name: 'b', scope: 'admin', namespace: 'b' })
+    const own = { authorization: `Bearer ${token}` }
+    expect((await served.call('PUT', '/v1/quota', { maxTimers: 9 }, own)).status).toBe(403)
+    expect((await served.call('GET', '/v1/quota', undefined, own)).status).toBe(200)
+  })
+
+  it('are had by the command line and the client as well', async () => {
+    await using served = await Served.start()
+    const env = { CARILLON_URL: served.url, CARILLON_KEY: served.token }
+    const run = (...words: string[]) => spoken(words, { env })
+    expect((await run('quota')).out).toBe('no quota\n')
+    expect((await run('quota', '--max-timers', '1', '--max-bytes', '10')).out).toBe(
+      '0 of 1 timers, 0 of 10 bytes\n',
+    )
+    await run('set', 'k', 'a', '--in', '1h')
+    const refused = await run('set', 'k', 'b', '--in', '1h')
+    expect([refused.code, refused.err]).toEqual([1, expect.stringContaining('(quota-exceeded)')])
+    const client = new Client(served.url, { apiKey: served.token })
+    await expect(client.set('k', 'b', { in: '1h' })).rejects.toMatchObject({
+      name: 'LimitError',
+      code: 'quota-exceeded',
+    })
+    await client.setQuota(undefined)
+    expect(await client.getQuota()).toEqual({})
+    expect((await run('quota', '--none')).out).toBe('no quota\n')
+    expect((await run('quota', '--none', '--max-timers', '1')).code).toBe(1)
+  })
+})

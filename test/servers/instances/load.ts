@@ -1,0 +1,192 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Random } from 'carillon/testing'
+import type { Ledger } from './ledger.js'
+import type { ServedProcess } from './served-process.js'
+
+const TICK_MS = 20
+const BATCH = 500
+/** Of every six timers one is set by itself. */
+const SINGLE_SHARE = 1 / 6
+const CANCEL_SHARE = 0.02
+/** Requests of each sort under way at one instance; a caller would turn to another then. */
+const MOST_SINGLES = 200
+const MOST_BATCHES = 6
+
+export interface LoadParts {
+  readonly instances: readonly ServedProcess[]
+  readonly ledger: Ledger
+  readonly token: string
+  readonly random: Random
+  /** Timers a second, of all sorts. */
+  readonly rate: number
+}
+
+/**
+ * Sets timers through all instances at a steady rate whatever the answers (an open loop), singly and in batches, and
+ * cancels a few through another instance than the one that set them. What finds no instance with room is not sent and
+ * counted as shed.
+ */
+export class Load {
+  /** Timers that were to be set, and those for which no instance had room. */
+  offered = 0
+  shed = 0
+  readonly setMs: number[] = []
+  readonly cancelMs: number[] = []
+  readonly problems = new Map<string, number>()
+  readonly #parts: LoadParts
+  readonly #singles: number[]
+  readonly #batches: number[]
+  #made = 0
+  #underWay = 0
+  #isOn = true
+
+  constructor(parts: LoadParts) {
+    this.#parts = parts
+    this.#singles = parts.instances.map(() => 0)
+    this.#batches = parts.instances.map(() => 0)
+  }
+
+  /** Until `stop`. By the clock: a late tick sends what the ones before it should have. */
+  async run(): Promise<void> {
+    const from = performance.now()
+    let [singles, batches] = [0, 0]
+    while (this.#isOn) {
+      const due = ((performance.now() - from) * this.#parts.rate) / 1000
+      for (; singles < due * SINGLE_SHARE; singles++) this.#single()
+      for (; batches < Math.floor((due * (1 - SINGLE_SHARE)) / BATCH); batches++) this.#batch()
+      await sleep(TICK_MS)
+    }
+  }
+
+  /** Sends nothing more. */
+  end(): void {
+    this.#isOn = false
+  }
+
+  /** Sends nothing more; ends when all is answered. */
+  async stop(): Promise<void> {
+    this.end()
+    while (this.#underWay > 0) await sleep(20)
+  }
+
+  #single(): void {
+    this.offered++
+    const instance = this.#withRoom(this.#singles, MOST_SINGLES)
+    if (instance === undefined) this.shed++
+    else void this.#during(this.#singles, instance, () => this.#setOne(instance))
+  }
+
+  #batch(): void {
+    this.offered += BATCH
+    const instance = this.#withRoom(this.#batches, MOST_BATCHES)
+    if (instance === undefined) this.shed += BATCH
+    else void this.#during(this.#batches, instance, () => this.#setMany(instance))
+  }
+
+  async #setOne(instance: ServedProcess): Promise<void> {
+    const { ledger, token, random } = this.#parts
+    const { key, at } = this.#newTimer('s')
+    const begun = performance.now()
+    const answer = await this.#asked(instance.ask('PUT', `/v1/timers/single/${key}`, token, { at }))
+    ledger.answered(key, verdictOf(answer?.status))
+    if (answer === undefined || answer.status >= 300) return
+    this.setMs.push(performance.now() - begun)
+    if (random.chance(CANCEL_SHARE)) await this.#cancel(instance, key)
+  }
+
+  async #cancel(setBy: ServedProcess, key: string): Promise<void> {
+    const { instances, ledger, token } = this.#parts
+    const instance = instances[(setBy.index + 1) % instances.length]!
+    ledger.cancelAsked(key)
+    const begun = performance.now()
+    const answer = await this.#asked(instance.ask('DELETE', `/v1/timers/single/${key}`, token))
+    if (answer?.status !== 200) return
+    this.cancelMs.push(performance.now() - begun)
+    ledger.cancelledNow(key, Date.now())
+  }
+
+  async #setMany(instance: ServedProcess): Promise<void> {
+    const { ledger, token } = this.#parts
+    const rows = Array.from({ length: BATCH }, () => ({ kind: 'batched', ...this.#newTimer('b') }))
+    const answer = await this.#asked(instance.ask('POST', '/v1/batch', token, rows))
+    if (answer === undefined || answer.status !== 200) {
+      for (const { key } of rows) ledger.answered(key, verdictOf(answer?.status))
+      return
+    }
+    const answers = JSON.parse(answer.text) as readonly { outcome: string; code?: string }[]
+    for (const [index, { key }] of rows.entries()) {
+      const { outcome, code } = answers[index]!
+      if (code !== undefined) this.#problem(code)
+      ledger.answered(key, outcome === 'failed' ? 'unsure' : outcome === 'refused' ? 'refused' : 'acked')
+    }
+  }
+
+  #newTimer(prefix: string): { readonly key: string; readonly at: number } {
+    const { random, ledger } = this.#parts
+    const key = `${prefix}${++this.#made}`
+    const at = dueAt(random)
+    ledger.sent(key, at)
+    return { key, at }
+  }
+
+  /** The answer; undefined when there was none. */
+  async #asked(
+    asking: ReturnType<ServedProcess['ask']>,
+  ): Promise<Awaited<ReturnType<ServedProcess['ask']>> | undefined> {
+    try {
+      const answer = await asking
+      if (answer.status >= 400) this.#problem(codeOf(answer))
+      return answer
+    } catch (error) {
+      const { code, name } = error as { code?: string; name: string }
+      this.#problem(code === undefined || typeof code !== 'string' ? name : code)
+      return undefined
+    }
+  }
+
+  #problem(code: string): void {
+    this.problems.set(code, (this.problems.get(code) ?? 0) + 1)
+  }
+
+  /** One by chance; if it is full, the least busy. */
+  #withRoom(underWay: readonly number[], most: number): ServedProcess | undefined {
+    const { instances, random } = this.#parts
+    const chosen = random.below(instances.length)
+    if (underWay[chosen]! < most) return instances[chosen]
+    const least = underWay.indexOf(Math.min(...underWay))
+    return underWay[least]! < most ? instances[least] : undefined
+  }
+
+  async #during(underWay: number[], { index }: ServedProcess, work: () => Promise<void>): Promise<void> {
+    underWay[index]!++
+    this.#underWay++
+    try {
+      await work()
+    } finally {
+      underWay[index]!--
+      this.#underWay--
+    }
+  }
+}
+
+/** Mostly soon; some at once, some overdue already, some so far that a takeover finds them. */
+function dueAt(random: Random): number {
+  const now = Date.now()
+  if (random.chance(0.1)) return now
+  if (random.chance(0.05)) return now - random.below(1000)
+  return now + random.below(random.chance(0.3) ? 10_000 : 2000)
+}
+
+/** A refusal of the request itself changed nothing; whatever else failed may have been done. */
+function verdictOf(status: number | undefined): 'acked' | 'unsure' | 'refused' {
+  if (status === undefined || status >= 500) return 'unsure'
+  return status < 300 ? 'acked' : 'refused'
+}
+
+function codeOf({ status, text }: { readonly status: number; readonly text: string }): string {
+  try {
+    return (JSON.parse(text) as { code: string }).code
+  } catch {
+    return String(status)
+  }
+}

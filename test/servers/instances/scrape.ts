@@ -1,0 +1,64 @@
+import type { StoreCounts } from './ledger.js'
+import { tellsSockets } from './socket-owner.js'
+import type { LifeCount } from './webhook-receiver.js'
+
+/** What the metrics of one instance say, and where that is not what the receiver saw. */
+export interface Scrape {
+  readonly life: string
+  readonly fired: number
+  readonly done: number
+  readonly received: LifeCount
+  /** Whether the counts had to be equal. */
+  readonly isExact: boolean
+  readonly faults: readonly string[]
+}
+
+export interface ScrapeParts {
+  readonly life: string
+  readonly text: string
+  /** What the receiver counted of it. */
+  readonly received: LifeCount | undefined
+  /** What came by connections of which the kernel did not tell whose they were. */
+  readonly unknown?: LifeCount | undefined
+  /** What `verify` says of the store. */
+  readonly counts: StoreCounts
+  /** Attempts that got no answer, by its log. */
+  readonly unanswered: number
+  /** Whether it lost shards that it had not let go of. */
+  readonly hasLost: boolean
+}
+
+/**
+ * Compares the metrics of an instance, when nothing is under way any more, with an independent count:
+ * `carillon_fired_total` with the deliveries that came from that process, `carillon_done_total` and
+ * `carillon_retried_total` with how they were answered; `carillon_store_*_total` with what `verify` said, and
+ * `carillon_timers_pending` with 0. Attempts that got no answer in time, by its own log, may have come or not, so that
+ * they are the play between the two counts; so may what came by connections of which the kernel did not tell whose
+ * they were. A process that was stopped for longer than its lease, or lost a shard
+ * otherwise, had attempts that it began and nobody followed: of it no more can have come than it has fired.
+ */
+export function scrapeOf(parts: ScrapeParts): Scrape {
+  const { life, text, counts, unanswered, hasLost } = parts
+  const received = parts.received ?? { deliveries: 0, done: 0, failed: 0 }
+  const of = (name: string): number =>
+    Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1] ?? Number.NaN)
+  const fired = of('carillon_fired_total')
+  const done = of('carillon_done_total')
+  const faults: string[] = []
+  const within = (name: string, least: number, most: number): void => {
+    const value = of(name)
+    if (value >= least && value <= most) return
+    faults.push(`${life} says ${name} ${value}, wanted ${least === most ? least : `${least} to ${most}`}`)
+  }
+  for (const [name, count] of Object.entries(counts)) within(`carillon_store_${name}_total`, count, count)
+  within('carillon_timers_pending', 0, 0)
+  if (tellsSockets) {
+    const { deliveries, done: doneHere, failed } = received
+    const unknown = parts.unknown ?? { deliveries: 0, done: 0, failed: 0 }
+    const mostFired = deliveries + unanswered + unknown.deliveries
+    within('carillon_fired_total', deliveries, hasLost ? Infinity : mostFired)
+    within('carillon_done_total', hasLost ? 0 : doneHere - unanswered, doneHere + unknown.done)
+    if (!hasLost) within('carillon_retried_total', failed, failed + unanswered + unknown.failed)
+  }
+  return { life, fired, done, received, isExact: tellsSockets && !hasLost && unanswered === 0, faults }
+}

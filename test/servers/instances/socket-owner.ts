@@ -1,0 +1,60 @@
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
+import process from 'node:process'
+
+/** Whether this system tells which process has which socket. */
+export const tellsSockets = process.platform === 'linux'
+
+/**
+ * Says which process is at the other end of a connection on this machine, by the kernel's word: the processes under
+ * test need not say who they are.
+ */
+export class SocketOwner {
+  readonly #pids: () => readonly number[]
+  readonly #pidByInode = new Map<string, number>()
+
+  /** `pids`: who may be meant. */
+  constructor(pids: () => readonly number[]) {
+    this.#pids = pids
+  }
+
+  /** The process whose socket has this port and is connected to that one; undefined when it is gone. */
+  of(port: number, to: number): number | undefined {
+    const inode = inodeOf(port, to)
+    if (inode === undefined) return undefined
+    if (!this.#pidByInode.has(inode)) this.#look()
+    return this.#pidByInode.get(inode)
+  }
+
+  #look(): void {
+    this.#pidByInode.clear()
+    for (const pid of this.#pids()) {
+      for (const inode of socketsOf(pid)) this.#pidByInode.set(inode, pid)
+    }
+  }
+}
+
+function inodeOf(port: number, to: number): string | undefined {
+  const wanted = [port, to].map((each) => `:${each.toString(16).toUpperCase().padStart(4, '0')}`)
+  for (const line of readFileSync('/proc/net/tcp', 'utf8').split('\n')) {
+    const [, local, remote, , , , , , , inode] = line.trim().split(/\s+/)
+    if (local?.endsWith(wanted[0]!) === true && remote?.endsWith(wanted[1]!) === true) return inode
+  }
+  return undefined
+}
+
+function socketsOf(pid: number): string[] {
+  try {
+    const folder = `/proc/${pid}/fd`
+    return readdirSync(folder).flatMap((name) => {
+      try {
+        return /^socket:\[(\d+)\]$/.exec(readlinkSync(`${folder}/${name}`))?.[1] ?? []
+      } catch {
+        // Closed meanwhile.
+        return []
+      }
+    })
+  } catch {
+    // The process is gone.
+    return []
+  }
+}
