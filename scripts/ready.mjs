@@ -9,6 +9,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
   writeFileSync,
@@ -81,10 +82,15 @@ async function compiled(what, outDir, project, sources) {
   await locked(() => {
     if (fresh()) return
     say(`building the ${what}`)
-    // A module that was renamed must not live on in the output.
+    // Beside the old output and then in its place: a module that was renamed does not live on, and who runs from the
+    // old one finds all of it until the new one is whole.
+    const [next, last] = [path.join(state, 'next'), path.join(state, 'last')]
+    for (const folder of [next, last]) rmSync(folder, { recursive: true, force: true })
+    run(process.execPath, [tool('typescript', 'bin/tsc'), '-p', project, '--outDir', next])
     rmSync(stamp, { force: true })
-    rmSync(out, { recursive: true, force: true })
-    run(process.execPath, [tool('typescript', 'bin/tsc'), '-p', project])
+    if (existsSync(out)) renameSync(out, last)
+    renameSync(next, out)
+    rmSync(last, { recursive: true, force: true })
     writeFileSync(stamp, wanted)
   })
 }
