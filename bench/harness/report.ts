@@ -118,7 +118,7 @@ function valuesOf({ name }: Metric, { measurements }: Result): number[] {
 }
 
 /** NaN when there are none. */
-function medianOf(values: readonly number[]): number {
+export function medianOf(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b)
   const half = sorted.length >> 1
   return sorted.length % 2 === 1 ? sorted[half]! : (sorted[half - 1]! + sorted[half]!) / 2

@@ -1,21 +1,24 @@
 import { Wheel } from 'carillon/wheel'
 import type { Subject, SubjectKind } from './subject.js'
 
-/** Carillon's wheel by its handles. */
-export const ours: SubjectKind<number> = {
-  open: (fire) => new WheelSubject(fire),
-  handles: (n) => new Float64Array(n).fill(-1),
-  stepTicks: 1,
-  knowsStale: true,
-  firesAll: true,
-  notes: [],
+/** Carillon's wheel by its handles; with room for so many timers reserved. */
+export function ours(reserve: number): SubjectKind<number> {
+  return {
+    open: (fire) => new WheelSubject(fire, reserve),
+    handles: (n) => new Float64Array(n).fill(-1),
+    stepTicks: 1,
+    knowsStale: true,
+    firesAll: true,
+    notes: [],
+  }
 }
 
 class WheelSubject implements Subject<number> {
-  readonly #wheel = new Wheel()
+  readonly #wheel: Wheel
   readonly #fire: (token: number) => void
 
-  constructor(fire: (token: number) => void) {
+  constructor(fire: (token: number) => void, reserve: number) {
+    this.#wheel = new Wheel({ reserve })
     this.#fire = fire
   }
 

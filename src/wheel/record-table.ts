@@ -50,7 +50,10 @@ export class RecordTable {
   /** Makes room for `timers` in all. */
   reserve(timers: number): void {
     // What `#sweep` keeps free comes on top.
-    this.#growTo(timers + timers / 8)
+    const wanted = Math.min(timers + timers / 8, MAX_TIMERS)
+    this.#memory.reserve(wanted * RECORD_BYTES)
+    this.#tokenMemory.reserve(wanted * 4)
+    this.#growTo(wanted)
   }
 
   get bytes(): number {

@@ -58,7 +58,7 @@ export class SlotTable {
   /** Makes room for `entries` in all. */
   reserve(entries: number): void {
     const chunks = FIRST_CHUNKS + Math.ceil(entries / CHUNK_ENTRIES)
-    this.pool = new Int32Array(this.#memory.grow(chunks * CHUNK_WORDS * 4))
+    this.pool = new Int32Array(this.#memory.reserve(chunks * CHUNK_WORDS * 4))
   }
 
   get bytes(): number {

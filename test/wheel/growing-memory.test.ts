@@ -27,4 +27,15 @@ describe.each(['reserved', 'copied'])('GrowingMemory, %s', (way) => {
     expect(memory.grow(5)).toBe(memory.grow(max))
     expect(() => memory.grow(max + 1)).toThrow(expect.objectContaining({ code: 'wheel-full' }))
   })
+
+  it('reserves without touching what it holds', () => {
+    if (way === 'copied') host.WebAssembly = undefined
+    const memory = new GrowingMemory(40 << 20)
+    const before = new Int32Array(memory.grow(100_000)).fill(7)
+    const words = new Int32Array(memory.reserve(8 << 20))
+    expect(words.length).toBeGreaterThanOrEqual((8 << 20) / 4)
+    expect(words.findIndex((word) => word !== 7)).toBe(before.length)
+    expect(words.findLastIndex((word) => word !== 0)).toBe(before.length - 1)
+    expect(memory.reserve(5)).toBe(words.buffer)
+  })
 })
