@@ -13,9 +13,12 @@ const MAX_TABLE_BYTES = 2 ** 31
 const KEPT_WORDS = 1 + PackedKey.MOST_WORDS
 const MAX_KEPT_BYTES = 65_535 * 65_536
 
-// A page of values, for 4096 indices.
-const PAGE_BITS = 12
+// A page of values, for 32,768 indices. Heavier than 128 kB, so that V8 never moves it: smaller ones, made while keys
+// are added, were copied in the middle of a later tick, twice, eight megabytes for a million keys.
+const PAGE_BITS = 15
 const PAGE_VALUES = 1 << PAGE_BITS
+// The first page begins with this many and doubles: most wheels are small.
+const FIRST_VALUES = 4096
 
 /**
  * Finds a small integer, and keeps a value, by key. Strings and numbers are found through an extendible hash
@@ -50,12 +53,14 @@ export class KeyTable<K, V> {
   readonly #others = new Map<K, number>()
 
   readonly #pages: unknown[][] = []
+  // The indices that there is room for.
+  #room = 0
   // Whether any value ever was more than a number or a boolean: if not, there is nothing to let go of.
   #keepsReferences = false
 
   get bytes(): number {
     const typed = [this.#table, this.#directory, this.#scratch, this.#kept]
-    return typed.reduce((sum, array) => sum + array.byteLength, this.#pages.length * PAGE_VALUES * 8)
+    return typed.reduce((sum, array) => sum + array.byteLength, this.#room * 8)
   }
 
   /** The index of a key, or -1. */
@@ -242,13 +247,29 @@ export class KeyTable<K, V> {
   }
 
   #makeRoomFor(index: number): void {
-    const page = index >>> PAGE_BITS
-    if (page < this.#pages.length) return
-    while (this.#pages.length <= page) this.#pages.push(new Array<unknown>(PAGE_VALUES).fill(undefined))
-    const buffer = this.#keptMemory.grow(this.#pages.length * PAGE_VALUES * KEPT_WORDS * 4)
+    if (index < this.#room) return
+    while (this.#room <= index) this.#addRoom()
+    const buffer = this.#keptMemory.grow(this.#room * KEPT_WORDS * 4)
     this.#kept = new Int32Array(buffer)
     this.#keptBytes = Buffer.from(buffer)
   }
+
+  #addRoom(): void {
+    if (this.#room >= PAGE_VALUES) {
+      this.#pages.push(emptyPage(PAGE_VALUES))
+      this.#room += PAGE_VALUES
+      return
+    }
+    const [first = []] = this.#pages
+    const grown = emptyPage(Math.max(FIRST_VALUES, this.#room * 2))
+    for (const [at, value] of first.entries()) grown[at] = value
+    this.#pages[0] = grown
+    this.#room = grown.length
+  }
+}
+
+function emptyPage(values: number): unknown[] {
+  return new Array<unknown>(values).fill(undefined)
 }
 
 function isHashable(key: unknown): key is string | number {
