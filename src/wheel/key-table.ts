@@ -9,8 +9,12 @@ const SEGMENT_FULL = 2900
 const MAX_DEPTH = 17
 const MAX_TABLE_BYTES = 2 ** 31
 
-// What is kept of a key by its index: its hash and its packed words.
-const KEPT_WORDS = 1 + PackedKey.MOST_WORDS
+// What is kept of a key by its index: its hash and the first of its packed words, 32 bytes, so that it never lies
+// across two cache lines. That is enough for strings of 24 characters; the rest of longer ones is kept apart.
+const KEPT_WORDS = 8
+const HEAD_WORDS = KEPT_WORDS - 1
+const TAIL_WORDS = PackedKey.MOST_WORDS - HEAD_WORDS
+const HEAD_CHARACTERS = (HEAD_WORDS - 1) * 4
 const MAX_KEPT_BYTES = 65_535 * 65_536
 
 // A page of values, for 32,768 indices. Heavier than 128 kB, so that V8 never moves it: smaller ones, made while keys
@@ -48,6 +52,10 @@ export class KeyTable<K, V> {
   readonly #keptMemory = new GrowingMemory(MAX_KEPT_BYTES)
   #kept: Int32Array = new Int32Array(0)
   #keptBytes: Buffer = Buffer.alloc(0)
+  // Nothing until the first key that needs it.
+  #tailMemory: GrowingMemory | undefined
+  #tails: Int32Array = new Int32Array(0)
+  #tailBytes: Buffer = Buffer.alloc(0)
   // Keys that are not packed, by index.
   readonly #wholeKeys = new Map<number, K>()
   readonly #others = new Map<K, number>()
@@ -59,7 +67,7 @@ export class KeyTable<K, V> {
   #keepsReferences = false
 
   get bytes(): number {
-    const typed = [this.#table, this.#directory, this.#scratch, this.#kept]
+    const typed = [this.#table, this.#directory, this.#scratch, this.#kept, this.#tails]
     return typed.reduce((sum, array) => sum + array.byteLength, this.#room * 8)
   }
 
@@ -101,7 +109,7 @@ export class KeyTable<K, V> {
     const kept = this.#kept
     const first = index * KEPT_WORDS + 1
     const length = kept[first]!
-    if (length >= 0) return this.#keptBytes.toString('latin1', (first + 1) * 4, (first + 1) * 4 + length) as K
+    if (length >= 0) return this.#textOf(index, length) as K
     if (length === PackedKey.NUMBER) return PackedKey.numberOf(kept[first + 1]!, kept[first + 2]!) as K
     return this.#wholeKeys.get(index) as K
   }
@@ -138,7 +146,9 @@ export class KeyTable<K, V> {
     const kept = this.#kept
     const start = index * KEPT_WORDS
     kept[start] = hash
-    for (let k = 0; k < length; k++) kept[start + 1 + k] = words[k]!
+    const head = length < HEAD_WORDS ? length : HEAD_WORDS
+    for (let k = 0; k < head; k++) kept[start + 1 + k] = words[k]!
+    if (length > HEAD_WORDS) this.#keepTail(index)
     if (words[0] === PackedKey.UNPACKED) this.#wholeKeys.set(index, key)
     return true
   }
@@ -148,10 +158,48 @@ export class KeyTable<K, V> {
     const { words, length } = this.#packed
     const kept = this.#kept
     const start = index * KEPT_WORDS + 1
-    for (let k = 0; k < length; k++) {
+    const head = length < HEAD_WORDS ? length : HEAD_WORDS
+    for (let k = 0; k < head; k++) {
       if (kept[start + k] !== words[k]) return false
     }
+    if (length > HEAD_WORDS) return this.#isTailKept(index)
     return words[0] !== PackedKey.UNPACKED || this.#wholeKeys.get(index) === key
+  }
+
+  /** Of the key just packed, what does not fit beside its hash. */
+  #keepTail(index: number): void {
+    const { words, length } = this.#packed
+    if (this.#tailMemory === undefined) {
+      this.#tailMemory = new GrowingMemory(MAX_KEPT_BYTES)
+      this.#growTails()
+    }
+    for (let k = HEAD_WORDS; k < length; k++) this.#tails[index * TAIL_WORDS + k - HEAD_WORDS] = words[k]!
+  }
+
+  /** Whether the rest is that of an index too, whose length is the same. */
+  #isTailKept(index: number): boolean {
+    const { words, length } = this.#packed
+    const tails = this.#tails
+    for (let k = HEAD_WORDS; k < length; k++) {
+      if (tails[index * TAIL_WORDS + k - HEAD_WORDS] !== words[k]) return false
+    }
+    return true
+  }
+
+  #textOf(index: number, length: number): string {
+    const start = (index * KEPT_WORDS + 2) * 4
+    if (length <= HEAD_CHARACTERS) return this.#keptBytes.toString('latin1', start, start + length)
+    const rest = index * TAIL_WORDS * 4
+    return (
+      this.#keptBytes.toString('latin1', start, start + HEAD_CHARACTERS) +
+      this.#tailBytes.toString('latin1', rest, rest + length - HEAD_CHARACTERS)
+    )
+  }
+
+  #growTails(): void {
+    const buffer = this.#tailMemory!.grow(this.#room * TAIL_WORDS * 4)
+    this.#tails = new Int32Array(buffer)
+    this.#tailBytes = Buffer.from(buffer)
   }
 
   #segmentOf(hash: number): number {
@@ -252,6 +300,7 @@ export class KeyTable<K, V> {
     const buffer = this.#keptMemory.grow(this.#room * KEPT_WORDS * 4)
     this.#kept = new Int32Array(buffer)
     this.#keptBytes = Buffer.from(buffer)
+    if (this.#tailMemory !== undefined) this.#growTails()
   }
 
   #addRoom(): void {

@@ -68,12 +68,15 @@ describe('KeyTable', () => {
     expect(processorMs() - started).toBeLessThan(10_000)
   })
 
-  it('tells packed keys of one hash apart', () => {
-    // Eight characters of 8 bits: two words, the second chosen so that the hash comes out alike.
-    const target = stirred(stirred(8, 0x6161_6161), 0x6262_6262)
+  it.each([0, 6])('tells packed keys of one hash apart, behind %i words that they share', (shared) => {
+    // Two words of four characters of 8 bits, the second chosen so that the hash comes out alike.
+    const length = (shared + 2) * 4
+    const head = Array.from({ length: shared }, () => 0x7878_7878)
+    const state = head.reduce(stirred, length)
+    const target = stirred(stirred(state, 0x6161_6161), 0x6262_6262)
     const keys = [0x6161_6161, 0x6363_6363, 0x6464_6464].map((first) => {
-      const second = wordBetween(stirred(8, first), target)
-      return Buffer.from(new Int32Array([first, second]).buffer).toString('latin1')
+      const second = wordBetween(stirred(state, first), target)
+      return Buffer.from(new Int32Array([...head, first, second]).buffer).toString('latin1')
     })
     expect(new Set(keys.map(hashKey)).size).toBe(1)
     const table = new KeyTable<string, number>()
