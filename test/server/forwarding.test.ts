@@ -1,8 +1,10 @@
-import { createServer, type AddressInfo } from 'node:net'
+import { createServer, type AddressInfo, type Socket } from 'node:net'
 import { describe, expect, it } from 'vitest'
 import { ClusterSecret } from '../../src/server/peers/cluster-secret.js'
+import { HttpPeers } from '../../src/server/peers/http-peers.js'
 import { PEER_PATH, PEER_TYPE, SIGNATURE } from '../../src/server/peers/peer-message.js'
 import { MemoryStore } from '../../src/store/index.js'
+import { systemClock } from '../../src/time/index.js'
 import { shardOf } from '../../src/timer/index.js'
 import { eventually } from '../eventually.js'
 import { pair, SHARDS } from './pair.js'
@@ -149,5 +151,36 @@ describe('what instances say to each other', () => {
       '/v1/openapi.json',
     ])
       expect((await served.call('GET', path)).text).not.toContain(setting!.value)
+  })
+})
+
+describe('the way to an instance that takes connections and says nothing', () => {
+  const silent = async (scheme: string, timeoutMs: number) => {
+    const sockets = new Set<Socket>()
+    const hole = createServer((socket) => {
+      sockets.add(socket.on('error', () => undefined))
+    })
+    await new Promise<void>((resolve) => hole.listen(0, '127.0.0.1', resolve))
+    const secret = await ClusterSecret.of(new MemoryStore())
+    const peers = new HttpPeers({ secret, clock: systemClock, timeoutMs, onAsked: () => undefined })
+    const { port } = hole.address() as AddressInfo
+    const member = { id: 'one', address: `${scheme}://127.0.0.1:${port}` }
+    const ask = () => peers.ask(member, { shard: 0, deadline: Date.now() + 5000, operations: [] })
+    return {
+      ask,
+      async [Symbol.asyncDispose]() {
+        await peers.stop()
+        for (const socket of sockets) socket.destroy()
+        hole.close()
+      },
+    }
+  }
+
+  it('is waited for no longer, however many messages wait for a connection', async () => {
+    await using one = await silent('http', 300)
+    const began = systemClock.monotonic()
+    const answers = await Promise.all(Array.from({ length: 100 }, one.ask))
+    expect(systemClock.monotonic() - began).toBeLessThan(900)
+    expect(new Set(answers.map(({ outcome }) => outcome))).toEqual(new Set(['unsure']))
   })
 })

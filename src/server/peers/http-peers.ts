@@ -69,10 +69,18 @@ export class HttpPeers implements Peers {
   async deliver(member: PeerMember, deadline: number, ask: PeerMessage['ask']): Promise<Delivered> {
     if (!this.#patience.mayAsk(member.id)) return { outcome: 'not-done' }
     const asked = this.#patience.asked(member.id)
-    const delivered = await this.#send(member, { to: member.id, id: randomUUID(), deadline, ask })
-    asked.ended(delivered.outcome !== 'unsure')
-    this.#parts.onAsked(delivered.outcome)
-    return delivered
+    const message = { to: member.id, id: randomUUID(), deadline, ask }
+    try {
+      const delivered = await this.#send(member, message)
+      asked.ended(true)
+      this.#parts.onAsked(delivered.outcome)
+      return delivered
+    } catch (error) {
+      const outcome = wasNeverSent(error) ? 'not-done' : 'unsure'
+      asked.ended(outcome === 'not-done')
+      this.#parts.onAsked(outcome)
+      return { outcome }
+    }
   }
 
   async stop(): Promise<void> {
@@ -80,25 +88,28 @@ export class HttpPeers implements Peers {
     await this.#agent.destroy()
   }
 
+  /** Rejects where no answer came. */
   async #send({ address }: PeerMember, message: PeerMessage): Promise<Delivered> {
-    const { secret, timeoutMs } = this.#parts
+    const { secret, clock, timeoutMs } = this.#parts
     const body = JSON.stringify(message)
+    // From now on, not from when a connection is free: many that wait for one would wait one after the other.
+    const over = new AbortController()
+    const wake = clock.wakeAfter(timeoutMs, () => over.abort())
     try {
       const answer = await request(address + PEER_PATH, {
         dispatcher: this.#agent,
         method: 'POST',
         headers: { 'content-type': PEER_TYPE, [SIGNATURE]: secret.signatureOf('ask', body) },
         body,
-        headersTimeout: timeoutMs,
-        bodyTimeout: timeoutMs,
+        signal: over.signal,
       })
       const text = await answer.body.text()
       // Whoever has not signed is not the one that was asked, or did not listen to it.
       if (!secret.isSigned('answer', text, answer.headers[SIGNATURE])) return { outcome: 'not-done' }
       const reply = JSON.parse(text) as PeerReply
       return reply.id === message.id ? { outcome: 'answered', reply } : { outcome: 'not-done' }
-    } catch (error) {
-      return { outcome: wasNeverSent(error) ? 'not-done' : 'unsure' }
+    } finally {
+      wake.cancel()
     }
   }
 }
