@@ -183,4 +183,12 @@ describe('the way to an instance that takes connections and says nothing', () =>
     expect(systemClock.monotonic() - began).toBeLessThan(900)
     expect(new Set(answers.map(({ outcome }) => outcome))).toEqual(new Set(['unsure']))
   })
+
+  it('is not tried again and again where not even a connection comes about', async () => {
+    await using one = await silent('https', 10_000)
+    expect(await one.ask()).toEqual({ outcome: 'not-done' })
+    const began = systemClock.monotonic()
+    expect(await one.ask()).toEqual({ outcome: 'not-done' })
+    expect(systemClock.monotonic() - began).toBeLessThan(1000)
+  })
 })

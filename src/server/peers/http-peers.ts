@@ -76,8 +76,9 @@ export class HttpPeers implements Peers {
       this.#parts.onAsked(delivered.outcome)
       return delivered
     } catch (error) {
+      // Also one that cannot be reached is spared: a connection that does not come about takes its time.
+      asked.ended(false)
       const outcome = wasNeverSent(error) ? 'not-done' : 'unsure'
-      asked.ended(outcome === 'not-done')
       this.#parts.onAsked(outcome)
       return { outcome }
     }
