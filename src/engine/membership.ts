@@ -18,6 +18,7 @@ export class Membership {
   #members: ReadonlyMap<string, MemberDetails> = new Map()
   #isFiring = false
   #beating: Promise<void> = Promise.resolve()
+  #hearing: Promise<void> | undefined
   #hasLeft = false
   #offsetMs = 0
   #beatAt = -Infinity
@@ -95,6 +96,15 @@ export class Membership {
   beat(): Promise<void> {
     this.#beating = this.#beat()
     return this.#beating
+  }
+
+  /** Hears of everybody who has joined by now. Those who ask while a heartbeat is under way share the next one. */
+  hear(): Promise<void> {
+    this.#hearing ??= this.#beating.then(() => {
+      this.#hearing = undefined
+      return this.beat()
+    })
+    return this.#hearing
   }
 
   async #beat(): Promise<void> {
