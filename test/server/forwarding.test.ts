@@ -1,4 +1,6 @@
+import { createServer as createHttpServer } from 'node:http'
 import { createServer, type AddressInfo, type Socket } from 'node:net'
+import { text } from 'node:stream/consumers'
 import { describe, expect, it } from 'vitest'
 import { ClusterSecret } from '../../src/server/peers/cluster-secret.js'
 import { HttpPeers } from '../../src/server/peers/http-peers.js'
@@ -89,6 +91,35 @@ describe('an instance that does not own the shard', () => {
     }
   })
 
+  it('never sends again what was passed on by a proxy that did not wait for the answer', async () => {
+    let url = ''
+    const proxy = createHttpServer((request, response) => {
+      const { [SIGNATURE]: signature } = request.headers
+      void (async () => {
+        const headers = { 'content-type': PEER_TYPE, [SIGNATURE]: String(signature) }
+        await fetch(url + PEER_PATH, { method: 'POST', headers, body: await text(request) })
+        response.writeHead(504).end('too late')
+      })()
+    })
+    await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve))
+    try {
+      const { port } = proxy.address() as AddressInfo
+      await using two = await pair({ address: `http://127.0.0.1:${port}` }, false)
+      url = two.owner.url
+      await eventually(async () => {
+        const name = await two.setFar()
+        const before = two.appended()
+        const { status, body } = await two.asker.call('DELETE', `/v1/timers/remind/${name}`)
+        // Until the address is known it goes by the inbox.
+        if (two.appended() === before) expect([status, body.code]).toEqual([503, 'owner-unreachable'])
+        else expect(body.outcome).toBe('cancelled')
+        expect(await two.forwards('unsure')).toBeGreaterThan(0)
+      })
+    } finally {
+      proxy.close()
+    }
+  })
+
   it('asks nobody when forwarding is off', async () => {
     await using two = await pair({ forwarding: false }, false)
     const name = await two.setFar()
@@ -107,13 +138,13 @@ describe('what instances say to each other', () => {
       const at = { namespace: 'default', kind: 'remind', key: name }
       const operations = [{ type: 'cancel', ...at }]
       const message = { to: two.self, id: name, deadline: Date.now() + 5000, ...changes }
-      const text = JSON.stringify({
+      const sent = JSON.stringify({
         ...message,
         ask: { type: 'operations', shard: shardOf(at, SHARDS), operations },
       })
-      const answer = await two.owner.call('POST', PEER_PATH, text, {
+      const answer = await two.owner.call('POST', PEER_PATH, sent, {
         'content-type': PEER_TYPE,
-        [SIGNATURE]: signature ?? secret.signatureOf('ask', text),
+        [SIGNATURE]: signature ?? secret.signatureOf('ask', sent),
       })
       const { status } = await two.owner.call('GET', `/v1/timers/remind/${name}`)
       return { answer, isThere: status === 200 }

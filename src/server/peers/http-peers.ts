@@ -35,8 +35,8 @@ export interface HttpPeersParts {
 
 /**
  * Asks other instances over connections that are kept open. A message is sent once: what was not sent, or was refused
- * without a signed answer, was not done; what was sent and not answered may have been. A member that leaves a message
- * unanswered for a second is spared until it answers again.
+ * without a signed answer, was not done; what was sent and not answered, or failed on its way, may have been. A member
+ * that leaves a message unanswered for a second is spared until it answers again.
  */
 export class HttpPeers implements Peers {
   /** Where this instance listens, once it does. */
@@ -105,14 +105,21 @@ export class HttpPeers implements Peers {
         signal: over.signal,
       })
       const text = await answer.body.text()
-      // Whoever has not signed is not the one that was asked, or did not listen to it.
-      if (!secret.isSigned('answer', text, answer.headers[SIGNATURE])) return { outcome: 'not-done' }
+      // Whoever has not signed is not the one that was asked, or did not listen to it; or it stands between and has
+      // passed on what it did not bring the answer to.
+      if (!secret.isSigned('answer', text, answer.headers[SIGNATURE]))
+        return { outcome: mayHavePassedOn(answer.statusCode) ? 'unsure' : 'not-done' }
       const reply = JSON.parse(text) as PeerReply
       return reply.id === message.id ? { outcome: 'answered', reply } : { outcome: 'not-done' }
     } finally {
       wake.cancel()
     }
   }
+}
+
+/** Whether a refusal may be that of a proxy which had no answer in time. With 503 nobody has begun anything. */
+function mayHavePassedOn(status: number): boolean {
+  return status >= 500 && status !== 503
 }
 
 const neverSent = new Set(['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'ENOTFOUND', 'EAI_AGAIN'])
