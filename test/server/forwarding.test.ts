@@ -1,10 +1,10 @@
-import { createServer as createHttpServer } from 'node:http'
+import { createServer as createHttpServer, request } from 'node:http'
 import { createServer, type AddressInfo, type Socket } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { describe, expect, it } from 'vitest'
 import { ClusterSecret } from '../../src/server/peers/cluster-secret.js'
 import { HttpPeers } from '../../src/server/peers/http-peers.js'
-import { PEER_PATH, PEER_TYPE, SIGNATURE } from '../../src/server/peers/peer-message.js'
+import { PASS, passOf, PEER_PATH, PEER_TYPE, SIGNATURE } from '../../src/server/peers/peer-message.js'
 import { MemoryStore } from '../../src/store/index.js'
 import { systemClock } from '../../src/time/index.js'
 import { shardOf } from '../../src/timer/index.js'
@@ -93,11 +93,15 @@ describe('an instance that does not own the shard', () => {
 
   it('never sends again what was passed on by a proxy that did not wait for the answer', async () => {
     let url = ''
-    const proxy = createHttpServer((request, response) => {
-      const { [SIGNATURE]: signature } = request.headers
+    const proxy = createHttpServer((message, response) => {
+      const { [SIGNATURE]: signature, [PASS]: pass } = message.headers
       void (async () => {
-        const headers = { 'content-type': PEER_TYPE, [SIGNATURE]: String(signature) }
-        await fetch(url + PEER_PATH, { method: 'POST', headers, body: await text(request) })
+        const headers = {
+          'content-type': PEER_TYPE,
+          [SIGNATURE]: String(signature),
+          [PASS]: String(pass),
+        }
+        await fetch(url + PEER_PATH, { method: 'POST', headers, body: await text(message) })
         response.writeHead(504).end('too late')
       })()
     })
@@ -144,6 +148,7 @@ describe('what instances say to each other', () => {
       })
       const answer = await two.owner.call('POST', PEER_PATH, sent, {
         'content-type': PEER_TYPE,
+        [PASS]: passOf(secret, two.self, Date.now() + 5000),
         [SIGNATURE]: signature ?? secret.signatureOf('ask', sent),
       })
       const { status } = await two.owner.call('GET', `/v1/timers/remind/${name}`)
@@ -164,6 +169,26 @@ describe('what instances say to each other', () => {
     const twice = { id: 'the same' }
     expect((await ask(twice)).isThere).toBe(false)
     expect((await ask(twice)).isThere).toBe(true)
+  })
+
+  it('is refused to strangers before any of it is read', async () => {
+    await using two = await pair()
+    const answers = await Promise.all(
+      ['', `${Date.now() + 5000}.${'x'.repeat(43)}`].map(
+        (pass) =>
+          new Promise<number | undefined>((resolve, reject) => {
+            const length = String(16 * 1024 * 1024)
+            const asked = request(two.owner.url + PEER_PATH, {
+              method: 'POST',
+              headers: { 'content-type': PEER_TYPE, 'content-length': length, [PASS]: pass },
+            })
+            asked.on('response', ({ statusCode }) => resolve(statusCode)).on('error', reject)
+            asked.setTimeout(3000, () => asked.destroy(new Error('it waits for the rest')))
+            asked.write('the beginning')
+          }),
+      ),
+    )
+    expect(answers).toEqual([401, 401])
   })
 
   it('is signed by a secret that all who start at once agree on, and that no answer shows', async () => {

@@ -6,6 +6,8 @@ import type { ClusterSecret } from './cluster-secret.js'
 import {
   decodeAnswer,
   operationsAskOf,
+  PASS,
+  passOf,
   PEER_PATH,
   PEER_TYPE,
   type PeerMessage,
@@ -100,7 +102,11 @@ export class HttpPeers implements Peers {
       const answer = await request(address + PEER_PATH, {
         dispatcher: this.#agent,
         method: 'POST',
-        headers: { 'content-type': PEER_TYPE, [SIGNATURE]: secret.signatureOf('ask', body) },
+        headers: {
+          'content-type': PEER_TYPE,
+          [PASS]: passOf(secret, message.to, message.deadline),
+          [SIGNATURE]: secret.signatureOf('ask', body),
+        },
         body,
         signal: over.signal,
       })

@@ -27,7 +27,7 @@ export class LeaseWords {
       if (isHeardOf()) throw unreachable(giver)
       return await sayHere(timers, receipt, word)
     }
-    const deadline = engine.storeNow() + engine.settings.requestTimeoutMs
+    const deadline = Math.ceil(engine.storeNow() + engine.settings.requestTimeoutMs)
     const delivered = await this.#peers.deliver(member, deadline, { type: 'lease', namespace, receipt, word })
     if (delivered.outcome !== 'answered') throw unreachable(giver)
     const { outcome, problem } = delivered.reply
