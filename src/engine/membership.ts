@@ -94,8 +94,10 @@ export class Membership {
 
   /** One heartbeat. */
   beat(): Promise<void> {
-    this.#beating = this.#beat()
-    return this.#beating
+    const beating = this.#beat()
+    // All of them: one that is slow may end after the next.
+    this.#beating = Promise.allSettled([this.#beating, beating]).then(() => undefined)
+    return beating
   }
 
   /** Hears of everybody who has joined by now. Those who ask while a heartbeat is under way share the next one. */
