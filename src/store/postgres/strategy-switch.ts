@@ -13,10 +13,13 @@ import { claimTables } from './schema-tables.js'
  * let go: what an instance may have begun must be known first.
  */
 export async function switchPostgres(url: string, to: Strategy): Promise<void> {
-  await withConnection(url, 'switching the strategy', async (client, schema) => {
+  const make = async (client: PostgresClient, schema: string): Promise<void> => {
     const run = async (sql: string) => (await client.query({ text: inSchema(schema, sql), types })).rows
     await run('begin')
     try {
+      // All rows are looked at, and an index is made of them; what must not take long is to have the tables.
+      await run(`set local statement_timeout = 0`)
+      await run(`set local lock_timeout = '30s'`)
       await run(`select pg_advisory_xact_lock(hashtext('carillon'), hashtext('${schema}'))`)
       await checkFormat(client, schema)
       await run('lock table S.shard, S.timer, S.counter, S.inbox, S.member in exclusive mode')
@@ -28,7 +31,8 @@ export async function switchPostgres(url: string, to: Strategy): Promise<void> {
       await run('rollback').catch(() => undefined)
       throw error
     }
-  })
+  }
+  await withConnection(url, 'switching the strategy', make, { isLong: true })
 }
 
 type Run = (sql: string) => Promise<readonly Record<string, string | number | Buffer | null>[]>
