@@ -158,6 +158,10 @@ export class Engine implements TimerEngine {
     return this.#membership.storeNow()
   }
 
+  hearMembers(): Promise<void> {
+    return this.#membership.hear()
+  }
+
   peerOf(memberId: string): PeerMember | undefined {
     return this.#membership.peerOf(memberId)
   }

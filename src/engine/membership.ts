@@ -18,6 +18,7 @@ export class Membership {
   #members: ReadonlyMap<string, MemberDetails> = new Map()
   #isFiring = false
   #beating: Promise<void> = Promise.resolve()
+  #hearing: Promise<void> | undefined
   #hasLeft = false
   #offsetMs = 0
   #beatAt = -Infinity
@@ -93,8 +94,19 @@ export class Membership {
 
   /** One heartbeat. */
   beat(): Promise<void> {
-    this.#beating = this.#beat()
-    return this.#beating
+    const beating = this.#beat()
+    // All of them: one that is slow may end after the next.
+    this.#beating = Promise.allSettled([this.#beating, beating]).then(() => undefined)
+    return beating
+  }
+
+  /** Hears of everybody who has joined by now. Those who ask while a heartbeat is under way share the next one. */
+  hear(): Promise<void> {
+    this.#hearing ??= this.#beating.then(() => {
+      this.#hearing = undefined
+      return this.beat()
+    })
+    return this.#hearing
   }
 
   async #beat(): Promise<void> {

@@ -68,23 +68,31 @@ export class Owners {
     return await this.#asker.goOn(shard, operations, asked.answers)
   }
 
-  /** After what went the other way for the same names. */
+  /**
+   * After what went the other way for the same names, and directly also after what went directly: messages to an owner
+   * may overtake each other. An inbox keeps their order itself.
+   */
   async #inTurn<Given>(
     way: Way,
     operations: readonly RequestedOperation[],
     work: () => Promise<Given>,
   ): Promise<Given> {
     const mine = this.#underWay[way]
-    const others = this.#underWay[way === 'directly' ? 'by-inbox' : 'directly']
     const names = operations.map(nameText)
-    const before = others.size === 0 ? [] : names.flatMap((name) => others.get(name) ?? [])
+    const earlier = (of: ReadonlyMap<string, Promise<unknown>>): Promise<unknown>[] =>
+      of.size === 0 ? [] : [...new Set(names.flatMap((name) => of.get(name) ?? []))]
+    const same = earlier(mine)
+    const before =
+      way === 'directly'
+        ? [...same, ...earlier(this.#underWay['by-inbox'])]
+        : earlier(this.#underWay.directly)
     const working = before.length === 0 ? work() : Promise.allSettled(before).then(work)
-    for (const name of names) mine.set(name, working)
-    try {
-      return await working
-    } finally {
-      for (const name of names) if (mine.get(name) === working) mine.delete(name)
-    }
+    // Whoever comes by the other way waits for all of them, not for the last alone.
+    const over = Promise.allSettled([...same, working]).finally(() => {
+      for (const name of names) if (mine.get(name) === over) mine.delete(name)
+    })
+    for (const name of names) mine.set(name, over)
+    return await working
   }
 }
 

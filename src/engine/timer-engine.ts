@@ -36,6 +36,8 @@ export interface TimerEngine {
   submitFor(ask: PeerAsk): Promise<readonly Answer[] | undefined>
   /** About what the store's clock shows. */
   storeNow(): number
+  /** Hears of every member that has joined by now. */
+  hearMembers(): Promise<void>
   /** How another member can be asked directly; undefined where it cannot. */
   peerOf(memberId: string): PeerMember | undefined
   /** Carries out operations; one answer each. */

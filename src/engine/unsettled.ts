@@ -7,6 +7,7 @@ const QUIET_MS = 20
 /** What one shard has done and not settled. */
 export interface UnsettledShare {
   count: number
+  isLeft: boolean
   /** Settles the shard as soon as may be. */
   readonly hurry: () => void
 }
@@ -31,21 +32,23 @@ export class Unsettled {
   }
 
   join(hurry: () => void): UnsettledShare {
-    const share = { count: 0, hurry }
+    const share = { count: 0, isLeft: false, hurry }
     this.#shares.add(share)
     return share
   }
 
   leave(share: UnsettledShare): void {
     this.tell(share, 0)
+    share.isLeft = true
     this.#shares.delete(share)
     if (this.#shares.size > 0) return
     this.#alarm?.cancel()
     this.#alarm = undefined
   }
 
-  /** How much a shard has not settled now. */
+  /** How much a shard has not settled now. What one that has left still hears of is no longer its to settle. */
   tell(share: UnsettledShare, count: number): void {
+    if (share.isLeft) return
     this.#total += count - share.count
     share.count = count
     this.#told++

@@ -67,8 +67,9 @@ export interface SetPlace {
   readonly maxPayloadBytes: number
   /** Chooses a place in a schedule's window. */
   readonly spread: Spread
-  /** The trace of the call, where calls are traced. */
+  /** The trace of the call, where calls are traced, and the one that it goes on from. */
   readonly trace?: string | undefined
+  readonly parent?: string | undefined
 }
 
 /** The windows that timers are to be placed in; none for most. Refuses no row: that is left to `setRequestOf`. */
@@ -96,7 +97,9 @@ export function setRequestOf<Payload>(
   const { ifAbsent, ifRevision, retry, tags = noTags } = options
   if (retry !== undefined) parseRetry(retry)
   if (options.traceparent !== undefined) checkTraceparent(options.traceparent)
-  const trace = place.trace ?? options.traceparent
+  // One of another trace than the call goes on from stays in its own.
+  const isOfAnother = options.traceparent !== undefined && options.traceparent !== place.parent
+  const trace = isOfAnother ? options.traceparent : (place.trace ?? options.traceparent)
   const on: Schedule | undefined = options.on
   const instant = dueAtOf(options, place.now, on === undefined ? '' : String(identity))
   const windowMs = on?.windowMs ?? 0

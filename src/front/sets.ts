@@ -90,7 +90,9 @@ export class Sets {
       await spread.prepare(windows)
       this.#parts.checkOpen()
     }
-    const place = { namespace, now, random, history, maxPayloadBytes: store.maxPayloadBytes, spread, trace }
+    const { maxPayloadBytes } = store
+    const parent = rows[0]?.traceparent
+    const place = { namespace, now, random, history, maxPayloadBytes, spread, trace, parent }
     return rows.map((row, index) => setRequestOf(kind, keyOf(index), row, place))
   }
 

@@ -102,7 +102,7 @@ export class ApiKeys {
     await this.look()
     if (!this.#byId.has(id)) throw new RequestError('key-unknown', `there is no key of the id ${shown(id)}`)
     await this.#store.putSetting(PREFIX + id, undefined)
-    await this.look()
+    await this.#lookAnew()
   }
 
   async #create({ name, scope, namespace, expiresIn }: NewApiKey) {
@@ -134,7 +134,7 @@ export class ApiKeys {
       hash: hash('sha256', token, 'hex'),
     }
     await this.#store.putSetting(PREFIX + id, JSON.stringify(stored), 0)
-    await this.look()
+    await this.#lookAnew()
     return { key: shownKey(stored), token }
   }
 
@@ -150,6 +150,12 @@ export class ApiKeys {
     }
     for (const key of ofName)
       if (!this.#isAlive(key)) await this.#store.putSetting(PREFIX + key.id, undefined)
+  }
+
+  /** A look that is under way may have begun before the last change. */
+  async #lookAnew(): Promise<void> {
+    await this.#looking?.catch(() => undefined)
+    await this.look()
   }
 
   async #look(): Promise<void> {

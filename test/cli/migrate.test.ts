@@ -85,6 +85,43 @@ describe('carillon migrate', () => {
     expect(fired).toHaveLength(5)
   })
 
+  it('leaves no timer at the place where an owner had put it back to', async () => {
+    const schema = new URL(place.url).searchParams.get('schema')!
+    await using before = await openTimers({ store: place.url, alone: true })
+    await before.set(ring, 'away', { in: 0, payload: 100 })
+    await before.stop()
+    await place.sql(`update "${schema}".timer set position = due_at + 600000 where key = 'away'`)
+    expect((await spoken(['migrate', '--store', place.url, '--strategy', 'claim'])).err).toBe('')
+    try {
+      await using timers = await openTimers({ store: place.url })
+      const fired: number[] = []
+      timers.handle(ring, (firing) => void fired.push(firing.payload))
+      await timers.start()
+      await eventually(() => expect(fired).toEqual([100]))
+    } finally {
+      expect((await spoken(['migrate', '--store', place.url, '--strategy', 'owned'])).err).toBe('')
+    }
+  })
+
+  it('takes the time that many timers take, however long', async () => {
+    const schema = new URL(place.url).searchParams.get('schema')!
+    await place.sql(`create function "${schema}".timed() returns trigger language plpgsql as $$ begin
+        if current_setting('statement_timeout') <> '0' then
+          raise exception 'given up after %', current_setting('statement_timeout');
+        end if;
+        return new;
+      end $$;
+      create trigger timed before update on "${schema}".store for each row execute function "${schema}".timed()`)
+    try {
+      for (const strategy of ['claim', 'owned']) {
+        const { code, err } = await spoken(['migrate', '--store', place.url, '--strategy', strategy])
+        expect([code, err]).toEqual([0, ''])
+      }
+    } finally {
+      await place.sql(`drop trigger timed on "${schema}".store; drop function "${schema}".timed()`)
+    }
+  })
+
   it('refuses a store that an instance has open', async () => {
     await using timers = await openTimers({ store: place.url })
     await timers.start()

@@ -13,7 +13,12 @@ const settings = {
 }
 
 /** Two engines that share eight shards: `two` asks `one` directly, after a while, or as a test says. */
-async function pair(given: { answer?: (ask: PeerAsk) => PeerAnswer | undefined; afterMs?: number } = {}) {
+async function pair(
+  given: {
+    answer?: (ask: PeerAsk) => PeerAnswer | undefined
+    afterMs?: number | ((ask: PeerAsk) => number)
+  } = {},
+) {
   const one = new Rig({ settings, shardCount: SHARDS, memberId: 'one', peers: addressed('there') })
   const asks: PeerAsk[] = []
   const peers: Peers = {
@@ -21,8 +26,10 @@ async function pair(given: { answer?: (ask: PeerAsk) => PeerAnswer | undefined; 
     async ask(member, ask) {
       expect(member).toEqual({ id: 'one', address: 'there' })
       asks.push(ask)
-      if (given.afterMs !== undefined) {
-        await new Promise<void>((resolve) => void one.clock.wakeAfter(given.afterMs!, resolve))
+      const { afterMs } = given
+      if (afterMs !== undefined) {
+        const ms = typeof afterMs === 'number' ? afterMs : afterMs(ask)
+        await new Promise<void>((resolve) => void one.clock.wakeAfter(ms, resolve))
       }
       const answer = given.answer?.(ask)
       if (answer !== undefined) return answer
@@ -71,6 +78,19 @@ describe('an engine with a way to the owners of shards', () => {
     expect(answers.map(([answer]) => answer!.outcome)).toEqual(['appended', 'cancelled', 'appended', 'moved'])
     const [row] = await two.store.find([{ namespace: 'n', kind: 'k', key }])
     expect(row?.dueAt).toBe((two.move(key, 80_000) as { dueAt: number }).dueAt)
+  })
+
+  it('keeps that order also where a message to the owner takes longer than the next', async () => {
+    const { two, key } = await pair({
+      afterMs: ({ operations }) => (operations[0]!.type === 'cancel' ? 300 : 10),
+    })
+    await two.submit(two.set(key, 60_000))
+    const calls = [two.cancel(key), two.move(key, 80_000), two.set(key, 70_000)]
+    const answers = await two.settled(Promise.all(calls.map((call) => two.engine.submit([call]))))
+    expect(answers.map(([answer]) => answer!.outcome)).toEqual(['cancelled', 'unknown', 'appended'])
+    await two.clock.advance(1000)
+    const [row] = await two.store.find([{ namespace: 'n', kind: 'k', key }])
+    expect(row?.dueAt).toBe((two.set(key, 70_000) as { dueAt: number }).dueAt)
   })
 
   it('goes by the inbox where the owner was not reached, or has lost the shard meanwhile', async () => {

@@ -70,6 +70,29 @@ describe('ownership', () => {
     ])
   })
 
+  it('is not taken for a member any more once it has left, though a heartbeat of it was slow', async () => {
+    let beats = 0
+    const slow: Carriage = {
+      async carry(call, commit) {
+        // The second of them says that it fires, and takes its time.
+        if (call.name === 'heartbeat' && ++beats === 2)
+          await new Promise<void>((resolve) => void one.clock.wakeAfter(5000, resolve))
+        return commit()
+      },
+      wake: (deliver) => queueMicrotask(deliver),
+    }
+    const one: Rig = new Rig({ settings, carriage: slow, memberId: 'one' })
+    const two = new Rig({ settings, rig: one, memberId: 'two' })
+    const starting = one.engine.start()
+    await one.clock.advance('3s')
+    const stopping = one.engine.stop()
+    await one.clock.advance('10s')
+    await Promise.all([starting, stopping])
+    expect(beats).toBeGreaterThan(2)
+    await one.settled(two.engine.start())
+    expect(two.engine.memberIds).toEqual(['two'])
+  })
+
   it('gives a shard to a new member gracefully, with nothing suspected', async () => {
     const one = new Rig({ settings, memberId: 'one', shardCount: 4 })
     const two = new Rig({ settings, rig: one, memberId: 'two' })

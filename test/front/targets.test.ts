@@ -75,6 +75,19 @@ describe('a target in the store', () => {
     }
   })
 
+  it('still gets what waits for company when another takes its place', async () => {
+    const { started, url, guard } = await receiver()
+    const { timers } = await opened({ guard })
+    const form = { type: 'webhook', secret, retry: { attempts: 1 }, batch: { most: 10, wait: '2s' } } as const
+    await timers.setTarget(remind, { ...form, url: `${url}/a` })
+    await set(timers, 'waiting')
+    await until('it waits', async () => (await timers.get(remind, 'waiting'))?.state === 'firing')
+    await timers.setTarget(remind, { ...form, url: `${url}/b` })
+    await until('it is over', async () => (await timers.get(remind, 'waiting')) === undefined)
+    expect((await timers.dead()).items).toEqual([])
+    expect(started.received.map(({ path }) => path)).toEqual(['/a'])
+  })
+
   it('never shows its secrets and headers again', async () => {
     const { started, url, guard } = await receiver((key) => (key === 'dead' ? 400 : 204))
     const lines: unknown[] = []

@@ -92,6 +92,20 @@ describe('a traced timer', () => {
     expect(spansOf('set ring')[0]!.parentSpanContext?.spanId).toBe(outer.spanId)
   })
 
+  it('stays in the trace that it was given, whatever is set with it', async () => {
+    await using timers = await openTimers({ store: 'memory:', tracing: true })
+    const traces = new Map<string, string | undefined>()
+    timers.handle(ring, ({ key, traceparent }) => void traces.set(key, traceparent?.split('-')[1]))
+    await timers.start()
+    const other = PARENT.replace('0af7', '1bf8')
+    await timers.setMany(ring, [
+      { key: 'a', in: 0, payload: 1, traceparent: PARENT },
+      { key: 'b', in: 0, payload: 2, traceparent: other },
+    ])
+    await eventually(() => expect(traces.size).toBe(2))
+    expect([traces.get('a'), traces.get('b')]).toEqual([PARENT.split('-')[1], other.split('-')[1]])
+  })
+
   it('marks the span of a call that was refused', async () => {
     await using timers = await openTimers({ store: 'memory:', tracing: true, alone: true })
     await timers.setQuota({ maxTimers: 0 })

@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest'
+import { ApiKeys } from '../../src/server/index.js'
 import type { Route } from '../../src/server/route.js'
 import { MemoryStore } from '../../src/store/index.js'
+import { systemClock } from '../../src/time/index.js'
 import { Served } from './served.js'
 
 /** A path that fits a route; whether there is such a timer does not matter. */
@@ -162,6 +164,36 @@ describe('keys', () => {
     expect(two.server.firstToken).toBeUndefined()
     const as = { authorization: `Bearer ${one.token}` }
     expect((await two.call('GET', '/v1/keys', undefined, as)).status).toBe(200)
+  })
+
+  it('are known or forgotten when that is answered, also while the store is being looked at', async () => {
+    const store = new MemoryStore()
+    // A look at the store begins before each change and ends after it.
+    const slow = new Proxy(store, {
+      get(target, name) {
+        if (name === 'settings') {
+          return async (prefix: string) => {
+            const found = await target.settings(prefix)
+            await new Promise((resolve) => setTimeout(resolve, 20))
+            return found
+          }
+        }
+        if (name === 'putSetting') {
+          return async (...given: Parameters<typeof store.putSetting>) => {
+            void keys.look()
+            await new Promise((resolve) => setTimeout(resolve, 5))
+            return await target.putSetting(...given)
+          }
+        }
+        const value: unknown = Reflect.get(target, name, target)
+        return typeof value === 'function' ? (value.bind(target) as unknown) : value
+      },
+    })
+    const keys = new ApiKeys(slow, systemClock)
+    const { key, token } = await keys.create({ name: 'a', scope: 'read' })
+    expect(keys.known(token)).toMatchObject({ id: key.id })
+    await keys.revoke(key.id)
+    expect(keys.known(token)).toBeUndefined()
   })
 
   it('have so many requests a second', async () => {

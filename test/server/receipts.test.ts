@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
+import { MemoryStore } from '../../src/store/index.js'
 import { eventually } from '../eventually.js'
 import { pair } from './pair.js'
-import type { Served } from './served.js'
+import { Served } from './served.js'
 
 type Two = Awaited<ReturnType<typeof pair>>
 
@@ -73,5 +74,26 @@ describe('a lease that one instance gave', () => {
     const { receipt } = await leased(two)
     expect(await say(two.asker, receipt, 'ack')).toEqual([503, 'owner-unreachable'])
     expect(await say(two.owner, receipt, 'ack')).toEqual([200, 'acked'])
+  })
+
+  it('is not called stale by one that has not heard of its instance yet', async () => {
+    const store = new MemoryStore({ strategy: 'claim' })
+    const common = { store, auth: false }
+    await using early = await Served.start({
+      ...common,
+      engine: { strategy: 'claim', heartbeatMs: 60_000, leaseMs: 120_000 },
+    })
+    await using late = await Served.start({ ...common, engine: { strategy: 'claim', heartbeatMs: 20 } })
+    await late.call('PUT', '/v1/timers/remind/a', { in: 0 })
+    await late.call('PUT', '/v1/targets/remind', { type: 'lease', duration: '1h' })
+    const { body } = await late.call('POST', '/v1/leases', { kinds: ['remind'], waitMs: 10_000 })
+    const { receipt } = body.firings[0] as { receipt: string }
+    const statuses = new Set<number>()
+    await eventually(async () => {
+      const [status] = await say(early, receipt, 'ack')
+      statuses.add(status)
+      expect(status).toBe(200)
+    })
+    expect(statuses).not.toContain(410)
   })
 })

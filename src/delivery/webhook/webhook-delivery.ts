@@ -35,6 +35,8 @@ export class WebhookDelivery {
   // The sender once it is loaded.
   #ready: HttpSender | undefined
   #isRetired = false
+  #underWay = 0
+  #onIdle: (() => void) | undefined
 
   constructor(webhook: Webhook, parts: { clock: Clock; random: () => number; listener: WebhookListener }) {
     this.#webhook = webhook
@@ -65,14 +67,21 @@ export class WebhookDelivery {
   }
 
   readonly handle = async (firing: TimerFiring): Promise<void> => {
-    const outcome = await (this.#batches?.add(firing) ?? this.#sendOne(firing))
-    if (outcome.type !== 'done') this.#follow(firing, outcome)
+    this.#underWay++
+    try {
+      const outcome = await (this.#batches?.add(firing) ?? this.#sendOne(firing))
+      if (outcome.type !== 'done') this.#follow(firing, outcome)
+    } finally {
+      if (--this.#underWay === 0) this.#onIdle?.()
+    }
   }
 
   /** Another takes its place: what is under way goes on, and nobody is told of it any more. */
   async retire(): Promise<void> {
     this.#breaker?.stop()
     this.#isRetired = true
+    // Also what still waits for others to be sent with, or has to be sent once more by itself.
+    if (this.#underWay > 0) await new Promise<void>((resolve) => (this.#onIdle = resolve))
     await (await this.#sender).retire()
   }
 

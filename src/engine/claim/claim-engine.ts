@@ -176,6 +176,10 @@ export class ClaimEngine implements TimerEngine {
     return this.#membership.storeNow()
   }
 
+  hearMembers(): Promise<void> {
+    return this.#membership.hear()
+  }
+
   peerOf(memberId: string): PeerMember | undefined {
     return this.#membership.peerOf(memberId)
   }

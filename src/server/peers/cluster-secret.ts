@@ -3,6 +3,8 @@ import type { Store } from '../../store/index.js'
 
 const NAME = 'cluster/secret'
 
+type Purpose = 'pass' | 'ask' | 'answer'
+
 /**
  * What only the instances of one store know: it is made when the first of them starts, and kept in the store. It signs
  * what they say to each other; it is never sent, logged or shown.
@@ -25,11 +27,11 @@ export class ClusterSecret {
   }
 
   /** `purpose` keeps a question from being taken for an answer. */
-  signatureOf(purpose: 'ask' | 'answer', text: string): string {
+  signatureOf(purpose: Purpose, text: string): string {
     return createHmac('sha256', this.#secret).update(purpose).update('\n').update(text).digest('base64url')
   }
 
-  isSigned(purpose: 'ask' | 'answer', text: string, signature: unknown): boolean {
+  isSigned(purpose: Purpose, text: string, signature: unknown): boolean {
     if (typeof signature !== 'string') return false
     const [wanted, got] = [Buffer.from(this.signatureOf(purpose, text)), Buffer.from(signature)]
     return wanted.length === got.length && timingSafeEqual(wanted, got)

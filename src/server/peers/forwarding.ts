@@ -5,7 +5,7 @@ import type { Clock } from '../../time/index.js'
 import { ClusterSecret } from './cluster-secret.js'
 import { type Delivered, HttpPeers } from './http-peers.js'
 import { PeerDesk, type PeerDeskParts } from './peer-desk.js'
-import { PEER_PATH, PEER_TYPE, SIGNATURE } from './peer-message.js'
+import { PASS, PEER_PATH, PEER_TYPE, SIGNATURE } from './peer-message.js'
 
 const LONGEST_ASK_BYTES = 16 * 1024 * 1024
 const TIMEOUT_MS = 10_000
@@ -39,14 +39,22 @@ export class Forwarding {
     )
     app.post(
       PEER_PATH,
-      { bodyLimit: LONGEST_ASK_BYTES, config: { name: `POST ${PEER_PATH}` } },
+      {
+        bodyLimit: LONGEST_ASK_BYTES,
+        config: { name: `POST ${PEER_PATH}` },
+        onRequest: (request, _reply, done) =>
+          done(desk.admits(request.headers[PASS]) ? undefined : refusal()),
+      },
       async (request, reply) => {
         const isText = typeof request.body === 'string'
         const given = isText ? await desk.answer(String(request.body), request.headers[SIGNATURE]) : undefined
-        if (given === undefined)
-          throw new RequestError('unauthorized', 'only instances of the same store are heard here')
+        if (given === undefined) throw refusal()
         return reply.type(PEER_TYPE).header(SIGNATURE, given.signature).send(given.text)
       },
     )
   }
+}
+
+function refusal(): RequestError {
+  return new RequestError('unauthorized', 'only instances of the same store are heard here')
 }

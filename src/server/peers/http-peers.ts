@@ -6,6 +6,8 @@ import type { ClusterSecret } from './cluster-secret.js'
 import {
   decodeAnswer,
   operationsAskOf,
+  PASS,
+  passOf,
   PEER_PATH,
   PEER_TYPE,
   type PeerMessage,
@@ -35,8 +37,8 @@ export interface HttpPeersParts {
 
 /**
  * Asks other instances over connections that are kept open. A message is sent once: what was not sent, or was refused
- * without a signed answer, was not done; what was sent and not answered may have been. A member that leaves a message
- * unanswered for a second is spared until it answers again.
+ * without a signed answer, was not done; what was sent and not answered, or failed on its way, may have been. A member
+ * that leaves a message unanswered for a second is spared until it answers again.
  */
 export class HttpPeers implements Peers {
   /** Where this instance listens, once it does. */
@@ -69,10 +71,19 @@ export class HttpPeers implements Peers {
   async deliver(member: PeerMember, deadline: number, ask: PeerMessage['ask']): Promise<Delivered> {
     if (!this.#patience.mayAsk(member.id)) return { outcome: 'not-done' }
     const asked = this.#patience.asked(member.id)
-    const delivered = await this.#send(member, { to: member.id, id: randomUUID(), deadline, ask })
-    asked.ended(delivered.outcome !== 'unsure')
-    this.#parts.onAsked(delivered.outcome)
-    return delivered
+    const message = { to: member.id, id: randomUUID(), deadline, ask }
+    try {
+      const delivered = await this.#send(member, message)
+      asked.ended(true)
+      this.#parts.onAsked(delivered.outcome)
+      return delivered
+    } catch (error) {
+      // Also one that cannot be reached is spared: a connection that does not come about takes its time.
+      asked.ended(false)
+      const outcome = wasNeverSent(error) ? 'not-done' : 'unsure'
+      this.#parts.onAsked(outcome)
+      return { outcome }
+    }
   }
 
   async stop(): Promise<void> {
@@ -80,27 +91,41 @@ export class HttpPeers implements Peers {
     await this.#agent.destroy()
   }
 
+  /** Rejects where no answer came. */
   async #send({ address }: PeerMember, message: PeerMessage): Promise<Delivered> {
-    const { secret, timeoutMs } = this.#parts
+    const { secret, clock, timeoutMs } = this.#parts
     const body = JSON.stringify(message)
+    // From now on, not from when a connection is free: many that wait for one would wait one after the other.
+    const over = new AbortController()
+    const wake = clock.wakeAfter(timeoutMs, () => over.abort())
     try {
       const answer = await request(address + PEER_PATH, {
         dispatcher: this.#agent,
         method: 'POST',
-        headers: { 'content-type': PEER_TYPE, [SIGNATURE]: secret.signatureOf('ask', body) },
+        headers: {
+          'content-type': PEER_TYPE,
+          [PASS]: passOf(secret, message.to, message.deadline),
+          [SIGNATURE]: secret.signatureOf('ask', body),
+        },
         body,
-        headersTimeout: timeoutMs,
-        bodyTimeout: timeoutMs,
+        signal: over.signal,
       })
       const text = await answer.body.text()
-      // Whoever has not signed is not the one that was asked, or did not listen to it.
-      if (!secret.isSigned('answer', text, answer.headers[SIGNATURE])) return { outcome: 'not-done' }
+      // Whoever has not signed is not the one that was asked, or did not listen to it; or it stands between and has
+      // passed on what it did not bring the answer to.
+      if (!secret.isSigned('answer', text, answer.headers[SIGNATURE]))
+        return { outcome: mayHavePassedOn(answer.statusCode) ? 'unsure' : 'not-done' }
       const reply = JSON.parse(text) as PeerReply
       return reply.id === message.id ? { outcome: 'answered', reply } : { outcome: 'not-done' }
-    } catch (error) {
-      return { outcome: wasNeverSent(error) ? 'not-done' : 'unsure' }
+    } finally {
+      wake.cancel()
     }
   }
+}
+
+/** Whether a refusal may be that of a proxy which had no answer in time. With 503 nobody has begun anything. */
+function mayHavePassedOn(status: number): boolean {
+  return status >= 500 && status !== 503
 }
 
 const neverSent = new Set(['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'ENOTFOUND', 'EAI_AGAIN'])

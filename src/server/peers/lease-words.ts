@@ -19,12 +19,15 @@ export class LeaseWords {
     const { engine } = timers
     const giver = giverOf(receipt)
     if (giver === engine.memberId || this.#peers === undefined) return await sayHere(timers, receipt, word)
+    const isHeardOf = (): boolean => engine.peerOf(giver) !== undefined || engine.memberIds.includes(giver)
+    // One that has just begun is not to be taken for one that is gone.
+    if (!isHeardOf()) await engine.hearMembers()
     const member = engine.peerOf(giver)
     if (member === undefined) {
-      if (engine.memberIds.includes(giver)) throw unreachable(giver)
+      if (isHeardOf()) throw unreachable(giver)
       return await sayHere(timers, receipt, word)
     }
-    const deadline = engine.storeNow() + engine.settings.requestTimeoutMs
+    const deadline = Math.ceil(engine.storeNow() + engine.settings.requestTimeoutMs)
     const delivered = await this.#peers.deliver(member, deadline, { type: 'lease', namespace, receipt, word })
     if (delivered.outcome !== 'answered') throw unreachable(giver)
     const { outcome, problem } = delivered.reply

@@ -5,6 +5,7 @@ import type { ClusterSecret } from './cluster-secret.js'
 import { sayHere } from './lease-word.js'
 import {
   encodeAnswer,
+  isPass,
   type LeaseAsk,
   peerAskOf,
   type PeerMessage,
@@ -39,6 +40,11 @@ export class PeerDesk {
     this.#secret = secret
     this.#engine = engine
     this.#timersOf = timersOf
+  }
+
+  /** Whether what comes with this pass is worth reading. */
+  admits(pass: unknown): boolean {
+    return isPass(this.#secret, pass, this.#engine.memberId, this.#engine.storeNow())
   }
 
   /** Undefined for what no instance of this store has signed. */

@@ -8,12 +8,15 @@ import {
   StoreError,
 } from '../../error/index.js'
 import type { RequestedOperation } from '../../store/index.js'
+import type { ClusterSecret } from './cluster-secret.js'
 import type { LeaseOutcome, LeaseWord } from './lease-word.js'
 
 /** Where instances ask each other. */
 export const PEER_PATH = '/peer'
 export const PEER_TYPE = 'application/vnd.carillon.peer'
 export const SIGNATURE = 'carillon-signature'
+/** Comes before the message, which is large, so that nothing of a stranger's is read. */
+export const PASS = 'carillon-pass'
 
 /** What one instance asks another; it is signed as a whole. */
 export interface PeerMessage {
@@ -55,6 +58,17 @@ export interface PeerReply {
   /** To a worker's word. */
   readonly outcome?: LeaseOutcome
   readonly problem?: PeerProblem
+}
+
+/** What lets a message to a member in, until its deadline. */
+export function passOf(secret: ClusterSecret, to: string, deadline: number): string {
+  return `${deadline}.${secret.signatureOf('pass', `${to}.${deadline}`)}`
+}
+
+/** Whether a pass is for this member, and good still. */
+export function isPass(secret: ClusterSecret, pass: unknown, to: string, now: number): boolean {
+  const [, deadline = '', signature] = /^(\d{1,16})\.([\w-]+)$/.exec(String(pass)) ?? []
+  return Number(deadline) > now && secret.isSigned('pass', `${to}.${deadline}`, signature)
 }
 
 export function operationsAskOf({ shard, operations }: PeerAsk): OperationsAsk {

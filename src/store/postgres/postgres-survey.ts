@@ -6,11 +6,12 @@ import { faultOf } from './fault.js'
 import { migrations, readFormat } from './migrations.js'
 import { postgresStoreOptions, takenApart } from './postgres-store-options.js'
 
-/** Has a connection of its own for as long as it takes. */
+/** Has a connection of its own for as long as it takes. A long one may take its time over each statement. */
 export async function withConnection<Answer>(
   url: string,
   call: string,
   use: (client: PostgresClient, schema: string) => Promise<Answer>,
+  { isLong = false }: { readonly isLong?: boolean } = {},
 ): Promise<Answer> {
   const { url: connectionString, schema: named } = takenApart(url)
   const { schema, connectTimeoutMs, statementTimeoutMs } = postgresStoreOptions({}, named)
@@ -19,8 +20,8 @@ export async function withConnection<Answer>(
     connectionString,
     application_name: 'carillon',
     connectionTimeoutMillis: connectTimeoutMs,
-    statement_timeout: statementTimeoutMs,
-    query_timeout: statementTimeoutMs + 5000,
+    statement_timeout: isLong ? 0 : statementTimeoutMs,
+    query_timeout: isLong ? 0 : statementTimeoutMs + 5000,
     keepAlive: true,
   }
   const client = new driver.Client(options)

@@ -13,10 +13,13 @@ import { claimTables } from './schema-tables.js'
  * let go: what an instance may have begun must be known first.
  */
 export async function switchPostgres(url: string, to: Strategy): Promise<void> {
-  await withConnection(url, 'switching the strategy', async (client, schema) => {
+  const make = async (client: PostgresClient, schema: string): Promise<void> => {
     const run = async (sql: string) => (await client.query({ text: inSchema(schema, sql), types })).rows
     await run('begin')
     try {
+      // All rows are looked at, and an index is made of them; what must not take long is to have the tables.
+      await run(`set local statement_timeout = 0`)
+      await run(`set local lock_timeout = '30s'`)
       await run(`select pg_advisory_xact_lock(hashtext('carillon'), hashtext('${schema}'))`)
       await checkFormat(client, schema)
       await run('lock table S.shard, S.timer, S.counter, S.inbox, S.member in exclusive mode')
@@ -28,7 +31,8 @@ export async function switchPostgres(url: string, to: Strategy): Promise<void> {
       await run('rollback').catch(() => undefined)
       throw error
     }
-  })
+  }
+  await withConnection(url, 'switching the strategy', make, { isLong: true })
 }
 
 type Run = (sql: string) => Promise<readonly Record<string, string | number | Buffer | null>[]>
@@ -60,14 +64,16 @@ async function checkIdle(run: Run): Promise<void> {
   }
 }
 
-// What is settled goes; what an owner that crashed may have begun counts as an attempt; the counters of all shards
-// become one; levels, of which claims know nothing, go back to the start under a new epoch.
+// What is settled goes; what an owner that crashed may have begun counts as an attempt, and what one has carried or put
+// back stands where it is due again; the counters of all shards become one; levels, of which claims know nothing, go
+// back to the start under a new epoch.
 const toClaim: readonly string[] = [
   `delete from S.timer t using S.shard s
     where s.shard = t.shard and (t.position, t.revision) < (s.settled_position, s.settled_revision)`,
   `update S.timer t set attempt = attempt + 1 from S.shard s
     where s.shard = t.shard and (t.position, t.revision) < (s.suspect_position, s.suspect_revision)
       and t.revision <= s.suspect_until_revision and t.due_at <= s.suspect_due_until`,
+  'update S.timer set position = due_at where position > due_at',
   `update S.counter c set created = c.created + s.created, settled = c.settled + s.settled,
       cancelled = c.cancelled + s.cancelled, replaced = c.replaced + s.replaced, dead = c.dead + s.dead
     from (select sum(created)::bigint as created, sum(settled)::bigint as settled, sum(cancelled)::bigint as cancelled,

@@ -5,7 +5,7 @@ import type { RedisNodes } from './nodes.js'
 import { replyCodeOf } from './redis-error.js'
 import type { RedisTarget } from './redis-url.js'
 import { Script } from './script.js'
-import { formatLua, upgradedLua } from './scripts/shared.lua.js'
+import { formatLua, hinderedLua, upgradedLua } from './scripts/shared.lua.js'
 import { upgradeLua } from './scripts/upgrade.lua.js'
 
 /** What a store is, written when it is made and never changed but by an upgrade. */
@@ -19,6 +19,7 @@ export const FORMAT_VERSION = 2
 const formatScript = Script.writing(formatLua)
 const upgradeScript = Script.writing(upgradeLua)
 const upgradedScript = Script.writing(upgradedLua)
+const hinderedScript = Script.reading(hinderedLua)
 
 /** Reads what the store is, or makes it: of many who come at once, one does. */
 export async function takeFormat(
@@ -60,9 +61,19 @@ export async function takeFormat(
   throw new StoreError('store-damaged', `the key ${key} says ${shown(shards)} shards of ${shown(width)} ms`)
 }
 
-/** Shard by shard, and the version last: whoever is interrupted, or comes meanwhile, does it again. */
+/**
+ * Shard by shard, and the version last: whoever is interrupted, or comes meanwhile, does it again. Refused while an
+ * instance is alive: it knows the older layout only, and what it acknowledged from then on nobody would find.
+ */
 async function upgrade(nodes: RedisNodes, shardCount: number): Promise<void> {
   const { prefix } = nodes.target
+  const alive = Number(await hinderedScript.run(nodes, storeKey(prefix), ['', String(FORMAT_VERSION)]))
+  if (alive > 0) {
+    throw new StoreError(
+      'store-in-use',
+      `the store ${prefix} has an older layout, and ${alive} instances that know no other are alive: stop them, then this one brings it to layout ${FORMAT_VERSION}`,
+    )
+  }
   await Promise.all(
     Array.from({ length: shardCount }, (_, shard) => upgradeScript.run(nodes, shardKey(prefix, shard), [''])),
   )

@@ -157,4 +157,19 @@ describe('a store of layout 1', () => {
     ).toBe(0)
     raw.destroy()
   })
+
+  it('is left as it is while an instance is alive, which would append where nobody looks any more', async () => {
+    const url = withNewPrefix(server.url)
+    const before = await openAt(url)
+    await before.heartbeat({ id: 'old', details: '' }, 60_000)
+    const raw = await createClient({ url: server.url }).connect()
+    const prefix = new URL(url).searchParams.get('prefix')!
+    await raw.hSet(`{${prefix}}`, 'version', '1')
+    await expect(openAt(url)).rejects.toMatchObject({ code: 'store-in-use' })
+    expect(await raw.hGet(`{${prefix}}`, 'version')).toBe('1')
+    await before.leave('old')
+    await openAt(url)
+    expect(await raw.hGet(`{${prefix}}`, 'version')).toBe('2')
+    raw.destroy()
+  })
 })

@@ -26,6 +26,18 @@ end
 return redis.call('HMGET', STORE, 'format', 'version', 'shards', 'strategy', 'width')
 `
 
+/** ARGV: now, the version of the layout to be brought to. Answers how many instances keep it from that. */
+export const hinderedLua = String.raw`${clockLua}
+local now, count = clock(), 0
+if tonumber(redis.call('HGET', STORE, 'version')) < tonumber(ARGV[2]) then
+  local all = redis.call('HVALS', MEMBERS)
+  for index = 1, #all do
+    if struct.unpack('<d', all[index]) > now then count = count + 1 end
+  end
+end
+return count
+`
+
 /** ARGV: now, the version of the layout that all shards have been brought to. */
 export const upgradedLua = String.raw`${clockLua}
 if tonumber(redis.call('HGET', STORE, 'version')) < tonumber(ARGV[2]) then
