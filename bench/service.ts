@@ -1,39 +1,75 @@
-import { lower, type Metric } from './harness/bench.js'
+import { lower, type Measurement, type Metric } from './harness/bench.js'
 import { runBench } from './harness/run.js'
 
 /**
- * npm run bench service: timers set over HTTP, one to a request on 64 connections and a thousand to a request on
- * four, against bare fastify that checks and writes by the same schemas and does nothing else. The callers are
- * another process on this machine.
+ * npm run bench service: timers over HTTP. Set one to a request on 64 connections and a thousand to a request on
+ * four, against bare fastify that checks and writes by the same schemas and does nothing else; leased and acked by
+ * workers; sent as webhooks from their sets on; and what is held after a minute of everything. Callers, workers and
+ * the receiver are other processes on this machine.
  */
+const higher = (name: string, unit: string, means: string): Metric => ({
+  name,
+  unit,
+  means,
+  better: 'higher',
+})
 const metrics: readonly Metric[] = [
-  { name: 'set', unit: 'k/s', means: 'single sets answered a second', better: 'higher' },
+  higher('set', 'k/s', 'single sets answered a second'),
   lower('CPU', 'µs', 'processor time of the server for one of them'),
-  { name: 'batch', unit: 'k/s', means: 'timers set a second, a thousand to a request', better: 'higher' },
+  higher('batch', 'k/s', 'timers set a second, a thousand to a request'),
+  higher('acked', 'k/s', 'firings leased and acked a second, each ack a request'),
+  higher('webhooks', 'k/s', 'timers a second, from the first set to the last webhook received'),
+  lower(
+    'firing CPU',
+    'µs',
+    'processor time of the server for one firing, its set included where that is timed',
+  ),
+  lower('warm', 'MiB', 'resident after 20 s of everything'),
+  lower('end', 'MiB', 'resident after a minute more'),
+  lower('growth', '×', 'the one over the other'),
+  lower('held', '×', "the same of what is in V8's heap and buffers"),
 ]
+
+type Measures = typeof import('./service/measure.js')
+const by =
+  (measure: (measures: Measures, n: number) => Promise<Measurement>) =>
+  async ({ n }: { readonly n: number }): Promise<Measurement> =>
+    await measure(await import('./service/measure.js'), n)
 
 await runBench({
   name: 'service',
-  about: 'timers set over HTTP',
+  about: 'timers over HTTP',
   defaultN: 50_000,
   leastN: 1000,
   defaultRounds: 3,
   metrics,
   candidates: [
     {
-      name: 'memory',
-      about: 'the server on memory',
-      measure: async ({ n }) => await (await import('./service/measure.js')).measureServer('memory', n),
-    },
-    {
       name: 'file',
       about: 'the server on file',
-      measure: async ({ n }) => await (await import('./service/measure.js')).measureServer('file', n),
+      measure: by(({ measureServer }, n) => measureServer('file', n)),
     },
     {
-      name: 'echo',
-      about: 'bare fastify',
-      measure: async ({ n }) => await (await import('./service/measure.js')).measureEcho(n),
+      name: 'memory',
+      about: 'the server on memory',
+      measure: by(({ measureServer }, n) => measureServer('memory', n)),
+    },
+    { name: 'echo', about: 'bare fastify', measure: by(({ measureEcho }, n) => measureEcho(n)) },
+    {
+      name: 'leases',
+      about: 'workers on the server on file',
+      measure: by(({ measureLeases }, n) => measureLeases(n)),
+    },
+    {
+      name: 'webhooks',
+      about: 'webhooks of the server on file',
+      measure: by(({ measureWebhooks }, n) => measureWebhooks(n)),
+    },
+    {
+      name: 'soak',
+      about: 'a minute of everything on file, once',
+      mostRounds: 1,
+      measure: by(({ measureSoak }) => measureSoak()),
     },
   ],
 })

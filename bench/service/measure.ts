@@ -1,32 +1,34 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import process from 'node:process'
+import { randomBytes } from 'node:crypto'
 import { Server } from 'carillon/server'
 import { fastify } from 'fastify'
+import { Receiver } from '../delivery/receiver.js'
 import type { Measurement } from '../harness/bench.js'
+import { Memory } from '../harness/memory.js'
 import { Folder } from '../stores/folder.js'
-import { Caller } from './caller.js'
+import type { Called, CallTask } from './caller.js'
+import { Connection, type Served } from './connection.js'
+import { OtherProcess } from './other-process.js'
+import type { Soaked, SoakTask } from './soaker.js'
+import type { Worked, WorkTask } from './worker.js'
 
 const CONNECTIONS = 64
 const ROWS = 1000
-const WARM_UP = 2000
-
-interface Served {
-  readonly url: string
-  readonly token: string
-}
+const BATCHES_AT_ONCE = 4
+// Until the code is compiled that is measured: a server runs for longer than a bench.
+const WARM_UP = 10_000
+const LEASED_AT_ONCE = 16
+const LOOK_MS = 10
+const SOAK_CONNECTIONS = 16
+const SOAK_KEYS = 50_000
+const SOAK_WARM_UP_SECONDS = 20
+const SOAK_SECONDS = 60
+const MEBIBYTE = 2 ** 20
 
 /** Single sets and batches of a thousand, to a server on this store. */
 export async function measureServer(kind: 'memory' | 'file', n: number): Promise<Measurement> {
-  const folder = kind === 'file' ? new Folder() : undefined
-  const server = await Server.start({
-    store: folder === undefined ? 'memory:' : `file:${folder.path}`,
-    port: 0,
-    rate: 0,
-  })
-  try {
-    return await measured({ url: server.url, token: server.firstToken! }, n, true)
-  } finally {
-    await server.stop()
-    folder?.remove()
-  }
+  return await onServer(kind, async (served) => await sets(served, n, true))
 }
 
 /** fastify with the same schemas, answering at once. */
@@ -38,24 +40,125 @@ export async function measureEcho(n: number): Promise<Measurement> {
     void reply.send({ outcome: 'set', kind, key, handle: 't1.x.~k.1', dueAt: 1, revision: 1 })
   })
   try {
-    return await measured({ url: await app.listen({ port: 0, host: '127.0.0.1' }), token: 'none' }, n, false)
+    return await sets({ url: await app.listen({ port: 0, host: '127.0.0.1' }), token: 'none' }, n, false)
   } finally {
     await app.close()
   }
 }
 
-async function measured({ url, token }: Served, n: number, hasBatches: boolean): Promise<Measurement> {
-  const caller = new Caller()
+/** Workers that wait for firings and ack each; all of the timers are due, and stored, before the first asks. */
+export async function measureLeases(n: number): Promise<Measurement> {
+  return await onServer('file', async (served) => {
+    await setTarget(served, { type: 'lease' })
+    const workers = new OtherProcess<WorkTask, Worked>(new URL('worker.js', import.meta.url).href)
+    try {
+      const task = { ...served, workers: CONNECTIONS, max: LEASED_AT_ONCE }
+      const warmUp = await filled(served, WARM_UP)
+      await workers.ask({ ...task, firings: warmUp })
+      const firings = await filled(served, n)
+      const cpu = process.cpuUsage()
+      const { ms, acked, refused } = await workers.ask({ ...task, firings })
+      return {
+        metrics: { acked: acked / ms, 'firing CPU': usSince(cpu) / acked },
+        checks: { refused },
+        notes: [],
+      }
+    } finally {
+      workers.stop()
+    }
+  })
+}
+
+/** From the first set, a thousand timers to a request, until a receiver has got the webhook of the last. */
+export async function measureWebhooks(n: number): Promise<Measurement> {
+  const receiver = await Receiver.start()
   try {
-    const task = { url, token, connections: CONNECTIONS }
-    await caller.call({ ...task, requests: WARM_UP, rows: 1 })
+    return await onServer(
+      'file',
+      async (served) => {
+        const secret = `whsec_${randomBytes(32).toString('base64')}`
+        await setTarget(served, { type: 'webhook', url: receiver.url, secret })
+        const received = async (count: number): Promise<void> => {
+          while ((await receiver.count()) < count) await sleep(LOOK_MS)
+        }
+        const warmUp = await filled(served, WARM_UP)
+        await received(warmUp)
+        const cpu = process.cpuUsage()
+        const from = performance.now()
+        const sent = await filled(served, n)
+        await received(warmUp + sent)
+        const ms = performance.now() - from
+        return { metrics: { webhooks: sent / ms, 'firing CPU': usSince(cpu) / sent }, checks: {}, notes: [] }
+      },
+      { guard: { http: true, ports: [Number(new URL(receiver.url).port)], addresses: ['127.0.0.0/8'] } },
+    )
+  } finally {
+    receiver.stop()
+  }
+}
+
+/** A minute of everything at full speed over a bounded number of timers: what the server holds before and after. */
+export async function measureSoak(): Promise<Measurement> {
+  return await onServer('file', async (served) => {
+    await setTarget(served, { type: 'lease' })
+    const soaker = new OtherProcess<SoakTask, Soaked>(new URL('soaker.js', import.meta.url).href)
+    try {
+      const task = { ...served, connections: SOAK_CONNECTIONS, keys: SOAK_KEYS }
+      await soaker.ask({ ...task, seconds: SOAK_WARM_UP_SECONDS, firstKey: 0 })
+      const before = new Memory()
+      const done = await soaker.ask({ ...task, seconds: SOAK_SECONDS, firstKey: 0 })
+      const after = new Memory()
+      const { set, fired, cancelled, listed, refused } = done
+      return {
+        metrics: {
+          warm: before.residentBytes / MEBIBYTE,
+          end: after.residentBytes / MEBIBYTE,
+          growth: after.residentBytes / before.residentBytes,
+          held: after.heldBytes / before.heldBytes,
+        },
+        checks: { refused },
+        notes: [
+          `${set} set, ${fired} fired and acked, ${cancelled} cancelled, ${listed} pages listed in ${SOAK_SECONDS} s: ` +
+            `an hour of ${Math.round(set / 3600)} sets and ${Math.round(fired / 3600)} firings a second`,
+        ],
+      }
+    } finally {
+      soaker.stop()
+    }
+  })
+}
+
+async function onServer(
+  kind: 'memory' | 'file',
+  measure: (served: Served) => Promise<Measurement>,
+  options: Partial<Parameters<typeof Server.start>[0]> = {},
+): Promise<Measurement> {
+  const folder = kind === 'file' ? new Folder() : undefined
+  const server = await Server.start({
+    store: folder === undefined ? 'memory:' : `file:${folder.path}`,
+    port: 0,
+    rate: 0,
+    ...options,
+  })
+  try {
+    return await measure({ url: server.url, token: server.firstToken! })
+  } finally {
+    await server.stop()
+    folder?.remove()
+  }
+}
+
+async function sets(served: Served, n: number, hasBatches: boolean): Promise<Measurement> {
+  const caller = newCaller()
+  try {
+    const task = { ...served, connections: CONNECTIONS, in: '1h' }
+    await caller.ask({ ...task, requests: WARM_UP, rows: 1 })
     const cpu = process.cpuUsage()
-    const single = await caller.call({ ...task, requests: n, rows: 1 })
-    const { user, system } = process.cpuUsage(cpu)
-    const metrics = { set: n / single.ms, CPU: (user + system) / n }
+    const single = await caller.ask({ ...task, requests: n, rows: 1 })
+    const metrics = { set: n / single.ms, CPU: usSince(cpu) / n }
     if (!hasBatches) return { metrics, checks: { refused: single.refused }, notes: [] }
-    const requests = Math.max(4, Math.ceil(n / ROWS) * 4)
-    const batch = await caller.call({ ...task, connections: 4, requests, rows: ROWS })
+    const requests = Math.max(BATCHES_AT_ONCE, Math.ceil(n / ROWS) * 4)
+    const batch = await caller.ask({ ...task, connections: BATCHES_AT_ONCE, requests, rows: ROWS })
     return {
       metrics: { ...metrics, batch: (requests * ROWS) / batch.ms },
       checks: { refused: single.refused + batch.refused },
@@ -64,6 +167,36 @@ async function measured({ url, token }: Served, n: number, hasBatches: boolean):
   } finally {
     caller.stop()
   }
+}
+
+/** Sets about `n` timers that are due at once; answers how many. */
+async function filled(served: Served, n: number): Promise<number> {
+  const caller = newCaller()
+  try {
+    const requests = Math.ceil(n / ROWS)
+    const task = { ...served, connections: BATCHES_AT_ONCE, requests, rows: ROWS, in: '0s' }
+    const { refused } = await caller.ask(task)
+    if (refused > 0) throw new Error(`${refused} batches were refused`)
+    return requests * ROWS
+  } finally {
+    caller.stop()
+  }
+}
+
+function newCaller(): OtherProcess<CallTask, Called> {
+  return new OtherProcess(new URL('caller.js', import.meta.url).href)
+}
+
+async function setTarget(served: Served, target: object): Promise<void> {
+  const connection = new Connection(served)
+  await connection.ask('PUT', '/v1/targets/bench', target)
+  await connection.close()
+  if (connection.refused > 0) throw new Error('the target was refused')
+}
+
+function usSince(before: NodeJS.CpuUsage): number {
+  const { user, system } = process.cpuUsage(before)
+  return user + system
 }
 
 /** Out of the document of a server: those that its own route checks and writes by. */

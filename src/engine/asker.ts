@@ -74,12 +74,19 @@ export class Asker {
   }
 
   /** Goes on with what an owner answered that may have lost the shard meanwhile: the next owner takes what was not written. */
-  async goOn(
+  goOn(
+    shard: number,
+    operations: readonly RequestedOperation[],
+    answers: readonly Answer[],
+  ): readonly SubmitAnswer[] | Promise<readonly SubmitAnswer[]> {
+    return answers.every(isFinal) ? answers : this.#askNext(shard, operations, answers)
+  }
+
+  async #askNext(
     shard: number,
     operations: readonly RequestedOperation[],
     answers: readonly Answer[],
   ): Promise<readonly SubmitAnswer[]> {
-    if (answers.every(isFinal)) return answers
     const lost = operations.filter((_, index) => answers[index]!.outcome === 'lost')
     const asked = (lost.length === 0 ? [] : await this.ask(shard, lost)).values()
     return answers.map((answer): SubmitAnswer => {

@@ -207,10 +207,18 @@ export class Engine implements TimerEngine {
   }
 
   /** Carries out operations, here or by their shard's owner; one answer each. */
-  async submit(operations: readonly RequestedOperation[]): Promise<readonly SubmitAnswer[]> {
-    if (this.#isStopping) throw new StateError('stopped', 'this instance was stopped: open another')
-    if (operations.length === 0) return []
-    if (this.#store.shardCount === 1) return await this.#submitTo(0, operations)
+  submit(operations: readonly RequestedOperation[]): Promise<readonly SubmitAnswer[]> {
+    if (this.#isStopping)
+      return Promise.reject(new StateError('stopped', 'this instance was stopped: open another'))
+    if (operations.length === 0) return Promise.resolve([])
+    const { shardCount } = this.#store
+    // A call has its answer as it comes, without a promise for each room it came through.
+    if (shardCount === 1) return this.#submitTo(0, operations)
+    if (operations.length === 1) return this.#submitTo(shardOf(operations[0]!, shardCount), operations)
+    return this.#submitAll(operations)
+  }
+
+  async #submitAll(operations: readonly RequestedOperation[]): Promise<readonly SubmitAnswer[]> {
     const byShard = new Map<number, number[]>()
     for (const [index, operation] of operations.entries()) {
       const shard = shardOf(operation, this.#store.shardCount)
@@ -257,21 +265,18 @@ export class Engine implements TimerEngine {
   ): Promise<readonly SubmitAnswer[]> {
     const engine = this.#shards.get(shard)
     if (engine === undefined) return await this.#owners.ask(shard, operations)
-    return await this.#asker.goOn(shard, operations, await this.#submitHere(engine, operations))
+    return this.#asker.goOn(shard, operations, await this.#submitHere(engine, operations))
   }
 
-  async #submitHere(
-    engine: ShardEngine,
-    operations: readonly RequestedOperation[],
-  ): Promise<readonly Answer[]> {
+  #submitHere(engine: ShardEngine, operations: readonly RequestedOperation[]): Promise<readonly Answer[]> {
     const { maxQueued } = this.#settings
     if (engine.queued === 0 || engine.queued + operations.length <= maxQueued)
-      return await engine.submit(operations)
+      return engine.submit(operations)
     const error = new LimitError(
       'engine-busy',
       `${engine.queued} operations wait for shard ${engine.shard} already, of at most ${maxQueued}`,
     )
-    return operations.map(() => ({ outcome: 'failed', error }))
+    return Promise.resolve(operations.map(() => ({ outcome: 'failed', error })))
   }
 
   async #open(): Promise<void> {

@@ -76,6 +76,7 @@ interface Sent extends Task {
  */
 export class Writer {
   readonly #store: Store
+  readonly #clock: Clock
   readonly #settings: EngineSettings
   readonly #ownership: Ownership
   readonly #window: Window
@@ -111,6 +112,7 @@ export class Writer {
     hearInbox: () => Promise<boolean>
   }) {
     this.#store = parts.store
+    this.#clock = parts.clock
     this.#settings = parts.settings
     this.#ownership = parts.ownership
     this.#window = parts.window
@@ -185,8 +187,8 @@ export class Writer {
   }
 
   async #run(): Promise<void> {
-    // Whatever comes in this turn goes into one batch.
-    await Promise.resolve()
+    // Whatever comes in this turn goes into one batch: calls over many connections come one by one.
+    await this.#clock.turnEnd()
     while (this.#queue.length > 0 && !this.#isOver) {
       const batch = this.#take()
       try {

@@ -38,15 +38,15 @@ export class Sets {
     this.#parts = parts
   }
 
-  async set<Payload>(
+  set<Payload>(
     kind: TimerKind<Payload>,
     rows: readonly SetOptions<Payload>[],
     keyOf: (index: number) => string | undefined,
   ): Promise<SetTimers> {
     const { tracing, namespace } = this.#parts
-    if (tracing === undefined) return await this.#set(kind, rows, keyOf, undefined)
+    if (tracing === undefined) return this.#set(kind, rows, keyOf, undefined)
     const where = { namespace, kind: kind.name, count: rows.length }
-    return await tracing.setting(where, rows[0]?.traceparent, (trace) => this.#set(kind, rows, keyOf, trace))
+    return tracing.setting(where, rows[0]?.traceparent, (trace) => this.#set(kind, rows, keyOf, trace))
   }
 
   async #set<Payload>(
@@ -56,7 +56,8 @@ export class Sets {
     trace: string | undefined,
   ): Promise<SetTimers> {
     const { engine, kinds, quota } = this.#parts
-    const operations = await this.requestsOf(kind, rows, keyOf, trace)
+    const asked = this.requestsOf(kind, rows, keyOf, trace)
+    const operations = asked instanceof Promise ? await asked : asked
     const submitted = quota.isLimited
       ? quota.within(operations, () => engine.submit(operations))
       : engine.submit(operations)
@@ -72,28 +73,36 @@ export class Sets {
     return answers.some(isConflict) ? await this.#withStanding(set, operations) : set
   }
 
-  /** What rows stand for, all of them checked. */
-  async requestsOf<Payload>(
+  /** What rows stand for, all of them checked. At once where nobody has to be asked. */
+  requestsOf<Payload>(
     kind: TimerKind<Payload>,
     rows: readonly SetOptions<Payload>[],
     keyOf: (index: number) => string | undefined,
     trace?: string,
-  ): Promise<SetRequest[]> {
-    const { namespace, clock, random, history, store, kinds, spread } = this.#parts
-    kinds.use(kind)
-    const { schema } = kind
-    if (schema !== undefined) for (const { payload } of rows) await validated(kind.name, schema, payload)
-    this.#parts.checkOpen()
+  ): SetRequest[] | Promise<SetRequest[]> {
+    this.#parts.kinds.use(kind)
+    const made = (): SetRequest[] | Promise<SetRequest[]> => this.#made(kind, rows, keyOf, trace)
+    return kind.schema === undefined ? made() : allValid(kind, rows).then(made)
+  }
+
+  #made<Payload>(
+    kind: TimerKind<Payload>,
+    rows: readonly SetOptions<Payload>[],
+    keyOf: (index: number) => string | undefined,
+    trace: string | undefined,
+  ): SetRequest[] | Promise<SetRequest[]> {
+    const { namespace, clock, random, history, store, spread, checkOpen } = this.#parts
+    checkOpen()
     const now = clock.now()
-    const windows = windowsOf(rows, now)
-    if (windows.length > 0) {
-      await spread.prepare(windows)
-      this.#parts.checkOpen()
-    }
     const { maxPayloadBytes } = store
     const parent = rows[0]?.traceparent
     const place = { namespace, now, random, history, maxPayloadBytes, spread, trace, parent }
-    return rows.map((row, index) => setRequestOf(kind, keyOf(index), row, place))
+    const placed = (): SetRequest[] => {
+      checkOpen()
+      return rows.map((row, index) => setRequestOf(kind, keyOf(index), row, place))
+    }
+    const windows = windowsOf(rows, now)
+    return windows.length === 0 ? placed() : spread.prepare(windows).then(placed)
   }
 
   /** Whoever met a condition that did not hold is told of the timer that stands there. */
@@ -112,4 +121,11 @@ export class Sets {
     }
     return given
   }
+}
+
+async function allValid<Payload>(
+  { name, schema }: TimerKind<Payload>,
+  rows: readonly SetOptions<Payload>[],
+): Promise<void> {
+  if (schema !== undefined) for (const { payload } of rows) await validated(name, schema, payload)
 }

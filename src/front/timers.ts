@@ -447,8 +447,8 @@ export class Timers implements AsyncDisposable {
     key: string | undefined,
     options: SetOptions<Payload>,
   ): Promise<SetTimer> {
-    const [answer] = await this.#sets.set(kind, [options], () => key)
-    return answer!
+    const answers = await this.#sets.set(kind, [options], () => key)
+    return answers.at(0)!
   }
 
   /** Sets many timers of one kind in one go; one answer each, by `at` or one after the other. */

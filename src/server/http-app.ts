@@ -64,8 +64,7 @@ export function httpApp(parts: HttpParts): FastifyInstance {
   })
   if (options.corsOrigins.length > 0) allowOrigins(app, options.corsOrigins)
   app.addHook('onResponse', (request, reply, done) => {
-    const { config, url = 'unknown' } = request.routeOptions
-    metrics.answered(config.name ?? `other ${url}`, reply.statusCode, reply.elapsedTime / 1000)
+    metrics.answered(request.routeName ?? routeNameOf(request), reply.statusCode, reply.elapsedTime / 1000)
     done()
   })
   for (const each of routes) addRoute(app, each, parts)
@@ -73,21 +72,23 @@ export function httpApp(parts: HttpParts): FastifyInstance {
 }
 
 function addRoute(app: FastifyInstance, route: Route, { gate, timersOf }: HttpParts): void {
-  const { method, path, params, query, body, bodyLimit, checksBody, answer, answerType, status = 200 } = route
+  const { method, path, params, query, body, bodyLimit, checksBody, answerType, status = 200 } = route
+  // Made once, not for every request.
+  const name = `${method} ${fastifyPath(path)}`
   app.route({
     method,
     url: fastifyPath(path),
-    // Made once, not for every request.
-    config: { name: `${method} ${fastifyPath(path)}` },
+    config: { name },
     ...(bodyLimit !== undefined && { bodyLimit }),
     schema: {
       ...(params && { params }),
       ...(query && { querystring: query }),
       ...(body && { body }),
-      ...(answerType === undefined && { response: { [status]: answer } }),
+      ...(answerType === undefined && { response: { [status]: route.answer } }),
     },
     ...(checksBody && { validatorCompiler: looseValidator(checksBody) }),
     onRequest: (request, _reply, done) => {
+      request.routeName = name
       const admitted = (admission: Awaited<ReturnType<Gate['admit']>>): void => {
         request.admission = admission
         done()
@@ -96,25 +97,34 @@ function addRoute(app: FastifyInstance, route: Route, { gate, timersOf }: HttpPa
       if (given instanceof Promise) given.then(admitted, done)
       else admitted(given)
     },
-    handler: async (request, reply) => {
+    handler: (request, reply) => {
       const { admission } = request
-      const timers = timersOf(admission.namespace)
       if (status !== 200) reply.code(status)
-      return await route.handle({
-        timers: timers instanceof Promise ? await timers : timers,
-        admission,
-        params: request.params,
-        query: request.query,
-        body: request.body,
-        request,
-        reply,
-      })
+      const answer = (timers: Timers): unknown =>
+        route.handle({
+          timers,
+          admission,
+          params: request.params,
+          query: request.query,
+          body: request.body,
+          request,
+          reply,
+        })
+      const timers = timersOf(admission.namespace)
+      // A promise also for what is answered at once: to fastify, nothing at all would mean a later answer.
+      return timers instanceof Promise ? timers.then(answer) : Promise.resolve(answer(timers))
     },
   })
 }
 
+/** What a request that never came to its route is counted as. */
+function routeNameOf({ routeOptions: { config, url = 'unknown' } }: FastifyRequest): string {
+  return config.name ?? `other ${url}`
+}
+
 function readBodies(app: FastifyInstance): void {
   app.decorateRequest('admission')
+  app.decorateRequest('routeName')
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('application/json', { parseAs: 'string' }, (_request, text, done) => {
     try {
@@ -219,5 +229,7 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** Put there by the gate. */
     admission: Awaited<ReturnType<Gate['admit']>>
+    /** Kept with the request: `routeOptions` makes an object of a dozen names each time it is asked. */
+    routeName: string | undefined
   }
 }

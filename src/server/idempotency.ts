@@ -25,13 +25,13 @@ export class Idempotency {
   }
 
   /** Does the work of a request once, if it has an Idempotency-Key. */
-  async of<Answer>(
+  of<Answer>(
     { request, admission, body }: Call<unknown, unknown, unknown>,
     work: (idempotencyKey: string | undefined) => Promise<Answer>,
   ): Promise<Answer> {
     const given = request.headers['idempotency-key']
     // What comes as a stream is gone when it was read: there is nothing to compare.
-    if (given === undefined || body instanceof Readable) return await work(undefined)
+    if (given === undefined || body instanceof Readable) return work(undefined)
     const scope = `${admission.key.id}\0${admission.namespace}`
     const what = [
       request.method,
@@ -40,7 +40,7 @@ export class Idempotency {
       request.headers['if-match'],
       request.headers['if-none-match'],
     ]
-    return await this.once(scope, String(given), what, () => work(String(given)))
+    return this.once(scope, String(given), what, () => work(String(given)))
   }
 
   /** A route that does nothing twice under one Idempotency-Key. */

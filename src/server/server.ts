@@ -118,9 +118,11 @@ export class Server {
       engine: timers.engine,
       timersOf: (namespace) => this.#namespaces.of(namespace),
     })
+    const ended = (): void => void this.#underWay--
     this.#app.server.on('request', (_, response) => {
       this.#underWay++
-      response.once('close', () => this.#underWay--)
+      // It comes once: `once` would make a listener of its own for each.
+      response.on('close', ended)
     })
   }
 

@@ -15,6 +15,9 @@ export interface Clock {
 
   /** Calls `wake` once `delayMs` have passed by the monotonic clock; jumps of the wall clock do not matter. */
   wakeAfter(delayMs: number, wake: () => void, options?: WakeOptions): Wake
+
+  /** Resolves when what has come in this turn of the event loop was heard: those who meet in it can share a cost. */
+  turnEnd(): Promise<void>
 }
 
 export interface WakeOptions {

@@ -31,6 +31,12 @@ export class SystemClock implements Clock {
     const dueAt = this.#machine.monotonicMs() + parseDuration(delayMs)
     return new Sleep(this.#machine, () => dueAt - this.#machine.monotonicMs(), wake, options)
   }
+
+  turnEnd(): Promise<void> {
+    return new Promise((resolve) => {
+      atTurnEnd(resolve)
+    })
+  }
 }
 
 /** What a system clock needs of the machine; tests bring one whose clock can be set. */
@@ -40,6 +46,9 @@ export interface Machine {
   /** Calls back after about `delayMs`, which is at most a second. */
   sleep(delayMs: number, wake: () => void, keepAlive: boolean): Wake
 }
+
+// Taken at load: a test framework may later replace the global by a fake that never comes.
+const atTurnEnd = setImmediate
 
 const LONGEST_SLEEP_MS = 1000
 

@@ -51,6 +51,11 @@ export class VirtualClock implements Clock {
     return this.#ask(() => dueAt - this.monotonic(), wake)
   }
 
+  /** At once: nothing comes from outside while time is told to move, and none may pass unseen meanwhile. */
+  turnEnd(): Promise<void> {
+    return Promise.resolve()
+  }
+
   /** How many wakes of this clock and its forks are still to come. */
   get pending(): number {
     return this.#timeline.size

@@ -154,3 +154,17 @@ describe('systemClock', () => {
     }
   })
 })
+
+describe('the end of a turn', () => {
+  it('comes after what came in the turn, and without time passing', async () => {
+    const heard: string[] = []
+    setImmediate(() => {
+      void systemClock.turnEnd().then(() => heard.push('end'))
+    })
+    for (const name of ['a', 'b']) setImmediate(() => void Promise.resolve().then(() => heard.push(name)))
+    await new Promise((resolve) => {
+      setTimeout(resolve, 20)
+    })
+    expect(heard).toEqual(['a', 'b', 'end'])
+  })
+})

@@ -27,6 +27,10 @@ export class GatedClock implements Clock {
     return this.#ask((run) => this.#clock.wakeAfter(delayMs, run, options), wake)
   }
 
+  turnEnd(): Promise<void> {
+    return this.#clock.turnEnd()
+  }
+
   #ask(ask: (run: () => void) => Wake, wake: () => void): Wake {
     let isWanted = true
     const asked = ask(() =>

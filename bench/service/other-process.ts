@@ -1,0 +1,34 @@
+import { fork, type ChildProcess } from 'node:child_process'
+import process from 'node:process'
+import { fileURLToPath } from 'node:url'
+
+/** Carries out tasks, one after the other, in a process of its own: the module at `url`, which calls `answerTasks`. */
+export class OtherProcess<Task extends object, Answer> {
+  readonly #child: ChildProcess
+
+  constructor(url: string) {
+    this.#child = fork(fileURLToPath(url), ['answer-tasks'])
+  }
+
+  ask(task: Task): Promise<Answer> {
+    return new Promise((resolve, reject) => {
+      this.#child.once('exit', (code) => reject(new Error(`a process of the bench ended with ${code}`)))
+      this.#child.once('message', (message) => {
+        this.#child.removeAllListeners('exit')
+        resolve(message as Answer)
+      })
+      this.#child.send(task)
+    })
+  }
+
+  stop(): void {
+    this.#child.removeAllListeners()
+    this.#child.kill()
+  }
+}
+
+/** The other side of an `OtherProcess`; does nothing where the module was imported for something else. */
+export function answerTasks<Task, Answer>(carryOut: (task: Task) => Promise<Answer>): void {
+  if (process.argv[2] !== 'answer-tasks') return
+  process.on('message', (task) => void carryOut(task as Task).then((answer) => process.send!(answer)))
+}
