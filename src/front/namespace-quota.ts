@@ -29,6 +29,9 @@ export class NamespaceQuota {
   readonly #namespace: string
   readonly #name: string
   #limits: QuotaLimits | undefined
+  // How many looks at the store have begun, and which of them said what the limits are.
+  #looks = 0
+  #heardFrom = 0
   #count: Count | undefined
   #counting: Promise<void> | undefined
   // Set since the count began, or not yet answered for then.
@@ -49,7 +52,11 @@ export class NamespaceQuota {
 
   /** Looks at the store again. */
   async look(): Promise<void> {
+    const look = ++this.#looks
     const settings = await this.#store.settings(this.#name)
+    // One that began later knows better.
+    if (look < this.#heardFrom) return
+    this.#heardFrom = look
     const setting = settings.find(({ name }) => name === this.#name)
     this.#limits = setting === undefined ? undefined : (JSON.parse(setting.value) as QuotaLimits)
     if (setting === undefined) this.#count = undefined
