@@ -1,7 +1,7 @@
 import { checkOptions, checkWhole, LimitError } from '../error/index.js'
 import type { Store, Usage } from '../store/index.js'
 import type { Clock } from '../time/index.js'
-import type { QuotaLimits, QuotaView } from '../timer/index.js'
+import { nameText, type QuotaLimits, type QuotaView } from '../timer/index.js'
 import type { SetRequest } from './set-request.js'
 
 interface Count extends Usage {
@@ -118,10 +118,11 @@ export class NamespaceQuota {
     return hasRoom && (wanted.bytes <= 0 || bytes + wanted.bytes <= maxBytes)
   }
 
-  /** What would be more than now: a timer of a name that is there takes its place. */
+  /** What would be more than now: a timer of a name that is there, or comes again after it, takes its place. */
   async #growthOf(operations: readonly SetRequest[]): Promise<Usage> {
-    const rows = await this.#store.find(operations)
-    const growth = { timers: 0, bytes: bytesOf(operations) }
+    const last = [...new Map(operations.map((operation) => [nameText(operation), operation])).values()]
+    const rows = await this.#store.find(last)
+    const growth = { timers: 0, bytes: bytesOf(last) }
     for (const row of rows) {
       if (row === undefined) growth.timers++
       else growth.bytes -= row.payload.length

@@ -84,6 +84,15 @@ describe('a quota of a namespace', () => {
     expect((await first).outcome).toBe('set')
   })
 
+  it('counts a name that comes several times in one call once', async () => {
+    await using timers = await openTimers({ store: 'memory:' })
+    await timers.setQuota({ maxTimers: 1, maxBytes: 10 })
+    const rows = ['one', 'two', 'three'].map((payload) => ({ key: 'a', in: '1h', payload }) as const)
+    expect((await timers.setMany(ring, rows)).map(({ outcome }) => outcome)).toEqual(['set', 'set', 'set'])
+    await expect(timers.setMany(ring, [...rows, { ...rows[0]!, key: 'b' }])).rejects.toMatchObject(full)
+    expect(await timers.get(ring, 'a')).toMatchObject({ payload: 'three' })
+  })
+
   it('is what was put last, also while the store was being looked at', async () => {
     const store = new MemoryStore()
     let isSlow = true
