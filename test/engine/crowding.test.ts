@@ -104,6 +104,19 @@ describe.each(['preload', 'lookahead'] as const)(
         expect(rig.fired).toHaveLength(STUCK)
         expect(rig.fired.every(({ attempt }) => attempt === 1)).toBe(true)
       })
+
+      it('fires all of it at once when it may, also what was put back to one place', async () => {
+        const { rig, flow } = makeRig()
+        await rig.settled(rig.engine.start())
+        const sets = rig.engine.submit(stuckTimers(rig, () => 1000))
+        await rig.clock.advance(400_000)
+        await sets
+        flow.stuck = 1000
+        rig.handle = (firing) => firing.report(done)
+        rig.engine.refresh()
+        await rig.clock.advance(20_000)
+        expect(rig.fired).toHaveLength(STUCK)
+      })
     })
   },
 )
