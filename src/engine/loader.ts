@@ -176,7 +176,8 @@ export class Loader {
     }
     const now = this.#clock.now()
     if (now >= (this.#settings.strategy === 'preload' ? this.#preloadAt() : this.#nextLoadAt)) return true
-    return !this.isCrowded && this.#surplus.wantedUntil() > this.readLevel.position
+    // Many stand at one position, and a page may have ended among them.
+    return !this.isCrowded && this.#surplus.wantedUntil() >= this.readLevel.position
   }
 
   /** When the window is half used up. */

@@ -66,6 +66,7 @@ export class ShardEngine {
   readonly #settler: Settler
   readonly #transactions: TransactionSettler
   readonly #loader: Loader
+  readonly #surplus: Surplus
   readonly #writer: Writer
   readonly #inbox: Inbox
   readonly #waits: Waits
@@ -130,6 +131,7 @@ export class ShardEngine {
     this.#attempts = attempts
     this.#settler = settler
     this.#loader = loader
+    this.#surplus = surplus
     this.#writer = writer
     this.#inbox = new Inbox({ store, clock, settings, ownership, writer })
   }
@@ -206,7 +208,8 @@ export class ShardEngine {
 
   /** Whether everything due that somebody handles has been started and has ended. */
   get isCaughtUp(): boolean {
-    const isRead = this.#loader.readLevel.position > this.#parts.clock.now()
+    const { position } = this.#loader.readLevel
+    const isRead = position > this.#parts.clock.now() && !this.#surplus.isAnyAway(position)
     return isRead && this.#attempts.running === 0 && !this.#attempts.isAnyStartable && this.#writer.isIdle
   }
 

@@ -84,6 +84,12 @@ export class Surplus {
     return until
   }
 
+  /** Whether rows were put back, beyond how far has been read, of kinds that have a handler and are not paused. */
+  isAnyAway(readPosition: number): boolean {
+    for (const lane of this.#lanes) if (lane.throttle.isOpen && lane.awayUntil >= readPosition) return true
+    return false
+  }
+
   #isHere(attempt: Attempt): boolean {
     const { token } = attempt
     if (attempt.isSuperseded) return false

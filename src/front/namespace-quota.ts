@@ -1,7 +1,7 @@
 import { checkOptions, checkWhole, LimitError } from '../error/index.js'
 import type { Store, Usage } from '../store/index.js'
 import type { Clock } from '../time/index.js'
-import type { QuotaLimits, QuotaView } from '../timer/index.js'
+import { nameText, type QuotaLimits, type QuotaView } from '../timer/index.js'
 import type { SetRequest } from './set-request.js'
 
 interface Count extends Usage {
@@ -29,6 +29,9 @@ export class NamespaceQuota {
   readonly #namespace: string
   readonly #name: string
   #limits: QuotaLimits | undefined
+  // How many looks at the store have begun, and which of them said what the limits are.
+  #looks = 0
+  #heardFrom = 0
   #count: Count | undefined
   #counting: Promise<void> | undefined
   // Set since the count began, or not yet answered for then.
@@ -49,7 +52,11 @@ export class NamespaceQuota {
 
   /** Looks at the store again. */
   async look(): Promise<void> {
+    const look = ++this.#looks
     const settings = await this.#store.settings(this.#name)
+    // One that began later knows better.
+    if (look < this.#heardFrom) return
+    this.#heardFrom = look
     const setting = settings.find(({ name }) => name === this.#name)
     this.#limits = setting === undefined ? undefined : (JSON.parse(setting.value) as QuotaLimits)
     if (setting === undefined) this.#count = undefined
@@ -111,10 +118,11 @@ export class NamespaceQuota {
     return hasRoom && (wanted.bytes <= 0 || bytes + wanted.bytes <= maxBytes)
   }
 
-  /** What would be more than now: a timer of a name that is there takes its place. */
+  /** What would be more than now: a timer of a name that is there, or comes again after it, takes its place. */
   async #growthOf(operations: readonly SetRequest[]): Promise<Usage> {
-    const rows = await this.#store.find(operations)
-    const growth = { timers: 0, bytes: bytesOf(operations) }
+    const last = [...new Map(operations.map((operation) => [nameText(operation), operation])).values()]
+    const rows = await this.#store.find(last)
+    const growth = { timers: 0, bytes: bytesOf(last) }
     for (const row of rows) {
       if (row === undefined) growth.timers++
       else growth.bytes -= row.payload.length

@@ -1,5 +1,11 @@
 import { StoreError } from '../error/index.js'
-import { type Firing, type FiringTransaction, type Outcome, traceparentOf } from '../timer/index.js'
+import {
+  type Firing,
+  type FiringTransaction,
+  isTraceparent,
+  type Outcome,
+  traceparentOf,
+} from '../timer/index.js'
 
 /** As much of `@opentelemetry/api` as is used here, so that nothing of it is needed to compile or to load this. */
 interface TracingApi {
@@ -126,7 +132,8 @@ export class Tracing {
 
   #contextOf(traceparent: string | undefined): unknown {
     const active = this.#api.context.active()
-    if (traceparent === undefined) return active
+    // One that is none is refused with its timer.
+    if (traceparent === undefined || !isTraceparent(traceparent)) return active
     const [, traceId = '', spanId = '', flags = '00'] = traceparent.split('-')
     const parent = { traceId, spanId, traceFlags: Number.parseInt(flags, 16), isRemote: true }
     return this.#api.trace.setSpanContext(active, parent)

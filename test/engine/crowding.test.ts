@@ -104,6 +104,40 @@ describe.each(['preload', 'lookahead'] as const)(
         expect(rig.fired).toHaveLength(STUCK)
         expect(rig.fired.every(({ attempt }) => attempt === 1)).toBe(true)
       })
+
+      it('fires all of it at once when it may, also what was put back to one place', async () => {
+        const { rig, flow } = makeRig()
+        await rig.settled(rig.engine.start())
+        const sets = rig.engine.submit(stuckTimers(rig, () => 1000))
+        await rig.clock.advance(400_000)
+        await sets
+        flow.stuck = 1000
+        rig.handle = (firing) => firing.report(done)
+        rig.engine.refresh()
+        await rig.clock.advance(20_000)
+        expect(rig.fired).toHaveLength(STUCK)
+      })
+    })
+  },
+)
+
+describe.each(['preload', 'lookahead'] as const)(
+  '%s, more due than fits of a kind that is slow',
+  (strategy) => {
+    it('is caught up when all of it has ended, not when it was put back', async () => {
+      const settings = { strategy, maxTimers: MAX_TIMERS, windowMs: 20_000, carryAfterMs: 1000 }
+      const flow = { ...freeFlow(1000), concurrencyOf: () => 5 }
+      const rig: Rig = new Rig({ settings, flow, holdsAll: true })
+      rig.handle = (firing) => void rig.clock.wakeAfter(200, () => firing.report(done))
+      await rig.settled(rig.engine.open())
+      const sets = rig.engine.submit(Array.from({ length: STUCK }, (_, index) => rig.set(`t${index}`, -1000)))
+      await rig.settled(rig.engine.start())
+      await rig.clock.advance(100)
+      for (let waited = 0; waited < 120_000 && !rig.engine.isCaughtUp; waited += 10)
+        await rig.clock.advance(10)
+      await sets
+      expect(rig.engine.stats().counts.putBack).toBeGreaterThan(0)
+      expect([rig.engine.isCaughtUp, rig.fired.length]).toEqual([true, STUCK])
     })
   },
 )

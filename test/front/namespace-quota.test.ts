@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { openTimers, timer } from '../../src/index.js'
+import { NamespaceQuota } from '../../src/front/namespace-quota.js'
 import { MemoryStore } from '../../src/store/index.js'
-import { VirtualClock } from '../../src/time/index.js'
+import { systemClock, VirtualClock } from '../../src/time/index.js'
 import { troubled } from './troubled-store.js'
 import { FilePlace } from '../server/store-places.js'
 
@@ -81,6 +82,39 @@ describe('a quota of a namespace', () => {
     await expect(timers.set(ring, 'b', { in: '9h', payload: '' })).rejects.toMatchObject(full)
     open()
     expect((await first).outcome).toBe('set')
+  })
+
+  it('counts a name that comes several times in one call once', async () => {
+    await using timers = await openTimers({ store: 'memory:' })
+    await timers.setQuota({ maxTimers: 1, maxBytes: 10 })
+    const rows = ['one', 'two', 'three'].map((payload) => ({ key: 'a', in: '1h', payload }) as const)
+    expect((await timers.setMany(ring, rows)).map(({ outcome }) => outcome)).toEqual(['set', 'set', 'set'])
+    await expect(timers.setMany(ring, [...rows, { ...rows[0]!, key: 'b' }])).rejects.toMatchObject(full)
+    expect(await timers.get(ring, 'a')).toMatchObject({ payload: 'three' })
+  })
+
+  it('is what was put last, also while the store was being looked at', async () => {
+    const store = new MemoryStore()
+    let isSlow = true
+    const slow = new Proxy(store, {
+      get(target, name) {
+        const value: unknown = Reflect.get(target, name, target)
+        if (name !== 'settings') return typeof value === 'function' ? (value.bind(target) as unknown) : value
+        return async (prefix: string) => {
+          const isHeld = isSlow
+          const found = await target.settings(prefix)
+          if (isHeld) await new Promise((resolve) => setTimeout(resolve, 50))
+          return found
+        }
+      },
+    })
+    const quota = new NamespaceQuota({ store: slow, clock: systemClock, namespace: 'n' })
+    const looking = quota.look()
+    isSlow = false
+    await quota.put({ maxTimers: 3 })
+    expect(quota.known).toEqual({ maxTimers: 3 })
+    await looking
+    expect(quota.known).toEqual({ maxTimers: 3 })
   })
 
   it('costs nothing where there is none, and can be ended', async () => {

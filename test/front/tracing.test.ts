@@ -106,6 +106,16 @@ describe('a traced timer', () => {
     expect([traces.get('a'), traces.get('b')]).toEqual([PARENT.split('-')[1], other.split('-')[1]])
   })
 
+  it.each([['nonsense'], [5 as unknown as string], [null as unknown as string]])(
+    'is refused in a trace that is none: %s',
+    async (traceparent) => {
+      await using timers = await openTimers({ store: 'memory:', tracing: true })
+      await expect(timers.set(ring, 'a', { in: 0, payload: 1, traceparent })).rejects.toMatchObject({
+        code: 'invalid-option',
+      })
+    },
+  )
+
   it('marks the span of a call that was refused', async () => {
     await using timers = await openTimers({ store: 'memory:', tracing: true, alone: true })
     await timers.setQuota({ maxTimers: 0 })
