@@ -27,6 +27,11 @@ const metrics: readonly Metric[] = [
   lower('warm', 'MiB', 'resident after 20 s of everything'),
   lower('end', 'MiB', 'resident after a minute more'),
   lower('growth', '×', 'the one over the other'),
+  lower(
+    'own',
+    '×',
+    "the same without pages of the store's file, which the system takes back when it needs them",
+  ),
   lower('held', '×', "the same of what is in V8's heap and buffers"),
 ]
 

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import process from 'node:process'
 import { randomBytes } from 'node:crypto'
@@ -105,15 +106,16 @@ export async function measureSoak(): Promise<Measurement> {
     try {
       const task = { ...served, connections: SOAK_CONNECTIONS, keys: SOAK_KEYS }
       await soaker.ask({ ...task, seconds: SOAK_WARM_UP_SECONDS, firstKey: 0 })
-      const before = new Memory()
+      const before = { ...new Memory(), filePages: filePages() }
       const done = await soaker.ask({ ...task, seconds: SOAK_SECONDS, firstKey: 0 })
-      const after = new Memory()
+      const after = { ...new Memory(), filePages: filePages() }
       const { set, fired, cancelled, listed, refused } = done
       return {
         metrics: {
           warm: before.residentBytes / MEBIBYTE,
           end: after.residentBytes / MEBIBYTE,
           growth: after.residentBytes / before.residentBytes,
+          own: (after.residentBytes - after.filePages) / (before.residentBytes - before.filePages),
           held: after.heldBytes / before.heldBytes,
         },
         checks: { refused },
@@ -192,6 +194,13 @@ async function setTarget(served: Served, target: object): Promise<void> {
   await connection.ask('PUT', '/v1/targets/bench', target)
   await connection.close()
   if (connection.refused > 0) throw new Error('the target was refused')
+}
+
+/** Bytes of files that are resident because they are mapped; 0 where the system does not tell. */
+function filePages(): number {
+  if (process.platform !== 'linux') return 0
+  const [, kibibytes = '0'] = /^RssFile:\s+(\d+) kB$/m.exec(readFileSync('/proc/self/status', 'utf8')) ?? []
+  return Number(kibibytes) * 1024
 }
 
 function usSince(before: NodeJS.CpuUsage): number {
