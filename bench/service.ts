@@ -1,5 +1,6 @@
 import { lower, type Measurement, type Metric } from './harness/bench.js'
 import { runBench } from './harness/run.js'
+import type * as Measures from './service/measure.js'
 
 /**
  * npm run bench service: timers over HTTP. Set one to a request on 64 connections and a thousand to a request on
@@ -35,9 +36,8 @@ const metrics: readonly Metric[] = [
   lower('held', '×', "the same of what is in V8's heap and buffers"),
 ]
 
-type Measures = typeof import('./service/measure.js')
 const by =
-  (measure: (measures: Measures, n: number) => Promise<Measurement>) =>
+  (measure: (measures: typeof Measures, n: number) => Promise<Measurement>) =>
   async ({ n }: { readonly n: number }): Promise<Measurement> =>
     await measure(await import('./service/measure.js'), n)
 

@@ -106,16 +106,16 @@ export async function measureSoak(): Promise<Measurement> {
     try {
       const task = { ...served, connections: SOAK_CONNECTIONS, keys: SOAK_KEYS }
       await soaker.ask({ ...task, seconds: SOAK_WARM_UP_SECONDS, firstKey: 0 })
-      const before = { ...new Memory(), filePages: filePages() }
+      const before = resident()
       const done = await soaker.ask({ ...task, seconds: SOAK_SECONDS, firstKey: 0 })
-      const after = { ...new Memory(), filePages: filePages() }
+      const after = resident()
       const { set, fired, cancelled, listed, refused } = done
       return {
         metrics: {
-          warm: before.residentBytes / MEBIBYTE,
-          end: after.residentBytes / MEBIBYTE,
-          growth: after.residentBytes / before.residentBytes,
-          own: (after.residentBytes - after.filePages) / (before.residentBytes - before.filePages),
+          warm: before.bytes / MEBIBYTE,
+          end: after.bytes / MEBIBYTE,
+          growth: after.bytes / before.bytes,
+          own: after.ownBytes / before.ownBytes,
           held: after.heldBytes / before.heldBytes,
         },
         checks: { refused },
@@ -194,6 +194,12 @@ async function setTarget(served: Served, target: object): Promise<void> {
   await connection.ask('PUT', '/v1/targets/bench', target)
   await connection.close()
   if (connection.refused > 0) throw new Error('the target was refused')
+}
+
+/** What the process holds: in memory, there without pages of files, and by V8's word. */
+function resident(): { readonly bytes: number; readonly ownBytes: number; readonly heldBytes: number } {
+  const { residentBytes, heldBytes } = new Memory()
+  return { bytes: residentBytes, ownBytes: residentBytes - filePages(), heldBytes }
 }
 
 /** Bytes of files that are resident because they are mapped; 0 where the system does not tell. */

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto'
 import { InvalidInputError, LimitError, shown, StateError } from '../../error/index.js'
 import type { Clock, Duration } from '../../time/index.js'
 import { TimingWheel } from '../../wheel/index.js'
@@ -8,6 +7,7 @@ import { TimerFiring } from '../timer-firing.js'
 import type { LeaseTarget } from './lease.js'
 import { type LeasedFiring, leasedFiringOf } from './leased-firing.js'
 import { LeasedKind } from './leased-kind.js'
+import { Receipts } from './receipts.js'
 import { type LeaseRequest, WaitingWorker } from './waiting-worker.js'
 
 // Workers that may wait at once in an instance.
@@ -40,7 +40,7 @@ interface GivenLease {
  */
 export class LeaseDesk {
   readonly #clock: Clock
-  readonly #member: string
+  readonly #receipts: Receipts
   readonly #onWanted: (kind: string) => void
   readonly #kinds = new Map<string, LeasedKind>()
   readonly #leases: TimingWheel<string, GivenLease>
@@ -51,7 +51,7 @@ export class LeaseDesk {
   /** `onWanted` is told that more or less of a kind is wanted; it may bring some at once. */
   constructor(parts: { clock: Clock; member: string; onWanted: (kind: string) => void }) {
     this.#clock = parts.clock
-    this.#member = parts.member
+    this.#receipts = new Receipts(parts.member)
     this.#onWanted = parts.onWanted
     this.#leases = new TimingWheel({
       clock: parts.clock,
@@ -142,7 +142,7 @@ export class LeaseDesk {
     const worker = kind.first
     if (worker === undefined) throw new Error(`nobody wants ${kind.name}: leased=${kind.leased}`)
     const leaseMs = worker.request.leaseMs ?? target.durationMs
-    const receipt = `${this.#member}.${randomBytes(15).toString('base64url')}`
+    const receipt = this.#receipts.next()
     kind.leased++
     worker.firings.push(leasedFiringOf(firing, receipt, this.#clock.now() + leaseMs))
     for (const each of worker.kinds) {
