@@ -1,5 +1,5 @@
-import type { Place } from '../../timer/index.js'
-import type { Fence, Operation, OperationAnswer, OwnerWrite, SetOperation, WriteAnswer } from '../store.js'
+import { NewTimers } from '../new-timers.js'
+import type { Fence, Operation, OwnerWrite, SetOperation, WriteAnswer } from '../store.js'
 import { listOf, sent } from './answer-row.js'
 import { byteaArray, int8Array, int8s, textArray } from './binary-array.js'
 import type { Database } from './database.js'
@@ -60,7 +60,10 @@ export class PlainWrites {
       const at = number++
       const base = bases[at]!
       if (base < 0) return undefined
-      return answerOf(call.write, base, { position: positions[at]!, revision: revisions[at]! })
+      return new NewTimers(call.write.operations, base + 1, {
+        position: positions[at]!,
+        revision: revisions[at]!,
+      })
     })
   }
 }
@@ -137,15 +140,6 @@ function shortened(
 ): readonly SetOperation[] {
   const first = of(all[0]!)
   return all.every((one) => of(one) === first) ? [all[0]!] : all
-}
-
-function answerOf({ operations }: PlainWrite, base: number, readLevel: Place): WriteAnswer {
-  const answers = operations.map(({ position }, index): OperationAnswer => ({
-    outcome: 'set',
-    place: { position, revision: base + index + 1 },
-    replaced: undefined,
-  }))
-  return { answers, readLevel }
 }
 
 function weightOf({ operations }: PlainWrite): number {
