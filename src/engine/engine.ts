@@ -207,18 +207,7 @@ export class Engine implements TimerEngine {
     if (this.#isStopping) throw new StateError('stopped', 'this instance was stopped: open another')
     if (operations.length === 0) return []
     if (this.#store.shardCount === 1) return await this.#submitTo(0, operations)
-    const { shardCount } = this.#store
-    const shares = new Map<number, Share>()
-    for (let index = 0; index < operations.length; index++) {
-      const operation = operations[index]!
-      const shard = shardOf(operation, shardCount)
-      const share = shares.get(shard)
-      if (share === undefined) shares.set(shard, { operations: [operation], indexes: [index] })
-      else {
-        share.operations.push(operation)
-        share.indexes.push(index)
-      }
-    }
+    const shares = sharesOf(operations, this.#store.shardCount)
     const answers = new Array<SubmitAnswer>(operations.length)
     const submit = async (shard: number, share: Share): Promise<void> => {
       const given = await this.#submitSome(shard, share.operations)
@@ -412,6 +401,22 @@ interface Share {
   readonly operations: RequestedOperation[]
   /** Where each stands in the call. */
   readonly indexes: number[]
+}
+
+// A function of its own: V8 compiles a loop that is the beginning of a longer function anew in call after call.
+function sharesOf(operations: readonly RequestedOperation[], shardCount: number): Map<number, Share> {
+  const shares = new Map<number, Share>()
+  for (let index = 0; index < operations.length; index++) {
+    const operation = operations[index]!
+    const shard = shardOf(operation, shardCount)
+    const share = shares.get(shard)
+    if (share === undefined) shares.set(shard, { operations: [operation], indexes: [index] })
+    else {
+      share.operations.push(operation)
+      share.indexes.push(index)
+    }
+  }
+  return shares
 }
 
 /** A claim, and what both clocks showed before it was sent first. */

@@ -12,8 +12,8 @@ const CONNECT_MS = 5000
 const PING_MS = 2000
 const SILENCE_MS = 8000
 const LONGEST_PAUSE_MS = 1000
-// The server has one to work on while the reply of another is on its way, and of a third is read.
-const MOST_LARGE = 4
+// So many are read at a time: the server works on the next while they are read.
+const MOST_LARGE = 8
 
 /**
  * One connection to one server. A command is sent once or not at all: what was lost with the connection is

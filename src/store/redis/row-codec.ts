@@ -1,7 +1,7 @@
 import type { Place, TimerContent, TimerProgress, TimerRow } from '../../timer/index.js'
 import type { Packer } from './packer.js'
 import { positionAt, revisionAt } from './place-text.js'
-import { writeText } from './text.js'
+import { writeText } from '../write-text.js'
 
 /*
  * A row as it lies in its part, under its place: due time, identity, time of creation (8 bytes each), attempt,
