@@ -21,3 +21,16 @@ export class NewTimers implements WriteAnswer {
     }))
   }
 }
+
+/** What `newFrom` says of these answers: the first revision, if all are new timers whose revisions count on from it. */
+export function newFromOf(answers: readonly OperationAnswer[]): number | undefined {
+  const [first] = answers
+  if (first?.outcome !== 'set') return undefined
+  const newFrom = first.place.revision
+  for (let index = 0; index < answers.length; index++) {
+    const answer = answers[index]!
+    if (answer.outcome !== 'set' || answer.replaced !== undefined) return undefined
+    if (answer.place.revision !== newFrom + index) return undefined
+  }
+  return newFrom
+}
