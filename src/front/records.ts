@@ -88,7 +88,7 @@ export class Records {
   }
 
   async list(query: TimerQuery & PageOptions): Promise<Listed<TimerView>> {
-    for (let page = query; ; ) {
+    for (let page = query; ;) {
       const { items, cursor } = await this.rows(page)
       const views = items.flatMap((row) => this.#viewOf(row) ?? [])
       // A page of nothing but what is done looks like the end to whoever does not look at the cursor.
