@@ -24,6 +24,9 @@ import { entryState } from './window-page.js'
 
 const { WAITING, STARTED, REPORTED, DONE } = entryState
 
+// So many are worth a write of their own.
+const WORTH_A_WRITE = 32
+
 /** Hears what became of operations that were submitted together. It may hear of one more than once. */
 export interface AnswerListener {
   answered(index: number, answer: Answer): void
@@ -187,8 +190,10 @@ export class Writer {
   }
 
   async #run(): Promise<void> {
-    // Whatever comes in this turn goes into one batch: calls over many connections come one by one.
-    await this.#clock.turnEnd()
+    // Whatever comes in this turn goes into one batch: calls over many connections come one by one. What is much
+    // already goes at once: large calls under way together would else share every write from then on, and the store
+    // wait while both are prepared.
+    if (this.#queue.length < WORTH_A_WRITE) await this.#clock.turnEnd()
     while (this.#queue.length > 0 && !this.#isOver) {
       const batch = this.#take()
       try {
@@ -275,7 +280,12 @@ export class Writer {
           isShort = true
           continue
         }
-        const rows = batch.some(needsLookUp) ? await this.#lookUp(batch) : []
+        if (!batch.some(needsLookUp)) {
+          this.#place(batch)
+          await this.#send(batch as readonly Sent[])
+          return
+        }
+        const rows = await this.#lookUp(batch)
         const isAnyTooLate = batch.some((task, index) => this.#tooLate(task, rows[index]) !== undefined)
         if (isAnyTooLate && !batch[0]!.isNext) {
           // What is in the inbox may be a timer of that name that is not too late.
@@ -305,6 +315,15 @@ export class Writer {
     return batch.map((task) => (needsLookUp(task) ? found[next++] : undefined))
   }
 
+  /** Makes sets ready to be sent. */
+  #place(batch: readonly Task[]): void {
+    const floor = this.#floor
+    for (const task of batch) {
+      const { asked, request } = task
+      if (asked.type === 'set') task.operation = placed(asked, Math.max(asked.dueAt, floor), request)
+    }
+  }
+
   /** Makes a task ready to be sent, and keeps its row from starting; or answers it. */
   #prepare(task: Task, row: TimerRow | undefined, sent: Sent[]): void {
     task.operation = this.#operationFor(task, row)
@@ -315,17 +334,17 @@ export class Writer {
   }
 
   /**
-   * Where a row due then may stand: not below the settled level, and an overdue one not before now. At its due
+   * Where a row may stand at the earliest: not below the settled level, and an overdue one not before now. At its due
    * time it would hold the level back, and a stream of such rows would do so for good.
    */
-  #floored(dueAt: number): number {
-    return Math.max(dueAt, this.#ownership.settledLevel.position, this.#loader.soonest)
+  get #floor(): number {
+    return Math.max(this.#ownership.settledLevel.position, this.#loader.soonest)
   }
 
   /** What to send for a task; undefined when it is answered without a change. */
   #operationFor(task: Task, row: TimerRow | undefined): Operation | undefined {
     const { asked, request } = task
-    if (asked.type === 'set') return placed(asked, this.#floored(asked.dueAt), request)
+    if (asked.type === 'set') return placed(asked, Math.max(asked.dueAt, this.#floor), request)
     const named = request === undefined ? {} : { request }
     const tooLate = this.#tooLate(task, row)
     if (tooLate !== undefined) {
@@ -335,7 +354,7 @@ export class Writer {
     }
     return asked.type === 'cancel'
       ? { ...asked, ...named }
-      : { ...asked, ...named, ...this.#suspicion(row), position: this.#floored(asked.dueAt) }
+      : { ...asked, ...named, ...this.#suspicion(row), position: Math.max(asked.dueAt, this.#floor) }
   }
 
   /** An attempt that an owner before may have made is not forgotten by moving the row. */
@@ -385,10 +404,15 @@ export class Writer {
       )
       this.#counts.writes++
       this.#counts.operations += operations.length
+      if (answer.newFrom !== undefined) {
+        this.#applyNew(batch, answer.newFrom, answer.readLevel)
+        return []
+      }
       const again: Sent[] = []
+      const { answers } = answer
       for (let index = 0; index < batch.length; index++) {
         const sent = batch[index]!
-        const result = answer.answers[index]!
+        const result = answers[index]!
         if (result.outcome === 'below-level') again.push(this.#refloored(sent, result.settledLevel))
         else this.#apply(sent, result, answer.readLevel)
       }
@@ -451,6 +475,18 @@ export class Writer {
     const floor = Math.max(level.position, this.#ownership.settledLevel.position)
     sent.operation = { ...operation, position: Math.max(operation.dueAt, floor) }
     return sent
+  }
+
+  /** As `#apply`, of sets that were all new: of few of a large batch there is anything to keep. */
+  #applyNew(batch: readonly Sent[], newFrom: number, readLevel: Place): void {
+    for (let index = 0; index < batch.length; index++) {
+      const task = batch[index]!
+      const revision = newFrom + index
+      const set = task.operation as SetOperation
+      if (set.position > readLevel.position) this.#loader.demand(set.position)
+      else this.#takeInSet(set, { position: set.position, revision }, readLevel)
+      task.answer({ outcome: 'set', revision, replaced: undefined })
+    }
   }
 
   /** Brings memory in line with what was written, and answers. */

@@ -211,6 +211,11 @@ export interface AnswerOperation {
 export interface WriteAnswer {
   /** One for each operation, in their order. */
   readonly answers: readonly OperationAnswer[]
+  /**
+   * Where every operation has set a new timer, the revision of the first; those of the others follow one by one. A
+   * store may leave it out: it says no more than `answers`, and spares whoever has thousands from looking at each.
+   */
+  readonly newFrom?: number | undefined
   /** The read level at commit: what was written before it is the owner's to keep in memory. */
   readonly readLevel: Place
 }

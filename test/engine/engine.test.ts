@@ -1,8 +1,30 @@
 import { describe, expect, it } from 'vitest'
+import type { RequestedOperation } from '../../src/store/index.js'
 import { Rig } from './rig.js'
 
 describe.each(['preload', 'lookahead'] as const)('the engine, %s', (strategy) => {
   const settings = { strategy }
+
+  it('writes small calls of one turn together, and large ones each by itself', async () => {
+    const rig = new Rig({ settings })
+    await rig.settled(rig.engine.start())
+    const many = (prefix: string, count: number) =>
+      Array.from({ length: count }, (_, number) => rig.set(`${prefix}-${number}`, 60_000))
+    const both = (first: RequestedOperation[], second: RequestedOperation[]) =>
+      rig.settled(Promise.all([rig.engine.submit(first), rig.engine.submit(second)]))
+    const writes = () => rig.engine.stats().counts.writes
+    await both(many('a', 5), many('b', 5))
+    expect(writes()).toBe(1)
+    await both(many('c', 50), many('d', 50))
+    expect(writes()).toBe(3)
+    // What comes meanwhile waits its turn: the last word on a key is the last call's.
+    const [sets, cancels] = await both(
+      many('e', 50),
+      Array.from({ length: 50 }, (_, number) => rig.cancel(`e-${number}`)),
+    )
+    expect(sets.every(({ outcome }) => outcome === 'set')).toBe(true)
+    expect(cancels.every(({ outcome }) => outcome === 'cancelled')).toBe(true)
+  })
 
   it('fires a timer at its time, once, and settles it', async () => {
     const rig = new Rig({ settings })

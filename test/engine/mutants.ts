@@ -158,8 +158,18 @@ export const mutants: readonly Mutant[] = [
       noStoreFloor,
       {
         file: 'engine/writer.ts',
-        find: 'return Math.max(dueAt, this.#ownership.settledLevel.position, this.#loader.soonest)',
-        replace: 'return dueAt',
+        find: 'return Math.max(this.#ownership.settledLevel.position, this.#loader.soonest)',
+        replace: 'return 0',
+      },
+    ],
+  },
+  {
+    name: 'new timers below the read level are not kept',
+    patches: [
+      {
+        file: 'engine/writer.ts',
+        find: 'else this.#takeInSet(set, { position: set.position, revision }, readLevel)',
+        replace: 'else void revision',
       },
     ],
   },

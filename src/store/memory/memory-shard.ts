@@ -11,6 +11,7 @@ import {
   released,
   renewed,
 } from '../shard-row.js'
+import { newFromOf } from '../new-timers.js'
 import type {
   ClaimProgress,
   Counts,
@@ -114,7 +115,7 @@ export class MemoryShard {
     if (fence !== undefined) this.checkFence(fence)
     if (write.ifInboxEmpty === true) checkInbox(this.#row, this.inbox.isEmpty)
     const answers = write.operations.map((operation) => this.#apply(operation, now))
-    return { answers, readLevel: this.#row.readLevel }
+    return { answers, newFrom: newFromOf(answers), readLevel: this.#row.readLevel }
   }
 
   settle(fence: Fence, settlement: Settlement, now: number): SettleAnswer {

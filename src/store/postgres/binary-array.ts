@@ -1,4 +1,5 @@
 import { Buffer } from 'node:buffer'
+import { writeText } from '../write-text.js'
 
 /**
  * Lists as PostgreSQL's wire has them in binary: a header (dimensions, whether there are nulls, type, length, lower
@@ -13,27 +14,81 @@ const TWO_32 = 4_294_967_296
 
 type Maybe<Value> = Value | null | undefined
 
+/** A list that is written element by element. Of each it must be known before how many bytes all of them take at most. */
+export class ListWriter {
+  readonly #bytes: Buffer
+  readonly #view: DataView
+  #at = HEADER
+  #hasNulls = false
+
+  private constructor(type: number, length: number, mostBytes: number) {
+    this.#bytes = Buffer.allocUnsafe(HEADER + length * 4 + mostBytes)
+    this.#view = new DataView(this.#bytes.buffer, this.#bytes.byteOffset, this.#bytes.length)
+    this.#view.setInt32(0, 1)
+    this.#view.setInt32(8, type)
+    this.#view.setInt32(12, length)
+    this.#view.setInt32(16, 1)
+  }
+
+  static ofInt8(length: number): ListWriter {
+    return new ListWriter(INT8, length, length * 8)
+  }
+
+  /** `units` is how many code units the texts have together: UTF-8 takes at most three bytes for each. */
+  static ofText(length: number, units: number): ListWriter {
+    return new ListWriter(TEXT, length, units * 3)
+  }
+
+  static ofBytea(length: number, bytes: number): ListWriter {
+    return new ListWriter(BYTEA, length, bytes)
+  }
+
+  addNull(): void {
+    this.#hasNulls = true
+    this.#view.setInt32(this.#at, -1)
+    this.#at += 4
+  }
+
+  addNumber(value: number): void {
+    const high = Math.floor(value / TWO_32)
+    this.#view.setInt32(this.#at, 8)
+    this.#view.setInt32(this.#at + 4, high)
+    this.#view.setUint32(this.#at + 8, value - high * TWO_32)
+    this.#at += 12
+  }
+
+  /** A text without U+0000. */
+  addText(text: string): void {
+    const from = this.#at + 4
+    const end = writeText(this.#bytes, from, text)
+    this.#view.setInt32(this.#at, end - from)
+    this.#at = end
+  }
+
+  addBytes(bytes: Uint8Array): void {
+    this.#view.setInt32(this.#at, bytes.length)
+    this.#bytes.set(bytes, this.#at + 4)
+    this.#at += 4 + bytes.length
+  }
+
+  done(): Buffer {
+    this.#view.setInt32(4, this.#hasNulls ? 1 : 0)
+    return this.#bytes.subarray(0, this.#at)
+  }
+}
+
 /** A list of whole numbers. */
 export function int8Array<Item>(
   items: readonly Item[],
   of: (item: Item, index: number) => Maybe<number>,
 ): Buffer {
-  const buffer = Buffer.allocUnsafe(HEADER + items.length * 12)
-  let at = HEADER
-  let hasNulls = false
+  const list = ListWriter.ofInt8(items.length)
   for (let i = 0; i < items.length; i++) {
     const value = of(items[i]!, i)
-    if (value === null || value === undefined) {
-      hasNulls = true
-      at = buffer.writeInt32BE(-1, at)
-      continue
-    }
-    const high = Math.floor(value / TWO_32)
-    at = buffer.writeInt32BE(8, at)
-    at = buffer.writeInt32BE(high, at)
-    at = buffer.writeUInt32BE(value - high * TWO_32, at)
+    if (value === null || value === undefined) list.addNull()
+    else list.addNumber(value)
   }
-  return withHeader(buffer, at, INT8, items.length, hasNulls)
+  return list.done()
 }
 
 /** A list of texts. What PostgreSQL cannot keep in a text, U+0000, becomes U+FFFD, as half a character does. */
@@ -42,60 +97,35 @@ export function textArray<Item>(
   of: (item: Item, index: number) => Maybe<string>,
 ): Buffer {
   const texts = new Array<Maybe<string>>(items.length)
-  let most = HEADER
+  let units = 0
   for (let i = 0; i < items.length; i++) {
     const text = of(items[i]!, i)
     texts[i] = text
-    most += 4 + (text === null || text === undefined ? 0 : text.length * 3)
+    units += text?.length ?? 0
   }
-  const buffer = Buffer.allocUnsafe(most)
-  let at = HEADER
-  let hasNulls = false
+  const list = ListWriter.ofText(items.length, units)
   for (const text of texts) {
-    if (text === null || text === undefined) {
-      hasNulls = true
-      at = buffer.writeInt32BE(-1, at)
-      continue
-    }
-    const bytes = buffer.write(keepable(text), at + 4)
-    buffer.writeInt32BE(bytes, at)
-    at += 4 + bytes
+    if (text === null || text === undefined) list.addNull()
+    else list.addText(keepable(text))
   }
-  return withHeader(buffer, at, TEXT, items.length, hasNulls)
+  return list.done()
 }
 
 export function byteaArray<Item>(items: readonly Item[], of: (item: Item) => Maybe<Uint8Array>): Buffer {
-  let size = HEADER
-  for (const item of items) size += 4 + (of(item)?.length ?? 0)
-  const buffer = Buffer.allocUnsafe(size)
-  let at = HEADER
-  let hasNulls = false
+  let size = 0
+  for (const item of items) size += of(item)?.length ?? 0
+  const list = ListWriter.ofBytea(items.length, size)
   for (const item of items) {
     const bytes = of(item)
-    if (bytes === null || bytes === undefined) {
-      hasNulls = true
-      at = buffer.writeInt32BE(-1, at)
-      continue
-    }
-    at = buffer.writeInt32BE(bytes.length, at)
-    buffer.set(bytes, at)
-    at += bytes.length
+    if (bytes === null || bytes === undefined) list.addNull()
+    else list.addBytes(bytes)
   }
-  return withHeader(buffer, at, BYTEA, items.length, hasNulls)
+  return list.done()
 }
 
 /** A text as PostgreSQL can keep it. */
 export function keepable(text: string): string {
   return text.includes('\0') ? text.replaceAll('\0', '\ufffd') : text
-}
-
-function withHeader(buffer: Buffer, end: number, type: number, length: number, hasNulls: boolean): Buffer {
-  buffer.writeInt32BE(1, 0)
-  buffer.writeInt32BE(hasNulls ? 1 : 0, 4)
-  buffer.writeInt32BE(type, 8)
-  buffer.writeInt32BE(length, 12)
-  buffer.writeInt32BE(1, 16)
-  return end === buffer.length ? buffer : buffer.subarray(0, end)
 }
 
 /** How many elements a list has; none for one that is null. */

@@ -1,9 +1,10 @@
-import type { Place } from '../../timer/index.js'
-import type { Fence, Operation, OperationAnswer, OwnerWrite, SetOperation, WriteAnswer } from '../store.js'
+import { NewTimers } from '../new-timers.js'
+import type { Fence, Operation, OwnerWrite, SetOperation, WriteAnswer } from '../store.js'
 import { listOf, sent } from './answer-row.js'
-import { byteaArray, int8Array, int8s, textArray } from './binary-array.js'
+import { int8Array, int8s, ListWriter } from './binary-array.js'
 import type { Database } from './database.js'
 import { firstOfShards, JointCalls } from './joint-calls.js'
+import { plainColumns } from './plain-columns.js'
 import { dollars } from './postgres-claims.js'
 
 /** Nothing but sets, with nothing about them but that their names may be taken. */
@@ -60,7 +61,10 @@ export class PlainWrites {
       const at = number++
       const base = bases[at]!
       if (base < 0) return undefined
-      return answerOf(call.write, base, { position: positions[at]!, revision: revisions[at]! })
+      return new NewTimers(call.write.operations, base + 1, {
+        position: positions[at]!,
+        revision: revisions[at]!,
+      })
     })
   }
 }
@@ -83,14 +87,13 @@ function isPlainSet(operation: Operation): boolean {
 function parametersOf(groups: readonly PlainCall[]): unknown[] {
   const all =
     groups.length === 1 ? groups[0]!.write.operations : groups.flatMap(({ write }) => write.operations)
-  const numbers = new Float64Array(all.length)
+  const numbers = ListWriter.ofInt8(all.length)
   const begins: number[] = []
   let begin = 0
   for (let group = 0; group < groups.length; group++) {
-    const end = begin + groups[group]!.write.operations.length
-    numbers.fill(group + 1, begin, end)
     begins.push(begin)
-    begin = end
+    const end = begin + groups[group]!.write.operations.length
+    for (; begin < end; begin++) numbers.addNumber(group + 1)
   }
   return [
     int8Array(groups, ({ fence }) => fence.shard),
@@ -104,48 +107,9 @@ function parametersOf(groups: readonly PlainCall[]): unknown[] {
     int8Array(groups, ({ write }) =>
       write.operations.reduce((least, one) => Math.min(least, one.position), Infinity),
     ),
-    int8Array(all, (_, index) => numbers[index]),
-    texts(all, (one) => one.namespace),
-    texts(all, (one) => one.kind),
-    textArray(all, (one) => one.key),
-    int8Array(all, (one) => one.identity),
-    int8Array(all, (one) => one.position),
-    all.every((one) => one.dueAt === one.position) ? null : int8Array(all, (one) => one.dueAt),
-    integers(all, (one) => one.attempt),
-    integers(all, (one) => one.occurrence),
-    integers(all, (one) => one.createdAt),
-    byteaArray(all, (one) => one.payload),
-    all.every((one) => one.tags.length === 0)
-      ? null
-      : textArray(all, (one) => (one.tags.length === 0 ? null : JSON.stringify(one.tags))),
-    texts(all, (one) => one.details),
+    numbers.done(),
+    ...plainColumns(all),
   ]
-}
-
-/** A column, of which the first stands for all where they are the same. */
-function texts(all: readonly SetOperation[], of: (one: SetOperation) => string): Buffer {
-  return textArray(shortened(all, of), of)
-}
-
-function integers(all: readonly SetOperation[], of: (one: SetOperation) => number): Buffer {
-  return int8Array(shortened(all, of), of)
-}
-
-function shortened(
-  all: readonly SetOperation[],
-  of: (one: SetOperation) => string | number,
-): readonly SetOperation[] {
-  const first = of(all[0]!)
-  return all.every((one) => of(one) === first) ? [all[0]!] : all
-}
-
-function answerOf({ operations }: PlainWrite, base: number, readLevel: Place): WriteAnswer {
-  const answers = operations.map(({ position }, index): OperationAnswer => ({
-    outcome: 'set',
-    place: { position, revision: base + index + 1 },
-    replaced: undefined,
-  }))
-  return { answers, readLevel }
 }
 
 function weightOf({ operations }: PlainWrite): number {

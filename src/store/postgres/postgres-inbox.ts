@@ -3,6 +3,7 @@ import { listOf, sent } from './answer-row.js'
 import { byteaArray, ElementList, int8Array, int8s, textArray } from './binary-array.js'
 import type { Database } from './database.js'
 import type { PostgresClient, Row } from './driver.js'
+import { EmptyInboxes } from './empty-inboxes.js'
 import { outcomes } from './schema-common.js'
 
 type Appended = 'appended' | 'answered-before' | 'expired'
@@ -18,10 +19,14 @@ const REQUESTS = `select ${sent(['ids', 'deadlines', 'operations', 'payloads'])}
 export class PostgresInbox {
   readonly #database: Database
   readonly #now: () => number | null
+  readonly #empty: EmptyInboxes
+  // Shards in whose inbox something was at the last look: there is likely to be more.
+  readonly #busy = new Set<number>()
 
   constructor(database: Database, now: () => number | null) {
     this.#database = database
     this.#now = now
+    this.#empty = new EmptyInboxes(database)
   }
 
   async append(requests: readonly Request[]): Promise<readonly Appended[]> {
@@ -38,14 +43,18 @@ export class PostgresInbox {
   }
 
   async requests(fence: Fence, fenceParameters: readonly unknown[], limit: number): Promise<Request[]> {
+    const { shard } = fence
+    if (!this.#busy.has(shard) && (await this.#empty.isEmpty(fence))) return []
     const [row] = await this.#database.read('requests', REQUESTS, [...fenceParameters, limit])
     const ids = new ElementList(listOf(row!, 'ids'))
+    if (ids.length > 0) this.#busy.add(shard)
+    else this.#busy.delete(shard)
     const deadlines = int8s(listOf(row!, 'deadlines'))
     const operations = new ElementList(listOf(row!, 'operations'))
     const payloads = new ElementList(listOf(row!, 'payloads'))
     return Array.from({ length: ids.length }, (_, i) => ({
       id: ids.text(i),
-      shard: fence.shard,
+      shard,
       deadline: deadlines[i]!,
       operation: {
         ...(JSON.parse(operations.text(i)) as RequestedOperation),

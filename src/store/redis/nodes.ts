@@ -7,6 +7,15 @@ import { slotOf } from './slot.js'
 
 const MOST_REDIRECTIONS = 8
 
+/** What is to be known of a command to send it. */
+export interface CommandTraits {
+  readonly isWrite?: boolean
+  /** Its reply is so large that few are to be under way at once. */
+  readonly isLarge?: boolean
+}
+
+const plainRead: CommandTraits = Object.freeze({})
+
 interface SlotRange {
   readonly first: number
   readonly last: number
@@ -72,14 +81,17 @@ export class RedisNodes {
   }
 
   /** Sends a command to the server of `key`. A write waits for as many replicas as the URL asks for. */
-  async call(key: string, words: readonly Word[], isWrite = false): Promise<Reply> {
+  async call(key: string, words: readonly Word[], traits = plainRead): Promise<Reply> {
     const slot = this.isCluster ? slotOf(key) : 0
     let asked: RedisAddress | undefined
     for (let redirections = 0; ; redirections++) {
       let connection: RedisConnection | undefined
       try {
         connection = await this.#connection(asked ?? this.#addressOf(slot))
-        return await this.#send(connection, words, isWrite, asked !== undefined)
+        const sending = connection
+        const isAsking = asked !== undefined
+        const send = (): Promise<Reply> => this.#send(sending, words, traits.isWrite === true, isAsking)
+        return await (traits.isLarge === true ? connection.large.run(send) : send())
       } catch (error) {
         const where = `${key} on ${connection?.name ?? 'no server'}`
         if (!this.isCluster || redirections >= MOST_REDIRECTIONS) throw storeErrorOf(error, where)

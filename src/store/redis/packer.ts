@@ -1,4 +1,4 @@
-import { writeText } from './text.js'
+import { writeText } from '../write-text.js'
 
 /** Writes numbers and texts one after the other, little-endian unless said otherwise. Grows as needed. */
 export class Packer {

@@ -1,4 +1,4 @@
-import type { Operation, OperationAnswer, SetOperation } from '../store.js'
+import type { Operation, SetOperation } from '../store.js'
 import { PackedColumn } from './packed-column.js'
 import { PLACE_DIGITS, writePlace } from './place-text.js'
 import { HEAD_BYTES, mostBytesOf, writeHead, writeRest } from './row-codec.js'
@@ -76,17 +76,6 @@ function requestsOf(sets: readonly SetOperation[]): Buffer | string {
   const ids = new PackedColumn(sets.length, 20)
   for (const { request = '' } of sets) ids.addText(request)
   return ids.done()
-}
-
-/** What plain sets are answered of which every one was new. */
-export function newAnswers(sets: readonly Operation[], lastRevision: number): OperationAnswer[] {
-  const answers = new Array<OperationAnswer>(sets.length)
-  for (let index = 0; index < sets.length; index++) {
-    const { position } = sets[index] as SetOperation
-    const place = { position, revision: lastRevision + 1 + index }
-    answers[index] = { outcome: 'set', place, replaced: undefined }
-  }
-  return answers
 }
 
 /** The sets in the order of their positions, and then of their own; undefined when that is how they come. */

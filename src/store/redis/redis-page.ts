@@ -1,7 +1,7 @@
 import type { TimerRow } from '../../timer/index.js'
 import type { Page } from '../store.js'
 import { positionAt, revisionAt } from './place-text.js'
-import { dueAtOf, rowAt } from './row-codec.js'
+import { dueAtOf, rowAt, Scopes } from './row-codec.js'
 
 // What a row weighs in memory beside its bytes.
 const ROW_BYTES = 160
@@ -14,6 +14,7 @@ export class RedisPage implements Page {
   readonly revisions: Float64Array
   readonly dueAts: Float64Array
   readonly #values: Buffer[]
+  readonly #scopes = new Scopes()
 
   /** Fields and values in turn. */
   constructor(flat: readonly Buffer[]) {
@@ -49,7 +50,7 @@ export class RedisPage implements Page {
 
   row(index: number): TimerRow {
     const place = { position: this.positions[index]!, revision: this.revisions[index]! }
-    return rowAt(place, this.#values[index]!)
+    return rowAt(place, this.#values[index]!, this.#scopes)
   }
 }
 

@@ -16,13 +16,14 @@ import type {
   Usage,
   WriteAnswer,
 } from '../store.js'
+import { NewTimers } from '../new-timers.js'
 import type { Reply, Word } from './connection.js'
 import { shardKey } from './keys.js'
 import { BelievedRevision } from './believed-revision.js'
 import type { RedisNodes } from './nodes.js'
 import { packOperations, parseAnswers } from './operation-codec.js'
 import { Packer } from './packer.js'
-import { arePlainSets, newAnswers, packPlainSets } from './plain-sets.js'
+import { arePlainSets, packPlainSets } from './plain-sets.js'
 import { parsePlace, placeText } from './place-text.js'
 import { packEntry } from './record-codec.js'
 import { RedisPage } from './redis-page.js'
@@ -137,13 +138,9 @@ export class RedisShard {
       const reply = (await this.run(this.#scripts.write, words)) as [Buffer, Buffer, Buffer, Buffer]
       const [read, settled, before, answers] = reply
       lastRevision = Number(before)
-      return {
-        answers:
-          isPlain && answers.length === 0
-            ? newAnswers(operations, lastRevision)
-            : parseAnswers(operations, answers, String(settled), lastRevision),
-        readLevel: parsePlace(String(read)),
-      }
+      const readLevel = parsePlace(String(read))
+      if (isPlain && answers.length === 0) return new NewTimers(operations, lastRevision + 1, readLevel)
+      return { answers: parseAnswers(operations, answers, String(settled), lastRevision), readLevel }
     } finally {
       this.#revisions.answered(operations.length, lastRevision)
     }

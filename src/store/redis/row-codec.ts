@@ -1,7 +1,7 @@
 import type { Place, TimerContent, TimerProgress, TimerRow } from '../../timer/index.js'
 import type { Packer } from './packer.js'
 import { positionAt, revisionAt } from './place-text.js'
-import { writeText } from './text.js'
+import { writeText } from '../write-text.js'
 
 /*
  * A row as it lies in its part, under its place: due time, identity, time of creation (8 bytes each), attempt,
@@ -17,6 +17,8 @@ const NAME_LENGTH = 34
 const TAGS_LENGTH = 36
 const DETAILS_LENGTH = 38
 const NAME = 40
+
+const noTags: readonly string[] = Object.freeze([])
 
 /** How many bytes lie before a row's name. */
 export const HEAD_BYTES = NAME
@@ -70,22 +72,47 @@ export function dueAtOf(value: Buffer): number {
   return value.readDoubleLE(0)
 }
 
+/** The namespace and kind of rows. Most of a page share them: their texts are made once for as long as they do. */
+export class Scopes {
+  namespace = ''
+  kind = ''
+  #bytes: Buffer | undefined
+
+  /** Reads the scope that lies between the two in a row's value. */
+  read(value: Buffer, from: number, end: number): void {
+    if (this.#isSame(value, from, end)) return
+    const kindAt = value.indexOf(0, from) + 1
+    this.namespace = value.toString('utf8', from, kindAt - 1)
+    this.kind = value.toString('utf8', kindAt, end)
+    this.#bytes = value.subarray(from, end)
+  }
+
+  #isSame(value: Buffer, from: number, end: number): boolean {
+    const bytes = this.#bytes
+    if (bytes?.length !== end - from) return false
+    for (let index = 0; index < bytes.length; index++) {
+      if (bytes[index] !== value[from + index]) return false
+    }
+    return true
+  }
+}
+
 /** The row at a place, from its value. The payload is a view of it. */
-export function rowAt(place: Place, value: Buffer): TimerRow {
+export function rowAt(place: Place, value: Buffer, scopes = new Scopes()): TimerRow {
   const tagsAt = NAME + value.readUInt16LE(NAME_LENGTH)
   const detailsAt = tagsAt + value.readUInt16LE(TAGS_LENGTH)
   const payloadAt = detailsAt + value.readUInt16LE(DETAILS_LENGTH)
   const scopeEnd = NAME + value.readUInt16LE(SCOPE_LENGTH)
-  const kindAt = value.indexOf(0, NAME) + 1
+  scopes.read(value, NAME, scopeEnd)
   return {
-    namespace: value.toString('utf8', NAME, kindAt - 1),
-    kind: value.toString('utf8', kindAt, scopeEnd),
+    namespace: scopes.namespace,
+    kind: scopes.kind,
     key: value.toString('utf8', scopeEnd + 1, tagsAt),
     identity: value.readDoubleLE(IDENTITY),
     createdAt: value.readDoubleLE(CREATED_AT),
     payload: value.subarray(payloadAt),
-    tags: detailsAt === tagsAt ? [] : value.toString('utf8', tagsAt, detailsAt).split('\0'),
-    details: value.toString('utf8', detailsAt, payloadAt),
+    tags: detailsAt === tagsAt ? noTags : value.toString('utf8', tagsAt, detailsAt).split('\0'),
+    details: payloadAt === detailsAt ? '' : value.toString('utf8', detailsAt, payloadAt),
     dueAt: dueAtOf(value),
     attempt: value.readUInt32LE(ATTEMPT),
     occurrence: value.readUInt32LE(OCCURRENCE),

@@ -35,7 +35,7 @@ export class SharedState {
   }
 
   async leave(id: string): Promise<void> {
-    await this.#nodes.call(this.#key, ['HDEL', `${this.#key}:members`, id], true)
+    await this.#nodes.call(this.#key, ['HDEL', `${this.#key}:members`, id], { isWrite: true })
   }
 
   async settings(prefix: string): Promise<Setting[]> {

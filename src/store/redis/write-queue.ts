@@ -1,4 +1,5 @@
 import { comparePlaces } from '../../timer/index.js'
+import { NewTimers } from '../new-timers.js'
 import type { Fence, OwnerWrite, WriteAnswer } from '../store.js'
 
 interface Waiting {
@@ -39,13 +40,8 @@ export class WriteQueue {
     const together = this.#take()
     try {
       const answer = await this.#send(together[0]!.fence, joined(together))
-      let from = 0
-      for (const { write, resolve } of together) {
-        const answers =
-          together.length === 1 ? answer.answers : answer.answers.slice(from, from + write.operations.length)
-        from += write.operations.length
-        resolve({ answers, readLevel: answer.readLevel })
-      }
+      if (together.length === 1) together[0]!.resolve(answer)
+      else share(answer, together)
     } catch (error) {
       for (const { reject } of together) reject(error)
     }
@@ -68,6 +64,19 @@ export class WriteQueue {
       count++
     }
     return this.#waiting.splice(0, count)
+  }
+}
+
+/** Gives each write its part of the answer. */
+function share(answer: WriteAnswer, together: readonly Waiting[]): void {
+  const { newFrom, readLevel } = answer
+  const answers = newFrom === undefined ? answer.answers : []
+  let from = 0
+  for (const { write, resolve } of together) {
+    const { operations } = write
+    if (newFrom !== undefined) resolve(new NewTimers(operations, newFrom + from, readLevel))
+    else resolve({ answers: answers.slice(from, from + operations.length), readLevel })
+    from += operations.length
   }
 }
 

@@ -38,7 +38,15 @@ export class Owner {
     const answer = await this.world.store.write(this.fence, { operations, history })
     assert.equal(answer.answers.length, operations.length, 'one answer for each operation')
     samePlace(answer.readLevel, this.readLevel, 'the read level in the answer')
-    return answer.answers
+    const { answers, newFrom } = answer
+    if (newFrom !== undefined) {
+      for (const [index, each] of answers.entries()) {
+        const { place, replaced } = answerOf(each, 'set')
+        assert.equal(replaced, undefined, `what number ${index} of new timers replaced`)
+        assert.equal(place.revision, newFrom + index, `the revision of number ${index} of new timers`)
+      }
+    }
+    return answers
   }
 
   /** Stores timers, which must all be new, and answers their rows. */

@@ -151,3 +151,32 @@ describe('what an instance does for many shards at once', () => {
     }
   })
 })
+
+describe('looks into inboxes', () => {
+  it('find nothing without waiting for whoever writes to the shard, and what is there afterwards', async () => {
+    const schema = newSchema()
+    const store = await openStoreIn({ schema })
+    const fences = [await own(store, 0), await own(store, 1)]
+    const writer = new pg.Client({ connectionString: thisServer().url })
+    await writer.connect()
+    try {
+      await writer.query('begin')
+      await writer.query(`select 1 from "${schema}".shard for update`)
+      expect(await Promise.all(fences.map((fence) => store.requests(fence, 10)))).toEqual([[], []])
+      await writer.query('rollback')
+    } finally {
+      await writer.end()
+    }
+    await store.append([{ id: 'one', shard: 1, deadline: Date.now() + 60_000, operation: setOf('a') }])
+    const found = await Promise.all(fences.map((fence) => store.requests(fence, 10)))
+    expect(found.map((requests) => requests.map(({ id }) => id))).toEqual([[], ['one']])
+  })
+
+  it('refuse an owner that is none, whatever is there', async () => {
+    const store = await openStoreIn()
+    const old = await own(store, 0)
+    await store.release(old)
+    await own(store, 0, 'another')
+    await expect(store.requests(old, 10)).rejects.toMatchObject({ code: 'fenced' })
+  })
+})

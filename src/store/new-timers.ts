@@ -1,0 +1,36 @@
+import type { Place } from '../timer/index.js'
+import type { Operation, OperationAnswer, SetOperation, WriteAnswer } from './store.js'
+
+/** The answer to a write of sets that were all new. What it says of each is made when it is asked for. */
+export class NewTimers implements WriteAnswer {
+  readonly newFrom: number
+  readonly readLevel: Place
+  readonly #operations: readonly Operation[]
+
+  constructor(operations: readonly Operation[], newFrom: number, readLevel: Place) {
+    this.#operations = operations
+    this.newFrom = newFrom
+    this.readLevel = readLevel
+  }
+
+  get answers(): readonly OperationAnswer[] {
+    return this.#operations.map((operation, index) => ({
+      outcome: 'set',
+      place: { position: (operation as SetOperation).position, revision: this.newFrom + index },
+      replaced: undefined,
+    }))
+  }
+}
+
+/** What `newFrom` says of these answers: the first revision, if all are new timers whose revisions count on from it. */
+export function newFromOf(answers: readonly OperationAnswer[]): number | undefined {
+  const [first] = answers
+  if (first?.outcome !== 'set') return undefined
+  const newFrom = first.place.revision
+  for (let index = 0; index < answers.length; index++) {
+    const answer = answers[index]!
+    if (answer.outcome !== 'set' || answer.replaced !== undefined) return undefined
+    if (answer.place.revision !== newFrom + index) return undefined
+  }
+  return newFrom
+}
