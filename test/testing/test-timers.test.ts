@@ -45,11 +45,12 @@ describe('testTimers', () => {
     await using timers = await testTimers()
     await timers.set(trial, 'u1', { in: '14d', payload: { user: 'u1' } })
     await timers.advance('1h')
-    const before = performance.now()
+    // Processor time: what else the machine does meanwhile does not count.
+    const before = process.cpuUsage()
     await timers.advance('14d')
-    const took = performance.now() - before
+    const { user, system } = process.cpuUsage(before)
     expect(timers.fired(trial)).toHaveLength(1)
-    expect(took).toBeLessThan(250)
+    expect((user + system) / 1000).toBeLessThan(250)
   })
 
   it('leaves a kind to the handler it has, retries it, and keeps what died', async () => {
