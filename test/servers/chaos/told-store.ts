@@ -87,8 +87,11 @@ export class ToldStore {
     const answer = await this.#inner.write(fence && (await this.#shown(fence)), asked)
     if (fence === undefined) return answer
     for (const [index, operation] of asked.operations.entries()) {
-      if (operation.type !== 'set') continue
       const given = answer.answers[index]!
+      // A retry that waited for its settlement may be cancelled before: then it is never settled.
+      if (operation.type === 'cancel' && given.outcome === 'cancelled')
+        this.#open.get(fence.shard)?.delete(operation.key)
+      if (operation.type !== 'set') continue
       if (given.outcome === 'set') this.#learn(fence.shard, { key: operation.key, ...given.place })
       if (given.outcome === 'same') this.#learn(fence.shard, { key: operation.key, ...given.standing })
     }
