@@ -19,6 +19,8 @@ export async function open(url) {
       await boss.insert(
         'bench',
         rows.map(({ dueAt, payload }) => ({ data: payload, startAfter: new Date(dueAt), retryLimit: 0 })),
+        // As the others answer: without its id nobody could cancel a job.
+        { returnId: true },
       )
     },
     async work(handle) {
