@@ -12,6 +12,7 @@ import { Waits } from './waits.js'
 import type { EngineSettings } from './settings.js'
 import type { Paces } from './paces.js'
 import type { Surplus } from './surplus.js'
+import type { Sweeping } from './sweeping.js'
 import type { EngineCounts } from './engine-counts.js'
 import type { Turns } from './turns.js'
 import type { Unsettled, UnsettledShare } from './unsettled.js'
@@ -59,18 +60,16 @@ export class Settler {
   readonly #turns: Turns
   readonly #surplus: Surplus
   readonly #paces: Paces
+  readonly #sweeping: Sweeping
   readonly #unsettled: Unsettled
   readonly #share: UnsettledShare
   readonly #waits: Waits
   #loader!: Loader
   #isAsked = false
-  #isUnderPressure = false
   // The shard is about to be let go: nothing is left for the next settlement.
   #isLast = false
   #isOver = false
   #doneAtLast = 0
-  #sweptAt: number
-  #isSwept = true
   // There was more to put back than one settlement takes.
   #isSurplusLeft = false
   // How far behind ours the store's clock may be.
@@ -91,6 +90,7 @@ export class Settler {
     turns: Turns
     surplus: Surplus
     paces: Paces
+    sweeping: Sweeping
     unsettled: Unsettled
   }) {
     this.#store = parts.store
@@ -109,7 +109,8 @@ export class Settler {
     this.#unsettled = parts.unsettled
     this.#share = parts.unsettled.join(() => this.hurry())
     this.#waits = new Waits(parts.clock)
-    this.#sweptAt = parts.clock.monotonic()
+    this.#sweeping = parts.sweeping
+    this.#sweeping.onMuch = () => this.hurry()
   }
 
   connect(loader: Loader): void {
@@ -127,7 +128,8 @@ export class Settler {
       if (isSettled && (this.#isSurplusLeft || this.#attempts.reportCount >= this.#settings.settleCount)) {
         this.hurry()
       }
-      if (this.#isSweepDue()) await this.#sweep()
+      if (!this.#isOver && this.#sweeping.isDue)
+        await this.#sweeping.sweep(() => !this.#isOver && !this.#isAsked)
     }
   }
 
@@ -156,7 +158,7 @@ export class Settler {
 
   /** Memory is short: settle and delete early. */
   relieve(): void {
-    this.#isUnderPressure = true
+    this.#sweeping.hurry()
     this.hurry()
   }
 
@@ -379,7 +381,7 @@ export class Settler {
       this.#takeIn(row, answer.readLevel)
     }
     this.#window.settle(level)
-    this.#isSwept = false
+    this.#sweeping.settled()
     this.#onEvent({
       type: 'settled',
       shard: this.#ownership.shard,
@@ -444,26 +446,6 @@ export class Settler {
           throw error
         await this.#waits.wait(this.#settings.retryMs)
       }
-    }
-  }
-
-  #isSweepDue(): boolean {
-    if (this.#isSwept || this.#isOver) return false
-    return this.#isUnderPressure || this.#clock.monotonic() - this.#sweptAt >= this.#settings.sweepMs
-  }
-
-  async #sweep(): Promise<void> {
-    this.#isUnderPressure = false
-    this.#sweptAt = this.#clock.monotonic()
-    try {
-      const { removed, more } = await this.#ownership.call('sweep', (fence) => this.#store.sweep(fence))
-      this.#isSwept = !more
-      this.#counts.sweeps++
-      this.#counts.sweptRows += removed
-      this.#onEvent({ type: 'swept', shard: this.#ownership.shard, removed })
-    } catch (error) {
-      // It is only housekeeping: the next one does it.
-      if (!(error instanceof Outdated || error instanceof Untaken || error instanceof Unresolved)) throw error
     }
   }
 }

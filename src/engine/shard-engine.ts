@@ -15,6 +15,7 @@ import { Paces } from './paces.js'
 import type { Throttles } from './throttles.js'
 import { Waits } from './waits.js'
 import { Surplus } from './surplus.js'
+import { Sweeping } from './sweeping.js'
 import { Settler } from './settler.js'
 import type { EngineSettings } from './settings.js'
 import { EngineCounts } from './engine-counts.js'
@@ -109,7 +110,8 @@ export class ShardEngine {
       onLooked: () => this.#settler.looked(),
       begin: (attempt) => this.#transactions.begin(attempt),
     })
-    const common = { store, clock, settings, ownership, window, attempts, counts, turns }
+    const sweeping = new Sweeping({ store, clock, settings, ownership, counts, onEvent })
+    const common = { store, clock, settings, ownership, window, attempts, counts, turns, sweeping }
     const governor = new Governor(settings)
     const { lanes } = attempts
     const paces = new Paces(clock, lanes)

@@ -17,6 +17,7 @@ import { LostShard, Outdated, type Ownership, Unresolved, Untaken } from './owne
 import { Waits } from './waits.js'
 import type { EngineSettings } from './settings.js'
 import type { Settler } from './settler.js'
+import type { Sweeping } from './sweeping.js'
 import type { EngineCounts } from './engine-counts.js'
 import type { Turns } from './turns.js'
 import type { Window } from './window.js'
@@ -89,6 +90,7 @@ export class Writer {
   readonly #loader: Loader
   readonly #counts: EngineCounts
   readonly #turns: Turns
+  readonly #sweeping: Sweeping
   readonly #waits: Waits
   readonly #hearInbox: () => Promise<boolean>
   #queue: Task[] = []
@@ -111,6 +113,7 @@ export class Writer {
     loader: Loader
     counts: EngineCounts
     turns: Turns
+    sweeping: Sweeping
     /** Has all that is in the inbox now carried out by this writer; false when it ended before that. */
     hearInbox: () => Promise<boolean>
   }) {
@@ -125,6 +128,7 @@ export class Writer {
     this.#loader = parts.loader
     this.#counts = parts.counts
     this.#turns = parts.turns
+    this.#sweeping = parts.sweeping
     this.#waits = new Waits(parts.clock)
     this.#hearInbox = parts.hearInbox
   }
@@ -494,7 +498,7 @@ export class Writer {
     const { operation } = task
     switch (result.outcome) {
       case 'set':
-        if (result.replaced !== undefined) this.#drop(result.replaced)
+        if (result.replaced !== undefined) this.#leave(result.replaced, payloadBytesOf(operation))
         if (operation.type === 'set') this.#takeInSet(operation, result.place, readLevel)
         task.answer({ outcome: 'set', revision: result.place.revision, replaced: result.replaced })
         return
@@ -503,12 +507,12 @@ export class Writer {
         task.answer({ outcome: 'set', revision: result.standing.revision, replaced: undefined })
         return
       case 'moved':
-        this.#drop(result.from)
+        this.#leave(result.from, result.row.payload.length)
         this.#takeIn(result.row, readLevel)
         task.answer({ outcome: 'moved', revision: result.row.revision })
         return
       case 'cancelled':
-        this.#drop(result.removed)
+        this.#leave(result.removed, 0)
         task.answer({ outcome: 'cancelled' })
         return
       case 'conflict':
@@ -538,6 +542,12 @@ export class Writer {
     else this.#loader.demand(row.position)
   }
 
+  /** A row stands no more where it stood, with about such a payload. */
+  #leave(standing: Place, payloadBytes: number): void {
+    this.#sweeping.leftBehind(payloadBytes)
+    this.#drop(standing)
+  }
+
   /** A version of a row is no more. An attempt at it that is under way goes on, and is not followed. */
   #drop(standing: Place): void {
     const token = this.#window.find(standing)
@@ -548,6 +558,10 @@ export class Writer {
     if (attempt !== undefined) attempt.isSuperseded = true
     this.#window.leave(token)
   }
+}
+
+function payloadBytesOf(operation: Operation): number {
+  return operation.type === 'set' ? operation.payload.length : 0
 }
 
 function needsLookUp({ asked }: Task): boolean {

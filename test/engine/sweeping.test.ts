@@ -1,0 +1,59 @@
+import { describe, expect, it } from 'vitest'
+import { MemoryStore } from '../../src/store/index.js'
+import { Rig, START } from './rig.js'
+
+const settings = { sweepMs: 10_000 }
+
+/** A rig whose store says of so many sweeps that more is left to do. */
+function rigWithLeft(left: number): { rig: Rig; sweeps: () => number } {
+  const rig = new Rig({ settings })
+  let calls = 0
+  const sweep = MemoryStore.prototype.sweep.bind(rig.store)
+  rig.store.sweep = async (fence) => {
+    const answer = await sweep(fence)
+    return { ...answer, more: ++calls <= left }
+  }
+  return { rig, sweeps: () => calls }
+}
+
+describe('sweeping', () => {
+  it('goes on while the store has more to sweep, without waiting for the next time', async () => {
+    const { rig, sweeps } = rigWithLeft(25)
+    await rig.settled(rig.engine.start())
+    await rig.submit(rig.set('a', 1000))
+    await rig.clock.advance('5s')
+    expect(sweeps()).toBe(0)
+    await rig.clock.advance('7s')
+    expect(sweeps()).toBe(26)
+    await rig.clock.advance('1m')
+    expect(sweeps()).toBe(26)
+  })
+
+  it.each([
+    ['replaced', (rig: Rig) => rig.set('a', 7_200_000)],
+    ['moved', (rig: Rig) => rig.move('a', 7_200_000)],
+    ['cancelled', (rig: Rig) => rig.cancel('a')],
+  ] as const)('sweeps what was %s though nothing has fired', async (_, operation) => {
+    const { rig, sweeps } = rigWithLeft(0)
+    await rig.settled(rig.engine.start())
+    await rig.submit(rig.set('a', 3_600_000))
+    await rig.clock.advance('30s')
+    expect(sweeps()).toBe(0)
+    await rig.submit(operation(rig))
+    await rig.clock.advance('30s')
+    expect(sweeps()).toBe(1)
+  })
+
+  it('does not wait for its time when much was replaced', async () => {
+    const { rig, sweeps } = rigWithLeft(0)
+    await rig.settled(rig.engine.start())
+    const payload = new Uint8Array(100_000)
+    for (let round = 0; round < 160; round++) {
+      await rig.submit(rig.set('a', 3_600_000, { payload }))
+      expect(sweeps()).toBe(0)
+    }
+    for (let round = 0; round < 20; round++) await rig.submit(rig.set('a', 3_600_000, { payload }))
+    expect(rig.clock.now()).toBeLessThan(START + 5000)
+    expect(sweeps()).toBe(1)
+  })
+})
