@@ -17,16 +17,16 @@ const WARM_UP_MS = 2000
 const PATIENCE_MS = 30_000
 
 const task = JSON.parse(process.argv[2]!) as DriverTask
-const { open } = (await import(task.module)) as SubjectModule
+const subjects = (await import(task.module)) as SubjectModule
 if (task.what === 'burst') await warmUp()
-const subject = await open(task.url)
+const subject = await subjects.open(task.url)
 await (task.what === 'burst' ? burst(task.n, task.future) : lateness(task.rate, task.seconds))
 await subject.stop()
 process.exit(0)
 
 /** The whole of a burst once, in small, until the code is compiled that is measured: whoever has timers runs for longer. */
 async function warmUp(): Promise<void> {
-  const warm = await open(task.url)
+  const warm = await subjects.open(task.url)
   await addAll(warm, WARM_UP, 'warm-later', (i) => Date.now() + 3 * HOUR_MS + i)
   const dueAt = Date.now()
   await addAll(warm, WARM_UP, 'warm', () => dueAt)
