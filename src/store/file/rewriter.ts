@@ -3,8 +3,11 @@ import type { Batch } from './batch.js'
 import { type Bucket, bucketIndexOf } from './bucket.js'
 import type { RowTable } from './row-table.js'
 
-const LEAST_STEP_BYTES = 4 << 20
-const MOST_STEP_BYTES = 32 << 20
+// What one step reads: little where a bucket is packed anew, and everybody waits meanwhile; more where it is spread
+// over finer ones, so that each of those gets chunks worth having.
+const CLEAN_STEP_BYTES = 1 << 20
+const LEAST_SPLIT_BYTES = 4 << 20
+const MOST_SPLIT_BYTES = 32 << 20
 const PART_BYTES = 8192
 
 /** What of a bucket is to be rewritten, and into buckets of which width. */
@@ -50,8 +53,7 @@ export class Rewriter {
     const { bucket, targetLevel, lastId } = rewrite
     const table = this.#table
     const { chunks } = table
-    const parts = 64 ** (bucket.level - targetLevel)
-    const stepBytes = Math.min(Math.max(LEAST_STEP_BYTES, parts * PART_BYTES), MOST_STEP_BYTES)
+    const stepBytes = stepBytesOf(bucket.level - targetLevel)
     table.join(batch)
     table.seal()
     const refs: number[] = []
@@ -95,4 +97,10 @@ export class Rewriter {
     const { ids } = this.#table.chunks
     return { bucket, targetLevel, lastId: ids[bucket.refs.at(-1)!] ?? 0 }
   }
+}
+
+/** How much a step reads of a bucket that is spread over ones so many widths finer. */
+function stepBytesOf(levels: number): number {
+  if (levels === 0) return CLEAN_STEP_BYTES
+  return Math.min(Math.max(LEAST_SPLIT_BYTES, 64 ** levels * PART_BYTES), MOST_SPLIT_BYTES)
 }
