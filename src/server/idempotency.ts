@@ -19,6 +19,8 @@ const MOST_REMEMBERED = 100_000
  */
 export class Idempotency {
   readonly #answers: ExpiringCache<string, Remembered>
+  // Fingerprints of requests that are being worked on.
+  readonly #underWay = new Map<string, string>()
 
   constructor(clock: Clock, limit = MOST_REMEMBERED) {
     this.#answers = new ExpiringCache({ ttl: '1d', limit, jitter: 0, clock })
@@ -68,22 +70,32 @@ export class Idempotency {
       )
     }
     const fingerprint = hash('sha256', JSON.stringify(request), 'base64')
-    const remembered = await this.#answers.take(`${scope}\0${idempotencyKey}`, async () => ({
-      fingerprint,
-      answer: await work(),
-    }))
-    if (remembered.fingerprint !== fingerprint) {
-      throw new RequestError(
-        'idempotency-mismatch',
-        `the Idempotency-Key ${shown(idempotencyKey)} was used for another request`,
-      )
-    }
+    const name = `${scope}\0${idempotencyKey}`
+    // Whoever asks for something else is not told what became of this.
+    checkSame(this.#underWay.get(name) ?? fingerprint, fingerprint, idempotencyKey)
+    const remembered = await this.#answers.take(name, async () => {
+      this.#underWay.set(name, fingerprint)
+      try {
+        return { fingerprint, answer: await work() }
+      } finally {
+        this.#underWay.delete(name)
+      }
+    })
+    checkSame(remembered.fingerprint, fingerprint, idempotencyKey)
     return remembered.answer as Answer
   }
 
   stop(): void {
     this.#answers.stop()
   }
+}
+
+function checkSame(known: string, fingerprint: string, idempotencyKey: string): void {
+  if (known === fingerprint) return
+  throw new RequestError(
+    'idempotency-mismatch',
+    `the Idempotency-Key ${shown(idempotencyKey)} was used for another request`,
+  )
 }
 
 /** A key for a timer that has none, the same for the same Idempotency-Key: also another instance makes it up so. */

@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import { Idempotency } from '../../src/server/idempotency.js'
+import { systemClock } from '../../src/time/index.js'
 import { Served } from './served.js'
 
 const once = { 'idempotency-key': 'operation-1' }
@@ -40,5 +42,20 @@ describe('an Idempotency-Key', () => {
     const first = await served.call('POST', '/v1/keys', wanted, once)
     const second = await served.call('POST', '/v1/keys', wanted, once)
     expect(first.body.token).not.toBe(second.body.token)
+  })
+})
+
+describe('another request under an Idempotency-Key that is still being worked on', () => {
+  it('is refused, whatever comes of the first', async () => {
+    const idempotency = new Idempotency(systemClock)
+    let fail = (_error: Error): void => undefined
+    const work = new Promise<never>((_, reject) => (fail = reject))
+    const first = idempotency.once('scope', 'key', ['PUT', 1], () => work)
+    const second = idempotency.once('scope', 'key', ['PUT', 2], () => Promise.resolve('done'))
+    fail(new Error('the first failed'))
+    await expect(second).rejects.toMatchObject({ code: 'idempotency-mismatch' })
+    await expect(first).rejects.toThrow('the first failed')
+    expect(await idempotency.once('scope', 'key', ['PUT', 2], () => Promise.resolve('done'))).toBe('done')
+    idempotency.stop()
   })
 })
