@@ -1,4 +1,4 @@
-import { nameText, type Place, shardOf, type TimerRow } from '../../timer/index.js'
+import { nameText, type Place, type TimerRow } from '../../timer/index.js'
 import type {
   HistoryEntry,
   MoveOperation,
@@ -6,7 +6,6 @@ import type {
   OperationAnswer,
   OwnerWrite,
   Standing,
-  WriteAnswer,
 } from '../store.js'
 import { listOf, numberOf, sent } from './answer-row.js'
 import { byteaArray, ElementList, int8Array, int8s, textArray } from './binary-array.js'
@@ -14,45 +13,50 @@ import type { Row } from './driver.js'
 import { tagsOf } from './row-columns.js'
 import { operationNumbers, outcomeNumber, outcomes } from './schema-common.js'
 
-/** What is asked for of a write's answer. */
-export const writeAnswerColumns = `base, read_position, read_revision, settled_position, settled_revision, ${sent(
-  [
-    'new_revisions',
-    'answered',
-    'outcomes',
-    'old_identities',
-    'old_positions',
-    'old_revisions',
-    'moved_numbers',
-    'moved_revisions',
-    'moved_created_ats',
-    'moved_attempts',
-    'moved_occurrences',
-    'moved_tags',
-    'moved_details',
-    'moved_payloads',
-  ],
-)}`
+/** What is asked for of a write's answer, whoever owns the timers. */
+export const writeAnswerColumns = sent([
+  'answered',
+  'outcomes',
+  'old_identities',
+  'old_positions',
+  'old_revisions',
+  'moved_numbers',
+  'moved_revisions',
+  'moved_created_ats',
+  'moved_attempts',
+  'moved_occurrences',
+  'moved_tags',
+  'moved_details',
+  'moved_payloads',
+])
+
+/** What a write's answer does not say of an operation, and has to be known beside it. */
+export interface Surroundings {
+  /** The revision that an operation gave its row, if it did. */
+  readonly revisionOf: (index: number) => number
+  readonly settledLevelOf: (index: number) => Place
+}
 
 /** A batch of operations as the database takes it, and its answers as it gives them. */
 export class WriteBatch {
   readonly #operations: readonly Operation[]
   readonly #history: readonly HistoryEntry[]
-  readonly #ifInboxEmpty: boolean
   readonly #waves: readonly number[] | undefined
   readonly #waveCount: number
 
   constructor(write: OwnerWrite) {
     this.#operations = write.operations
     this.#history = write.history ?? []
-    this.#ifInboxEmpty = write.ifInboxEmpty === true
     const waves = wavesOf(write.operations)
     this.#waveCount = waves.reduce((most, wave) => Math.max(most, wave + 1), 0)
     this.#waves = this.#waveCount > 1 ? waves : undefined
   }
 
-  /** The parameters from `p_if_inbox_empty` on. Lists with nothing in them stay away. */
-  parameters(shardCount: number | undefined): unknown[] {
+  /**
+   * The parameters from `p_waves` on; `belongs` says of each operation where it belongs. Lists with nothing in them
+   * stay away.
+   */
+  parameters(belongs: Buffer): unknown[] {
     const all = this.#operations
     const waves = this.#waves
     const some = (has: (operation: Operation) => boolean): boolean => all.some(has)
@@ -60,12 +64,9 @@ export class WriteBatch {
     const note = (of: (note: { at: number; event: string; details: string }) => string) =>
       textArray(all, (one) => (one.type === 'answer' || one.note === undefined ? null : of(one.note)))
     return [
-      this.#ifInboxEmpty ? 1 : 0,
       this.#waveCount,
       waves === undefined ? null : int8Array(all, (_, index) => waves[index]!),
-      shardCount === undefined
-        ? null
-        : int8Array(all, (one) => (one.type === 'answer' ? null : shardOf(one, shardCount))),
+      belongs,
       int8Array(all, (one) => operationNumbers[one.type]),
       textArray(all, (one) => (one.type === 'answer' ? null : one.namespace)),
       textArray(all, (one) => (one.type === 'answer' ? null : one.kind)),
@@ -103,10 +104,8 @@ export class WriteBatch {
     ]
   }
 
-  answer(row: Row): WriteAnswer {
+  answers(row: Row, { revisionOf, settledLevelOf }: Surroundings): OperationAnswer[] {
     const all = this.#operations
-    const base = numberOf(row, 'base')
-    const revisions = this.#newRevisions(row)
     const answers = new Array<OperationAnswer>(all.length)
     const others = int8s(listOf(row, 'answered'))
     const codes = int8s(listOf(row, 'outcomes'))
@@ -114,43 +113,30 @@ export class WriteBatch {
     const positions = int8s(listOf(row, 'old_positions'))
     const old = int8s(listOf(row, 'old_revisions'))
     const moved = new MovedRows(row)
-    const settledLevel = placeOf(row, 'settled')
+    const placeAt = (index: number): Place => ({
+      position: (all[index] as MoveOperation).position,
+      revision: revisionOf(index),
+    })
     for (let i = 0; i < others.length; i++) {
       const index = others[i]! - 1
       const standing = Number.isNaN(identities[i])
         ? undefined
         : { identity: identities[i]!, position: positions[i]!, revision: old[i]! }
       const outcome = outcomes[codes[i]!]!
-      if (outcome === 'set') {
-        const place = {
-          position: (all[index] as MoveOperation).position,
-          revision: revisions?.[index] ?? base + index + 1,
-        }
-        answers[index] = { outcome, place, replaced: standing }
-      } else if (outcome === 'moved') {
+      if (outcome === 'set') answers[index] = { outcome, place: placeAt(index), replaced: standing }
+      else if (outcome === 'moved')
         answers[index] = moved.answer(all[index] as MoveOperation, index, standing!)
-      } else {
-        answers[index] = answerOf(outcome, standing, settledLevel)
-      }
+      else answers[index] = answerOf(outcome, standing, settledLevelOf(index))
     }
     for (let index = 0; index < all.length; index++) {
-      answers[index] ??= {
-        outcome: 'set',
-        place: {
-          position: (all[index] as MoveOperation).position,
-          revision: revisions?.[index] ?? base + index + 1,
-        },
-        replaced: undefined,
-      }
+      answers[index] ??= { outcome: 'set', place: placeAt(index), replaced: undefined }
     }
-    return { answers, readLevel: placeOf(row, 'read') }
+    return answers
   }
 
-  /** Revisions by the number of the operation, where they do not just count on from the last. */
-  #newRevisions(row: Row): readonly number[] | undefined {
-    const column = listOf(row, 'new_revisions')
-    if (column === null) return undefined
-    const given = int8s(column)
+  /** Revisions by the number of the operation, where every row of them has one of its own. */
+  newRevisions(row: Row): readonly number[] {
+    const given = int8s(listOf(row, 'new_revisions'))
     const waves = this.#waves
     if (waves === undefined) return [...given]
     const revisions = new Array<number>(given.length)

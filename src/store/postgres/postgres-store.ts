@@ -1,6 +1,6 @@
 import { InvalidInputError, StateError } from '../../error/index.js'
 import { systemClock } from '../../time/index.js'
-import { levelAt, type Place, type TimerName, type TimerRow } from '../../timer/index.js'
+import { levelAt, type Place, type TimerName, type TimerRow, shardOf } from '../../timer/index.js'
 import { checkStrategy, unknownShard } from '../check-call.js'
 import { checkOperations, checkRequests } from '../check-write.js'
 import { claimed, lowered, refenced, released, renewed } from '../shard-row.js'
@@ -38,6 +38,7 @@ import type {
   WriteAnswer,
 } from '../store.js'
 import { numberOf, sent } from './answer-row.js'
+import { int8Array } from './binary-array.js'
 import { ClusterTables } from './cluster-tables.js'
 import { Database } from './database.js'
 import {
@@ -51,6 +52,7 @@ import {
 import { isLevelOnly, LevelSettlements } from './level-settlements.js'
 import { migrate, type StoreFormat } from './migrations.js'
 import { placeOf, writeAnswerColumns, WriteBatch } from './owner-write.js'
+import { OwnerWrites } from './owner-writes.js'
 import { isPlain, PlainWrites } from './plain-writes.js'
 import { dollars, PostgresClaims } from './postgres-claims.js'
 import { PostgresInbox } from './postgres-inbox.js'
@@ -101,6 +103,7 @@ export class PostgresStore implements Store {
   readonly #cluster: ClusterTables
   readonly #wakes: WakeChannel
   readonly #plainWrites: PlainWrites
+  readonly #ownerWrites: OwnerWrites
   readonly #levelSettlements: LevelSettlements
   readonly #taken = new TakenNames()
   #stopping: Promise<void> | undefined
@@ -122,6 +125,7 @@ export class PostgresStore implements Store {
     this.#leases = leases
     this.#now = clock === systemClock ? () => null : () => clock.now()
     this.#plainWrites = new PlainWrites(database)
+    this.#ownerWrites = new OwnerWrites(database, this.#now)
     this.#levelSettlements = new LevelSettlements(database, this.#now)
     this.#shards = new ShardTable(leases, this.#now)
     this.#inbox = new PostgresInbox(database, this.#now)
@@ -240,17 +244,26 @@ export class PostgresStore implements Store {
       const answer = await this.#plainWrites.write(fence, write)
       if (answer !== undefined) return answer
     }
-    const batch = new WriteBatch(write)
-    if (fence === undefined) {
-      const values = [this.#now(), ...noFence, ...batch.parameters(this.shardCount)]
-      const [row] = await this.#database.write('write', WRITE_CLAIMED, values)
-      return { answers: batch.answer(row!).answers, readLevel: levelAt(0) }
-    }
-    const values = [this.#now(), ...fenceParameters(fence), ...batch.parameters(undefined)]
-    const [row] = await this.#database.write('write', WRITE_OWNED, values)
-    const answer = batch.answer(row!)
+    if (fence === undefined) return await this.#writeClaimed(write)
+    const answer = await this.#ownerWrites.write(fence, write)
     this.#taken.learn(answer.answers)
     return answer
+  }
+
+  async #writeClaimed(write: OwnerWrite): Promise<WriteAnswer> {
+    const batch = new WriteBatch(write)
+    const shards = int8Array(write.operations, (one) =>
+      one.type === 'answer' ? null : shardOf(one, this.shardCount),
+    )
+    const values = [this.#now(), ...batch.parameters(shards)]
+    const [row] = await this.#database.write('write', WRITE_CLAIMED, values)
+    const revisions = batch.newRevisions(row!)
+    const settledLevel = levelAt(0)
+    const answers = batch.answers(row!, {
+      revisionOf: (index) => revisions[index]!,
+      settledLevelOf: () => settledLevel,
+    })
+    return { answers, readLevel: levelAt(0) }
   }
 
   async settle(fence: Fence, settlement: Settlement): Promise<SettleAnswer> {
@@ -432,13 +445,11 @@ export class PostgresStore implements Store {
   }
 }
 
-const WRITE_OWNED = `select ${writeAnswerColumns} from S.write_owned(${dollars(38)})`
-const WRITE_CLAIMED = `select ${writeAnswerColumns} from S.write_claimed(${dollars(38)})`
+const WRITE_CLAIMED = `select ${sent(['new_revisions'])}, ${writeAnswerColumns} from S.write_claimed(${dollars(32)})`
 const SETTLE = `select base, read_position, read_revision, ${sent(['dead_letters', 'followed'])}
   from S.settle(${dollars(44)})`
 const LOAD = `select read_position, read_revision, next_position, bytes, ${sent(rowColumnNames)}
   from S.load(${dollars(10)})`
-const noFence = [null, null, null, null, null]
 
 function fenceParameters({ shard, epoch, nonce, settledLevel }: Fence): number[] {
   return [shard, epoch, nonce, settledLevel.position, settledLevel.revision]

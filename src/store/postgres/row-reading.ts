@@ -5,6 +5,7 @@ import type { Counts, HistogramQuery, Listed, ListQuery, Strategy, Tally, Usage 
 import { listOf, numberOf } from './answer-row.js'
 import { int8Array, int8s, textArray } from './binary-array.js'
 import type { Database } from './database.js'
+import { JointCalls } from './joint-calls.js'
 import type { Row } from './driver.js'
 import { RowColumns } from './row-columns.js'
 import { sentRows } from './schema-owner.js'
@@ -12,20 +13,43 @@ import { sentRows } from './schema-owner.js'
 /** How many rows a list looks at before it looks at the clock. */
 const LOOK = 2000
 
+// Names that are looked up by one statement; a call for more of them goes alone.
+const MOST_NAMES = 2500
+const MOST_UNDER_WAY = 4
+
 /** What anybody may read of timers: those below their shard's settled level are not there. */
 export class RowReading {
   readonly #database: Database
   readonly #clock: Clock
   readonly #shardCount: number
+  readonly #finds: JointCalls<readonly TimerName[], readonly (TimerRow | undefined)[]>
 
   constructor(database: Database, clock: Clock, shardCount: number) {
     this.#database = database
     this.#clock = clock
     this.#shardCount = shardCount
+    this.#finds = new JointCalls({
+      send: (calls) => this.#findAll(calls),
+      mostUnderWay: MOST_UNDER_WAY,
+      weightOf: (names) => names.length,
+      mostWeight: MOST_NAMES,
+    })
   }
 
-  async find(names: readonly TimerName[]): Promise<(TimerRow | undefined)[]> {
-    if (names.length === 0) return []
+  async find(names: readonly TimerName[]): Promise<readonly (TimerRow | undefined)[]> {
+    return names.length === 0 ? [] : await this.#finds.call(names)
+  }
+
+  /** What is asked for at once is looked up together. */
+  async #findAll(
+    calls: readonly (readonly TimerName[])[],
+  ): Promise<readonly (readonly (TimerRow | undefined)[])[]> {
+    const found = await this.#find(calls.flat())
+    let begin = 0
+    return calls.map(({ length }) => found.slice(begin, (begin += length)))
+  }
+
+  async #find(names: readonly TimerName[]): Promise<(TimerRow | undefined)[]> {
     const [row] = await this.#database.read(
       'find',
       `select array_send(array_agg(o.n)) as numbers, ${sentRows}

@@ -84,10 +84,42 @@ export const writeHistory = `
     select * from unnest(${names(historyColumns)});
   end if;`
 
-const checkInbox = `
-  if p_if_inbox_empty = 1 and exists (select 1 from S.inbox i where i.shard = p_shard order by i.shard, i.arrival limit 1) then
+/** The shards of a call, each with the fence and the wish of its owner. */
+const groupColumns = [
+  'g_shard',
+  'g_epoch',
+  'g_nonce',
+  'g_settled_position',
+  'g_settled_revision',
+  'g_if_inbox_empty',
+] as const
+const groupParameters = groupColumns.map((name) => `${name} bigint[]`).join(', ')
+const groupOuts =
+  'out bases bigint[], out read_positions bigint[], out read_revisions bigint[], out settled_positions bigint[], out settled_revisions bigint[]'
+
+/**
+ * Locks the shards of a call in their order and reads them into `bases`, where -1 stands for one whose fence, inbox
+ * or else is against it, and the lists of levels.
+ */
+const takeGroups = (alsoAsked = '', also: readonly string[] = []): string => `
+  ${checkIsolation}
+  perform 1 from S.shard s where s.shard = any (g_shard::integer[]) order by s.shard for no key update;
+  select array_agg(case when s.epoch = g.g_epoch and s.nonce = g.g_nonce
+        and (s.settled_position, s.settled_revision) >= (g.g_settled_position, g.g_settled_revision)
+        and not (g.g_if_inbox_empty = 1 and exists (select 1 from S.inbox i where i.shard = g.g_shard))${alsoAsked}
+      then s.last_revision else -1 end order by g.n),
+      array_agg(s.read_position order by g.n), array_agg(s.read_revision order by g.n),
+      array_agg(s.settled_position order by g.n), array_agg(s.settled_revision order by g.n)
+    into bases, read_positions, read_revisions, settled_positions, settled_revisions
+  from unnest(${[...groupColumns, ...also].join(', ')}) with ordinality as g(${[...groupColumns, ...also].join(', ')}, n)
+    left join lateral (select * from S.shard s where s.shard = g.g_shard offset 0) s on true;`
+
+/** Says why the one shard of a call was passed by. */
+const refuseAlone = `
+  if p_is_alone = 1 and bases[1] < 0 then
+    perform S.fenced_shard(g_shard[1]::integer, g_epoch[1], g_nonce[1], g_settled_position[1], g_settled_revision[1]);
     raise exception using errcode = '${refusals['inbox-first']}', message = format(
-      'requests wait in the inbox of shard %s', p_shard);
+      'requests wait in the inbox of shard %s', g_shard[1]);
   end if;`
 
 /**
@@ -99,25 +131,12 @@ const checkInbox = `
  */
 const insertFunction = `
 create or replace function S.insert_plain(
-  g_shard bigint[], g_epoch bigint[], g_nonce bigint[], g_settled_position bigint[], g_settled_revision bigint[],
-  g_if_inbox_empty bigint[], g_count bigint[], g_begin bigint[], g_least bigint[],
-  o_group bigint[], ${parameters(plainColumns)},
-  out bases bigint[], out read_positions bigint[], out read_revisions bigint[]
+  ${groupParameters}, g_count bigint[], g_begin bigint[], g_least bigint[],
+  o_group bigint[], ${parameters(plainColumns)}, ${groupOuts}
 ) language plpgsql volatile${lookups} as $$
 #variable_conflict use_column
 begin
-  ${checkIsolation}
-  perform 1 from S.shard s where s.shard = any (g_shard::integer[]) order by s.shard for no key update;
-  select array_agg(case when s.epoch = g.epoch and s.nonce = g.nonce
-        and (s.settled_position, s.settled_revision) >= (g.settled_position, g.settled_revision)
-        and g.least >= s.settled_position
-        and not (g.if_inbox_empty = 1 and exists (select 1 from S.inbox i where i.shard = g.shard))
-      then s.last_revision else -1 end order by g.n),
-      array_agg(s.read_position order by g.n), array_agg(s.read_revision order by g.n)
-    into bases, read_positions, read_revisions
-  from unnest(g_shard, g_epoch, g_nonce, g_settled_position, g_settled_revision, g_if_inbox_empty, g_least)
-    with ordinality as g(shard, epoch, nonce, settled_position, settled_revision, if_inbox_empty, least, n)
-    left join lateral (select * from S.shard s where s.shard = g.shard offset 0) s on true;
+  ${takeGroups('\n        and g.g_least >= s.settled_position', ['g_least'])}
   begin
     insert into S.timer (shard, position, revision, identity, created_at, due_at, attempt, occurrence,
       namespace, kind, key, tags, details, payload)
@@ -139,17 +158,38 @@ begin
   end;
 end $$;`
 
+/** What the shards of a call count, and the last revision of each. */
+const countShards = (revision: string): string => `, counted as (
+      update S.shard s set created = s.created + c.created, replaced = s.replaced + c.replaced,
+        cancelled = s.cancelled + c.cancelled, last_revision = greatest(s.last_revision, c.last)
+      from (
+        select j.shard, count(*) filter (where outcome = ${stored}) as created,
+          count(*) filter (where outcome = ${stored} and old_identity is not null) as replaced,
+          count(*) filter (where outcome = ${cancelled}) as cancelled,
+          max(${revision}) filter (where outcome in (${stored}, ${moved})) as last
+        from judged j group by j.shard
+      ) c where s.shard = c.shard and (c.last is not null or c.cancelled > 0)
+    )`
+
 /**
  * A batch of operations in one statement. Operations that could see one another (of one name, for one request, for
  * one dead letter) come in different waves; those of one wave are judged and carried out together. What is plainly
- * set is not answered for: its place is its position and `base` + its number in the batch.
+ * set is not answered for: its place is its position and the base of its shard + its number among those of it.
  *
- * With an owner, the shard's row is locked first and then everything is read anew. Without one, writers of one
- * name meet at a lock of their own, then rows are locked, then everything is read anew.
+ * With owners, operations of many shards come together, those of a shard one after the other: the rows of the shards
+ * are locked first and then everything is read anew. One that is against it is passed by, or, when it is alone,
+ * refused. Without owners, writers of one name meet at a lock of their own, then rows are locked, then everything is
+ * read anew.
  */
 function writeFunction(isOwned: boolean): string {
-  const shard = isOwned ? 'p_shard' : 'o.o_shard::integer'
-  const revision = isOwned ? 's.last_revision + j.n' : 'j.new_revision'
+  const shard = isOwned ? 'g_shard[o.o_group]::integer' : 'o.o_shard::integer'
+  const settledPosition = isOwned ? 'settled_positions[o.o_group]' : '0'
+  const settledRevision = isOwned ? 'settled_revisions[o.o_group]' : '0'
+  const revision = isOwned ? 'bases[j.o_group] + j.n - g_begin[j.o_group]' : 'j.new_revision'
+  // Where an operation belongs: by the number of its shard in the call, or by its shard.
+  const columns = operationColumns.map(([name, type]): [string, string] =>
+    isOwned && name === 'o_shard' ? ['o_group', type] : [name, type],
+  )
   const lockNames = `
   perform pg_advisory_xact_lock(hashtext('S.timer'), bucket)
     from (select distinct hashtext(k) & 255 as bucket from unnest(o_key) k order by 1) buckets;
@@ -163,10 +203,9 @@ function writeFunction(isOwned: boolean): string {
     ) t;`
   return `
 create or replace function S.${isOwned ? 'write_owned' : 'write_claimed'}(
-  p_now bigint, p_shard integer, p_epoch bigint, p_nonce bigint, p_settled_position bigint, p_settled_revision bigint,
-  p_if_inbox_empty bigint, p_waves bigint, ${parameters(operationColumns)}, ${historyParameters},
-  out base bigint, out read_position bigint, out read_revision bigint,
-  out settled_position bigint, out settled_revision bigint, out new_revisions bigint[],
+  p_now bigint, ${isOwned ? `p_is_alone bigint, ${groupParameters}, g_begin bigint[], ` : ''}
+  p_waves bigint, ${parameters(columns)}, ${historyParameters},
+  ${isOwned ? groupOuts : 'out new_revisions bigint[]'},
   out answered bigint[], out outcomes bigint[],
   out old_identities bigint[], out old_positions bigint[], out old_revisions bigint[],
   out moved_numbers bigint[], out moved_revisions bigint[], out moved_created_ats bigint[],
@@ -175,28 +214,22 @@ create or replace function S.${isOwned ? 'write_owned' : 'write_claimed'}(
 ) language plpgsql volatile${lookups} as $$
 #variable_conflict use_column
 declare
-  s S.shard;
   v_now bigint;
   c record;
-  v_last bigint;
+  v_created bigint := 0;
+  v_replaced bigint := 0;
+  v_cancelled bigint := 0;
 begin
-  ${isOwned ? 's := S.fenced_shard(p_shard, p_epoch, p_nonce, p_settled_position, p_settled_revision);' + checkInbox : `s.last_revision := 0; s.settled_position := 0; s.settled_revision := 0;${lockNames}`}
+  ${isOwned ? takeGroups() + refuseAlone : lockNames}
   v_now := S.now_ms(p_now);
-  v_last := s.last_revision;
-  base := s.last_revision;
-  read_position := s.read_position;
-  read_revision := s.read_revision;
-  settled_position := s.settled_position;
-  settled_revision := s.settled_revision;
   if cardinality(o_from_dead) > 0 then
     perform 1 from (select distinct id from unnest(o_from_dead) id where id is not null order by 1) o
       cross join lateral (select 1 from S.dead_letter d where d.id = o.id for update offset 0) d;
   end if;
   for wave in 0 .. p_waves - 1 loop
     with o as (
-      select * from unnest(${names(operationColumns)})
-        with ordinality as u(${names(operationColumns)}, n)
-      where o_wave = wave or (o_wave is null and wave = 0)
+      select * from unnest(${names(columns)}) with ordinality as u(${names(columns)}, n)
+      where (o_wave = wave or (o_wave is null and wave = 0))${isOwned ? ' and bases[o_group] >= 0' : ''}
     ), judged as materialized (
       select o.*, ${shard} as shard, t.tid, t.identity as old_identity, t.position as old_position,
         t.revision as old_revision, t.created_at as old_created_at, t.attempt as old_attempt,
@@ -212,7 +245,7 @@ begin
             when (o.o_if_absent = 1 and t.tid is not null)
               or (o.o_if_revision is not null and t.revision is distinct from o.o_if_revision)
               then ${outcomeNumber('conflict')}
-            when o.o_position < s.settled_position then ${below}
+            when o.o_position < ${settledPosition} then ${below}
             when o.o_from_dead is not null and d.tid is null then ${outcomeNumber('unknown')}
             else ${stored}
           end
@@ -220,14 +253,14 @@ begin
           when o.o_if_revision <> t.revision then ${outcomeNumber('conflict')}
           ${isOwned ? '' : `when t.lease_until > v_now then ${outcomeNumber('firing')}`}
           when o.o_type = ${cancel} then ${cancelled}
-          when o.o_position < s.settled_position then ${below}
+          when o.o_position < ${settledPosition} then ${below}
           else ${moved}
         end as outcome
       from o
       left join lateral (
         select t.ctid as tid, t.* from S.timer t
         where t.key = o.o_key and t.kind = o.o_kind and t.namespace = o.o_namespace and t.shard + 0 = ${shard}
-          and (t.position + 0, t.revision) >= (s.settled_position, s.settled_revision)
+          and (t.position + 0, t.revision) >= (${settledPosition}, ${settledRevision})
         offset 0
       ) t on true
       left join lateral (
@@ -271,12 +304,11 @@ begin
         j.o_note_at, j.o_note_event, j.o_note_details
       from judged j
       where j.o_note_at is not null and j.outcome in (${stored}, ${moved}, ${cancelled}) order by j.n
-    )
+    )${isOwned ? countShards(revision) : ''}
     select
       count(*) filter (where outcome = ${stored}) as created,
       count(*) filter (where outcome = ${stored} and old_identity is not null) as replaced,
       count(*) filter (where outcome = ${cancelled}) as cancelled,
-      max(n) filter (where outcome in (${stored}, ${moved})) as last,
       ${isOwned ? 'null::bigint[]' : 'array_agg(new_revision)'} as new_revisions,
       array_agg(n) filter (where outcome <> ${stored} or old_identity is not null) as answered,
       array_agg(outcome::bigint) filter (where outcome <> ${stored} or old_identity is not null) as outcomes,
@@ -292,7 +324,7 @@ begin
       array_agg(coalesce(o_details, old_details)) filter (where outcome = ${moved}) as moved_details,
       array_agg(old_payload) filter (where outcome = ${moved}) as moved_payloads
     into c from judged;
-    new_revisions := new_revisions || c.new_revisions;
+    ${isOwned ? '' : 'new_revisions := new_revisions || c.new_revisions;'}
     answered := answered || c.answered;
     outcomes := outcomes || c.outcomes;
     old_identities := old_identities || c.old_identities;
@@ -306,30 +338,17 @@ begin
     moved_tags := moved_tags || c.moved_tags;
     moved_details := moved_details || c.moved_details;
     moved_payloads := moved_payloads || c.moved_payloads;
-    ${
-      isOwned
-        ? `
-    v_last := greatest(v_last, s.last_revision + c.last);
-    s.created := s.created + c.created;
-    s.replaced := s.replaced + c.replaced;
-    s.cancelled := s.cancelled + c.cancelled;`
-        : `
-    s.created := coalesce(s.created, 0) + c.created;
-    s.replaced := coalesce(s.replaced, 0) + c.replaced;
-    s.cancelled := coalesce(s.cancelled, 0) + c.cancelled;`
-    }
+    v_created := v_created + c.created;
+    v_replaced := v_replaced + c.replaced;
+    v_cancelled := v_cancelled + c.cancelled;
   end loop;
   ${writeHistory}
   ${
     isOwned
-      ? `
-  if cardinality(o_type) > 0 then
-    update S.shard set last_revision = v_last, created = s.created, replaced = s.replaced, cancelled = s.cancelled
-    where shard = p_shard;
-  end if;`
+      ? ''
       : `
-  update S.counter set created = created + s.created, replaced = replaced + s.replaced,
-    cancelled = cancelled + s.cancelled
+  update S.counter set created = created + v_created, replaced = replaced + v_replaced,
+    cancelled = cancelled + v_cancelled
   where slot = pg_backend_pid() & 31 and p_waves > 0;`
   }
 end $$;`

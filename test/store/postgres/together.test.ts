@@ -115,6 +115,73 @@ describe('what an instance does for many shards at once', () => {
     expect(await store.counts()).toMatchObject({ created: 2, settled: 5 })
   })
 
+  it('moves, cancels and replaces for 32 shards by one statement, each as if it were alone', async () => {
+    await sql(`alter database postgres set track_functions = 'all'`)
+    const schema = newSchema()
+    const store = await openStoreIn({ shardCount: 32, schema })
+    const fences = await Promise.all(Array.from({ length: 32 }, (_, shard) => own(store, shard)))
+    const sets = fences.map(({ shard }) => ['a', 'b', 'c'].map((name) => setOf(`${name}${shard}`)))
+    await Promise.all(fences.map((fence, i) => store.write(fence, { operations: sets[i]! })))
+    const named = { namespace: 'n', kind: 'k' }
+    const answers = await Promise.all(
+      fences.map((fence, i) =>
+        store.write(fence, {
+          operations: [
+            { type: 'move', ...named, key: `a${i}`, dueAt: DUE + i, position: DUE + i },
+            { type: 'cancel', ...named, key: `b${i}` },
+            setOf(`c${i}`, { identity: 1_000_000 + i }),
+            { type: 'cancel', ...named, key: `nobody${i}` },
+            // What it sees comes of the one before it.
+            { type: 'move', ...named, key: `c${i}`, dueAt: DUE + 7, position: DUE + 7 },
+          ],
+        }),
+      ),
+    )
+    for (const [i, { answers: five }] of answers.entries()) {
+      const [a, b, c] = sets[i]!.map(({ identity }) => identity)
+      expect(five).toMatchObject([
+        { outcome: 'moved', row: { key: `a${i}`, identity: a, revision: 4 }, from: { revision: 1 } },
+        { outcome: 'cancelled', removed: { identity: b, revision: 2 } },
+        { outcome: 'set', place: { revision: 6 }, replaced: { identity: c, revision: 3 } },
+        { outcome: 'unknown' },
+        { outcome: 'moved', row: { identity: 1_000_000 + i, revision: 8 }, from: { revision: 6 } },
+      ])
+    }
+    const later = await Promise.all(
+      fences.map((fence) => store.write(fence, { operations: [setOf(`d${fence.shard}`)] })),
+    )
+    expect(later.map((answer) => answer.answers)).toMatchObject(
+      fences.map(() => [{ outcome: 'set', place: { revision: 9 } }]),
+    )
+    expect(await store.counts()).toMatchObject({ created: 160, cancelled: 32, replaced: 32 })
+    expect(await store.countRows()).toBe(96)
+    await store.stop()
+    expect(await calls(schema)).toBe(3)
+  })
+
+  it('cancels for the others when one shard was lost, and when one has requests waiting', async () => {
+    const store = await openStoreIn({ shardCount: 4 })
+    const fences = await Promise.all([0, 1, 2, 3].map((shard) => own(store, shard)))
+    await Promise.all(fences.map((fence) => store.write(fence, { operations: [setOf(`e${fence.shard}`)] })))
+    const lost = { ...fences[1]!, nonce: 999_999 }
+    const { type, position: _, ...asked } = setOf('waiting')
+    await store.append([{ id: 'r2', shard: 2, deadline: Date.now() + 60_000, operation: { type, ...asked } }])
+    const outcomes = await Promise.allSettled(
+      [fences[0]!, lost, fences[2]!, fences[3]!].map((fence) => {
+        const cancel = { type: 'cancel', namespace: 'n', kind: 'k', key: `e${fence.shard}` } as const
+        return store.write(fence, { operations: [cancel], ifInboxEmpty: true })
+      }),
+    )
+    expect(outcomes).toMatchObject([
+      { status: 'fulfilled', value: { answers: [{ outcome: 'cancelled' }] } },
+      { status: 'rejected', reason: { code: 'fenced' } },
+      { status: 'rejected', reason: { code: 'inbox-first' } },
+      { status: 'fulfilled', value: { answers: [{ outcome: 'cancelled' }] } },
+    ])
+    expect(await store.counts()).toMatchObject({ created: 4, cancelled: 2 })
+    expect(await store.countRows()).toBe(2)
+  })
+
   it('goes the long way for all of them when a name is taken after all', async () => {
     const store = await openStoreIn({ shardCount: 2 })
     const [first, second] = await Promise.all([own(store, 0), own(store, 1)])
