@@ -1,4 +1,5 @@
-import { DAY_S, modulo } from './calendar.js'
+import { DAY_S } from './calendar.js'
+import { ChangeFinder, type OffsetProbe } from './change-finder.js'
 
 /**
  * A stretch of time during which a zone keeps one offset, in whole epoch seconds. Where the offset grows at
@@ -13,14 +14,9 @@ export interface Segment {
   readonly offsetAfter: number
 }
 
-/** The offset of a zone at an epoch second, as slow as it may be. */
-export type OffsetProbe = (second: number) => number
-
 // The shortest time any zone kept an offset is 6.96 days (Brazil in October 2000, Gaza from 2040 on), so two
 // changes never hide between two samples.
 export const SAMPLE_S = 6 * DAY_S
-
-const QUARTER_S = 900
 
 /**
  * The segments between two instants, in order; the outermost are cut off there. None that is shorter than `stride`
@@ -61,69 +57,16 @@ export function findSegments(
   }))
 }
 
-/** Finds single changes of a zone's offset, soonest those that come at the time of day of one it found before. */
-export class ChangeFinder {
-  readonly #probe: OffsetProbe
-  /** The time of day, of UTC, of the last change that left an offset. */
-  readonly #timeOfDay = new Map<number, number>()
-
-  constructor(probe: OffsetProbe) {
-    this.#probe = probe
-  }
-
-  /** The first second after `before`, and not after `after`, at which the offset is no longer `offset`. */
-  find(before: number, after: number, offset: number): number {
-    const time = this.#timeOfDay.get(offset)
-    const guess = time === undefined ? undefined : this.#findAt(time, before, after, offset)
-    if (guess !== undefined) return guess
-    const at = this.#search(before, after, offset)
-    this.#timeOfDay.set(offset, modulo(at, DAY_S))
-    return at
-  }
-
-  #findAt(time: number, before: number, after: number, offset: number): number | undefined {
-    const probe = this.#probe
-    let low = Math.floor((before - time) / DAY_S)
-    let high = Math.ceil((after - time) / DAY_S)
-    while (high - low > 1) {
-      const middle = (low + high) >> 1
-      if (probe(middle * DAY_S + time) === offset) low = middle
-      else high = middle
-    }
-    const at = high * DAY_S + time
-    const isChange = at > before && at <= after && probe(at - 1) === offset && probe(at) !== offset
-    return isChange ? at : undefined
-  }
-
-  #search(before: number, after: number, offset: number): number {
-    const probe = this.#probe
-    // Clocks change on the quarter of an hour nearly everywhere: half the probes suffice to find those.
-    let low = Math.floor(before / QUARTER_S)
-    let high = Math.ceil(after / QUARTER_S)
-    while (high - low > 1) {
-      const middle = Math.floor((low + high) / 2)
-      if (probe(middle * QUARTER_S) === offset) low = middle
-      else high = middle
-    }
-    let same = Math.max(low * QUARTER_S, before)
-    let changed = Math.min(high * QUARTER_S, after)
-    if (probe(changed - 1) === offset) return changed
-    while (changed - same > 1) {
-      const middle = Math.floor((same + changed) / 2)
-      if (probe(middle) === offset) same = middle
-      else changed = middle
-    }
-    return changed
-  }
-}
-
 /** The function is bound: it may be called by itself. */
 interface Formatter {
   readonly format: (ms: number) => string
+  resolvedOptions(): { readonly timeZone: string }
 }
 
 /** Reads offsets off `Intl`, the only source of zone rules. Throws a RangeError for a zone it does not know. */
 export class IntlOffsets {
+  /** The zone's name, as Intl has it. */
+  readonly zone: string
   readonly #format: (ms: number) => string
 
   constructor(zone: string) {
@@ -137,6 +80,7 @@ export class IntlOffsets {
       minute: 'numeric',
       second: 'numeric',
     })
+    this.zone = formatter.resolvedOptions().timeZone
     // Read once: every reading of this property takes a call.
     this.#format = formatter.format
   }

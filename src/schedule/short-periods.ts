@@ -146,7 +146,8 @@ export class ShortPeriods implements Pattern {
     const { named, steps } = drift.sampleOf(firstDay)
     const years = Math.min((lastDay - firstDay) / 365, most / (named * this.#perDay))
     const places = this.#places?.length ?? this.#cycle
-    if (steps * years <= named * (places + DAY_STEPS) * KINDS + 2 * years) {
+    const inTables = named * (places + DAY_STEPS) * KINDS + 2 * years
+    if (steps * years <= inTables || !StepCount.isFor(this.#turnDays, places, years)) {
       return drift.count(firstDay, lastDay, most)
     }
     return (this.#stepCount ??= this.#stepCountOf(drift)).count(firstDay, lastDay, most)

@@ -43,6 +43,11 @@ export class StepCount {
     this.#boundary = boundary
   }
 
+  /** Whether there are so many years, and steps so short, that tables are made at all. */
+  static isFor(step: number, places: number, years: number): boolean {
+    return step <= LONGEST_STEP && years >= KINDS * places
+  }
+
   count(from: number, untilExclusive: number, most: number): number {
     const firstYear = yearOf(from) + 1
     const yearOfUntil = yearOf(untilExclusive)
@@ -50,7 +55,7 @@ export class StepCount {
     const lastYear =
       this.#boundary(dayNumber(yearOfUntil, 1, 1)) > untilExclusive ? yearOfUntil - 1 : yearOfUntil
     const { step, places } = this.#steps
-    if (step > LONGEST_STEP || lastYear - firstYear < KINDS * places.length) {
+    if (!StepCount.isFor(step, places.length, lastYear - firstYear)) {
       return this.#countIn(from, untilExclusive, most)
     }
     const firstDay = this.#boundary(dayNumber(firstYear, 1, 1))

@@ -140,10 +140,7 @@ export class WallClock {
     return this.pattern.count(from, until + this.zone.offsetAt(until) + 1, most)
   }
 
-  /**
-   * Counts the local times of a few days at a time. Two questions tell that clocks do not change around them, so that
-   * each is one instant; where they do, segments are counted.
-   */
+  /** Counts the local times of a few days at a time, and what the changes of clocks on these days add or take. */
   #countSparse(after: number, end: number, most: number): number {
     const { pattern, zone } = this
     const lastLocal = end + zone.offsetAt(end)
@@ -151,18 +148,14 @@ export class WallClock {
     let count = start > after ? this.#countLocals(after, start, most) : 0
     let local = pattern.firstFrom(start + zone.offsetAt(start) + 1)
     while (local <= lastLocal && count <= most) {
-      let locals = 1
+      const first = local
       let latest = local
-      let next = pattern.firstFrom(local + 1)
-      for (; next <= lastLocal && next - latest <= 2 * MARGIN_S; next = pattern.firstFrom(next + 1)) {
-        latest = next
-        locals++
+      for (; local <= lastLocal && local - latest <= 2 * MARGIN_S; local = pattern.firstFrom(local + 1)) {
+        latest = local
+        count++
       }
-      const before = Math.max(start, local - MARGIN_S)
-      const behind = Math.min(end, latest + MARGIN_S)
-      const isCalm = latest - local <= MARGIN_S && zone.askOffset(before) === zone.askOffset(behind)
-      count += isCalm ? locals : this.#countSegments(before, behind, most - count)
-      local = next
+      const changes = zone.changesAmong(Math.max(start, first - MARGIN_S), Math.min(end, latest + MARGIN_S))
+      for (const change of changes) count += this.#worth.of(change)
     }
     return count
   }
