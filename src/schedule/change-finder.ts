@@ -1,7 +1,7 @@
 import { DAY_S, modulo } from './calendar.js'
 
-/** The offset of a zone at an epoch second, as slow as it may be. */
-export type OffsetProbe = (second: number) => number
+/** Whether clocks are ahead of UTC by an offset at an epoch second, as long as it may take to say. */
+export type KeepsOffset = (second: number, offset: number) => boolean
 
 const QUARTER_S = 900
 
@@ -16,14 +16,14 @@ const NONE: readonly number[] = []
  * shorter stretch, so that a wrong guess costs one of them and nothing else.
  */
 export class ChangeFinder {
-  readonly #probe: OffsetProbe
+  readonly #keeps: KeepsOffset
   /** Times of day of changes that were found, on the clocks that they changed, the last one first. */
   readonly #times: number[] = []
   /** The same for the last change that left an offset. */
   readonly #timeOf = new Map<number, number>()
 
-  constructor(probe: OffsetProbe) {
-    this.#probe = probe
+  constructor(keeps: KeepsOffset) {
+    this.#keeps = keeps
   }
 
   /** The first second after `before`, and not after `after`, at which the offset is no longer `offset`. */
@@ -40,14 +40,14 @@ export class ChangeFinder {
   }
 
   #search(before: number, after: number, offset: number, guesses: readonly number[]): number {
-    const probe = this.#probe
+    const keeps = this.#keeps
     // The change lies after `same` and not after `changed`, whatever is asked.
     let same = before
     let changed = after
     for (const guess of guesses) {
       if (guess <= same || guess > changed) continue
-      if (guess < changed && probe(guess) === offset) same = guess
-      else if (guess - 1 === same || probe(guess - 1) === offset) return guess
+      if (guess < changed && keeps(guess, offset)) same = guess
+      else if (guess - 1 === same || keeps(guess - 1, offset)) return guess
       else changed = guess - 1
     }
     const time = (this.#timeOf.get(offset) ?? this.#times[0] ?? 0) - offset
@@ -55,39 +55,39 @@ export class ChangeFinder {
     let high = Math.ceil((changed - time) / DAY_S)
     while (high - low > 1) {
       const middle = (low + high) >> 1
-      if (probe(middle * DAY_S + time) === offset) low = middle
+      if (keeps(middle * DAY_S + time, offset)) low = middle
       else high = middle
     }
     same = Math.max(low * DAY_S + time, same)
     changed = Math.min(high * DAY_S + time, changed)
-    if (changed - 1 === same || probe(changed - 1) === offset) return changed
+    if (changed - 1 === same || keeps(changed - 1, offset)) return changed
     changed--
     for (const other of this.#times) {
       const guess = changed - modulo(changed + offset - other, DAY_S)
       if (guess <= same) continue
-      if (guess < changed && probe(guess) === offset) same = guess
-      else if (guess - 1 === same || probe(guess - 1) === offset) return guess
+      if (guess < changed && keeps(guess, offset)) same = guess
+      else if (guess - 1 === same || keeps(guess - 1, offset)) return guess
       else changed = guess - 1
     }
     return this.#searchDay(same, changed, offset)
   }
 
   #searchDay(before: number, after: number, offset: number): number {
-    const probe = this.#probe
-    // Clocks change on the quarter of an hour nearly everywhere: half the probes suffice to find those.
+    const keeps = this.#keeps
+    // Clocks change on the quarter of an hour nearly everywhere: half the questions suffice to find those.
     let low = Math.floor(before / QUARTER_S)
     let high = Math.ceil(after / QUARTER_S)
     while (high - low > 1) {
       const middle = (low + high) >> 1
-      if (probe(middle * QUARTER_S) === offset) low = middle
+      if (keeps(middle * QUARTER_S, offset)) low = middle
       else high = middle
     }
     let same = Math.max(low * QUARTER_S, before)
     let changed = Math.min(high * QUARTER_S, after)
-    if (probe(changed - 1) === offset) return changed
+    if (keeps(changed - 1, offset)) return changed
     while (changed - same > 1) {
       const middle = Math.floor((same + changed) / 2)
-      if (probe(middle) === offset) same = middle
+      if (keeps(middle, offset)) same = middle
       else changed = middle
     }
     return changed

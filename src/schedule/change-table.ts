@@ -60,8 +60,6 @@ export class ChangeTable {
   readonly #years = new Map<number, ChangeYear>()
   readonly #yearlyFrom: number
   readonly #finder: ChangeFinder
-  /** What clocks show at the end of a day of UTC, by their offset. */
-  readonly #endTexts = new Map<number, string>()
   /** A year of each kind in which there is the rule of later years and nothing else. */
   readonly #byKind: (number | undefined)[] = []
   /** The last rule that was kept for some years, for every two offsets. */
@@ -71,7 +69,7 @@ export class ChangeTable {
   /** From the year `yearlyFrom` on there is a yearly rule and nothing else. */
   constructor(offsets: IntlOffsets, yearlyFrom: number) {
     this.#offsets = offsets
-    this.#finder = new ChangeFinder((second) => offsets.at(second))
+    this.#finder = new ChangeFinder((second, offset) => offsets.keeps(second, offset))
     this.#yearlyFrom = yearlyFrom
   }
 
@@ -157,23 +155,39 @@ export class ChangeTable {
     const before = this.#endOf(year - 1)
     if (this.#shows(year, before)) return { changes: [], rules: [], offset: before }
     const after = this.#endOf(year)
-    const at = this.#finder.find(endOfYear(year - 1), endOfYear(year), before)
+    const at = this.#finderOf(before, after).find(endOfYear(year - 1), endOfYear(year), before)
     return { changes: [{ at, before, after }], rules: [], offset: after }
   }
 
+  /** Clocks look the same before and after a zone crosses the date line: there they are read. */
+  #finderOf(before: number, after: number): ChangeFinder {
+    if ((after - before) % DAY_S !== 0) return this.#finder
+    return new ChangeFinder((second, offset) => this.#offsets.at(second) === offset)
+  }
+
   #search(year: number, like?: ChangeYear): ChangeYear {
+    const found = this.#searchBy((second, offset) => this.#offsets.atLikely(second, offset), year, like)
+    if (this.#shows(year, found.offset)) return found
+    return this.#searchBy((second) => this.#offsets.at(second), year, like)
+  }
+
+  #searchBy(
+    offsetAt: (second: number, likely: number) => number,
+    year: number,
+    like: ChangeYear | undefined,
+  ): ChangeYear {
     const changes: Change[] = []
     const rules: ChangeRule[] = []
     let from = endOfYear(year - 1)
     let offset = this.#endOf(year - 1)
     for (const second of this.#secondsToSearch(year, like)) {
-      const there = this.#offsets.at(second)
+      const there = offsetAt(second, offset)
       if (there !== offset) {
         const known = this.#rulesOf(offset, there, like)
         const moons = moonPlaces(known, like)
         const guesses = [...moons, ...known.map((rule) => rule.in(year))]
         const change = {
-          at: this.#finder.find(from, second, offset, guesses),
+          at: this.#finderOf(offset, there).find(from, second, offset, guesses),
           before: offset,
           after: there,
         }
@@ -182,9 +196,9 @@ export class ChangeTable {
           known.find((rule) => !rule.isByMoon && rule.in(year) === change.at) ??
             new ChangeRule(change, moons.includes(change.at)),
         )
+        offset = there
       }
       from = second
-      offset = there
     }
     return { changes, rules, offset }
   }
@@ -261,7 +275,7 @@ export class ChangeTable {
     for (const day of days) {
       const second = (yearStart + day) * DAY_S - 1
       while (next < changes.length && changes[next]!.at <= second) current = changes[next++]!.after
-      if (!this.#offsets.shows(second, this.#endText(current))) return false
+      if (!this.#offsets.keeps(second, current)) return false
     }
     return true
   }
@@ -272,7 +286,7 @@ export class ChangeTable {
     const steady = this.#steady.get(pairOf(before, after))
     if (steady !== undefined) {
       return endingsBy(steady, year).every(
-        (second) => second <= at || second > endOfYear(year) || this.#offsets.at(second) === offset,
+        (second) => second <= at || second > endOfYear(year) || this.#offsets.keeps(second, offset),
       )
     }
     const yearStart = dayNumber(year, 1, 1)
@@ -315,7 +329,7 @@ export class ChangeTable {
     let high = sameDate + LATER_DAYS
     while (high - low > 1) {
       const middle = (low + high) >> 1
-      if (this.#offsets.at(middle * DAY_S + rule.time) === rule.before) low = middle
+      if (this.#offsets.keeps(middle * DAY_S + rule.time, rule.before)) low = middle
       else high = middle
     }
     const at = high * DAY_S + rule.time
@@ -324,20 +338,11 @@ export class ChangeTable {
 
   /** Whether clocks show an offset at the end of a year. Days tell those apart that differ by a whole day. */
   #shows(year: number, offset: number): boolean {
-    return this.#offsets.showsOn(endOfYear(year), offset > 0 ? 1 : 31, this.#endText(offset))
+    return this.#offsets.showsOn(endOfYear(year), offset > 0 ? 1 : 31, formatClock(modulo(offset - 1, DAY_S)))
   }
 
   #endOf(year: number): number {
     return this.#years.get(year)?.offset ?? this.#offsets.at(endOfYear(year))
-  }
-
-  #endText(offset: number): string {
-    let text = this.#endTexts.get(offset)
-    if (text === undefined) {
-      text = formatClock(modulo(offset - 1, DAY_S))
-      this.#endTexts.set(offset, text)
-    }
-    return text
   }
 }
 

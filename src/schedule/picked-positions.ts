@@ -1,7 +1,7 @@
 import { DAY_S, monthIndex, monthOf, monthStart } from './calendar.js'
 import { type CountDays, LongCount } from './long-count.js'
-import type { Days } from './month-days.js'
-import type { Grid, Pattern } from './pattern.js'
+import { type Days, LAST_DAY } from './month-days.js'
+import { type Grid, isNamedBetween, type Pattern } from './pattern.js'
 import { yearPeriod } from './rrule-days.js'
 import type { Frequency, RruleParts } from './rrule-text.js'
 import { type Add, StepCount, type Steps } from './step-count.js'
@@ -67,6 +67,7 @@ export class PickedPositions implements Pattern {
     const from = Math.max(local, this.#start)
     let period = this.#periodFrom(Math.floor(from / DAY_S))
     for (let looked = 0; looked < mostPeriods[this.#parts.freq]!; looked++) {
+      if (this.#startOf(period) > LAST_DAY) break
       const found = this.#picksOf(period).find((candidate) => candidate >= from)
       if (found !== undefined) return found
       const day = this.#days.firstFrom(this.#startOf(period + 1))
@@ -80,6 +81,10 @@ export class PickedPositions implements Pattern {
     const day = Math.floor(from / DAY_S)
     const lastDay = Math.floor((untilExclusive - 1) / DAY_S)
     return this.#mayBeOn(day) || (lastDay > day && this.#mayBeOn(lastDay))
+  }
+
+  mayBeInKind(from: number, untilExclusive: number): boolean {
+    return isNamedBetween(this.#days, from, untilExclusive)
   }
 
   mayBeAt(from: number, untilExclusive: number): boolean {

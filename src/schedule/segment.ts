@@ -1,5 +1,6 @@
-import { DAY_S } from './calendar.js'
-import { ChangeFinder, type OffsetProbe } from './change-finder.js'
+import { DAY_S, modulo } from './calendar.js'
+import { ChangeFinder } from './change-finder.js'
+import { formatClock } from './wall-text.js'
 
 /**
  * A stretch of time during which a zone keeps one offset, in whole epoch seconds. Where the offset grows at
@@ -14,6 +15,9 @@ export interface Segment {
   readonly offsetAfter: number
 }
 
+/** The offset of a zone at an epoch second, as slow as it may be. */
+export type OffsetProbe = (second: number) => number
+
 // The shortest time any zone kept an offset is 6.96 days (Brazil in October 2000, Gaza from 2040 on), so two
 // changes never hide between two samples.
 export const SAMPLE_S = 6 * DAY_S
@@ -27,7 +31,7 @@ export function findSegments(
   from: number,
   untilExclusive: number,
   stride: number = SAMPLE_S,
-  finder: ChangeFinder = new ChangeFinder(probe),
+  finder: ChangeFinder = new ChangeFinder((second, offset) => probe(second) === offset),
 ): Segment[] {
   const offsetBefore = probe(from - 1)
   const starts = [from]
@@ -68,6 +72,7 @@ export class IntlOffsets {
   /** The zone's name, as Intl has it. */
   readonly zone: string
   readonly #format: (ms: number) => string
+  readonly #texts = new Map<number, string>()
 
   constructor(zone: string) {
     const formatter: Formatter = new Intl.DateTimeFormat('en-US', {
@@ -87,30 +92,32 @@ export class IntlOffsets {
 
   /** The offset at an epoch second. */
   at(second: number): number {
+    return read(this.#format(second * 1000), second)
+  }
+
+  /** The same if it is known what it is likely to be; if it differs from that by whole days, that. */
+  atLikely(second: number, likely: number): number {
     const text = this.#format(second * 1000)
-    const length = text.length
-    // '4, 09:00:30' or '14, 09:00:30', read without a loop: most of these questions come before any code is compiled.
-    const isAsExpected =
-      ((text.charCodeAt(length - 3) ^ COLON) |
-        (text.charCodeAt(length - 6) ^ COLON) |
-        (text.charCodeAt(length - 10) ^ COMMA)) ===
-      0
-    // There is no character before the first: that is NaN, and 0 in the end.
-    const tens = ((text.charCodeAt(length - 12) - ZERO) * 10) | 0
-    const day = tens + text.charCodeAt(length - 11) - ZERO
-    const hour = text.charCodeAt(length - 8) * 10 + text.charCodeAt(length - 7) - ZEROS
-    const minute = text.charCodeAt(length - 5) * 10 + text.charCodeAt(length - 4) - ZEROS
-    const time =
-      hour * 3600 + minute * 60 + text.charCodeAt(length - 2) * 10 + text.charCodeAt(length - 1) - ZEROS
-    // Not negative if each is within its bounds.
-    const within = Math.min((day - 1) * (31 - day), time * (DAY_S - 1 - time), 12 - length)
-    if (!(isAsExpected && within >= 0)) {
-      throw new Error(`Intl wrote ${text}, expected day, hour:minute:second`)
+    return text.endsWith(this.#textOf(second, likely)) ? likely : read(text, second)
+  }
+
+  /**
+   * Whether clocks show an offset, or one that differs from it by whole days. Most questions are about a few times of
+   * day, whose texts are kept: in a new process that takes a fraction of reading what clocks show.
+   */
+  keeps(second: number, offset: number): boolean {
+    return this.#format(second * 1000).endsWith(this.#textOf(second, offset))
+  }
+
+  #textOf(second: number, offset: number): string {
+    const time = modulo(second + offset, DAY_S)
+    let text = this.#texts.get(time)
+    if (text === undefined) {
+      if (this.#texts.size >= MOST_TEXTS) this.#texts.clear()
+      text = formatClock(time)
+      this.#texts.set(time, text)
     }
-    // The day of the month tells yesterday, today and tomorrow apart without a year or an era.
-    let days = day - new Date(second * 1000).getUTCDate()
-    if (Math.abs(days) > 1) days = -Math.sign(days)
-    return days * DAY_S + time - (second - Math.floor(second / DAY_S) * DAY_S)
+    return text
   }
 
   /** Whether clocks show a time such as '09:00:30': that is compared faster than read. */
@@ -123,6 +130,35 @@ export class IntlOffsets {
     return this.#format(second * 1000) === `${day}, ${time}`
   }
 }
+
+/** The offset at an epoch second at which clocks show a text. */
+function read(text: string, second: number): number {
+  const length = text.length
+  // '4, 09:00:30' or '14, 09:00:30', read without a loop: most of these questions come before any code is compiled.
+  const isAsExpected =
+    ((text.charCodeAt(length - 3) ^ COLON) |
+      (text.charCodeAt(length - 6) ^ COLON) |
+      (text.charCodeAt(length - 10) ^ COMMA)) ===
+    0
+  // There is no character before the first: that is NaN, and 0 in the end.
+  const tens = ((text.charCodeAt(length - 12) - ZERO) * 10) | 0
+  const day = tens + text.charCodeAt(length - 11) - ZERO
+  const hour = text.charCodeAt(length - 8) * 10 + text.charCodeAt(length - 7) - ZEROS
+  const minute = text.charCodeAt(length - 5) * 10 + text.charCodeAt(length - 4) - ZEROS
+  const time =
+    hour * 3600 + minute * 60 + text.charCodeAt(length - 2) * 10 + text.charCodeAt(length - 1) - ZEROS
+  // Not negative if each is within its bounds.
+  const within = Math.min((day - 1) * (31 - day), time * (DAY_S - 1 - time), 12 - length)
+  if (!(isAsExpected && within >= 0)) {
+    throw new Error(`Intl wrote ${text}, expected day, hour:minute:second`)
+  }
+  // The day of the month tells yesterday, today and tomorrow apart without a year or an era.
+  let days = day - new Date(second * 1000).getUTCDate()
+  if (Math.abs(days) > 1) days = -Math.sign(days)
+  return days * DAY_S + time - (second - Math.floor(second / DAY_S) * DAY_S)
+}
+
+const MOST_TEXTS = 256
 
 const ZERO = 48
 const ZEROS = ZERO * 11

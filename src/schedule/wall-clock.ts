@@ -19,8 +19,10 @@ const FAR_S = 10 * DAY_S
 
 const YEAR_S = 366 * DAY_S
 
-// The changes of a year are found with about twenty questions, those around an instant with three.
+// The changes of a year are found with about ten questions, those around an instant with two or three. What drifts
+// through the day takes more to be found than to be asked about.
 const MOST_SPARSE = 4
+const MOST_DRIFTING = 1
 
 // A pattern that met nothing but gaps 32 times in a row, with a segment on either side of each, lies on the
 // zone's own rule, such as 02:30 on the second Sunday of March in New York: under `skip` it comes no more.
@@ -162,7 +164,9 @@ export class WallClock {
 
   /** Whether looking at what is named takes fewer questions than looking for every change. */
   #isSparse(start: number, end: number): boolean {
-    const most = (MOST_SPARSE * (end - start)) / YEAR_S
+    const { grid } = this.pattern
+    const drifts = grid !== undefined && grid.step % DAY_S !== 0
+    const most = ((drifts ? MOST_DRIFTING : MOST_SPARSE) * (end - start)) / YEAR_S
     return start < this.zone.yearlyFromSecond && this.pattern.count(start, end, most) <= most
   }
 

@@ -1,8 +1,8 @@
 import { InvalidInputError, shown } from '../error/index.js'
 import { DAY_S, dayNumber, isLeapYear, weekdayOf, yearOf } from './calendar.js'
-import { ChangeFinder, type OffsetProbe } from './change-finder.js'
+import { ChangeFinder } from './change-finder.js'
 import { type Change, ChangeTable } from './change-table.js'
-import { findSegments, IntlOffsets, SAMPLE_S, type Segment } from './segment.js'
+import { findSegments, IntlOffsets, type OffsetProbe, SAMPLE_S, type Segment } from './segment.js'
 
 // 2^26 s, about two years: half a millisecond of probing when a zone is first asked about such a stretch.
 const BLOCK_S = 67_108_864
@@ -213,7 +213,7 @@ export class Zone {
   }
 
   get #changeFinder(): ChangeFinder {
-    return (this.#finder ??= new ChangeFinder((second) => probeOf(this.name)(second)))
+    return (this.#finder ??= new ChangeFinder((second, offset) => probeOf(this.name)(second) === offset))
   }
 
   /** A yearly rule depends on the year's length and first weekday only, so one year of each kind is probed. */

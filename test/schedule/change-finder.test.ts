@@ -23,9 +23,9 @@ describe('a change between two instants', () => {
         let change = 0
         let offset = 0
         let asked = 0
-        const finder = new ChangeFinder((second) => {
+        const finder = new ChangeFinder((second, asOffset) => {
           asked++
-          return second < change ? offset : offset + 3600
+          return (second < change ? offset : offset + 3600) === asOffset
         })
         for (const { length, place, timeOfDay, guesses, offset: before } of tasks) {
           const after = FROM + length
@@ -47,9 +47,9 @@ describe('a change between two instants', () => {
   it('is found by two questions if the guess is right, and at a known time of day by those for the day', () => {
     let asked = 0
     const change = 12_345 * DAY + 3600
-    const finder = new ChangeFinder((second) => {
+    const finder = new ChangeFinder((second, offset) => {
       asked++
-      return second < change ? 0 : 3600
+      return (second < change ? 0 : 3600) === offset
     })
     expect(finder.find(change - 20 * DAY, change + 20 * DAY, 0, [change])).toBe(change)
     expect(asked).toBe(2)

@@ -62,6 +62,16 @@ class CountedOffsets extends IntlOffsets {
     return super.at(second)
   }
 
+  override atLikely(second: number, likely: number): number {
+    this.#questions.asked++
+    return super.atLikely(second, likely)
+  }
+
+  override keeps(second: number, offset: number): boolean {
+    this.#questions.asked++
+    return super.keeps(second, offset)
+  }
+
   override shows(second: number, time: string): boolean {
     this.#questions.asked++
     return super.shows(second, time)
