@@ -1,6 +1,6 @@
 import { DAY_S, monthIndex, monthOf, monthStart } from './calendar.js'
 import { type CountDays, LongCount } from './long-count.js'
-import { type Days, LAST_DAY } from './month-days.js'
+import type { Days } from './month-days.js'
 import { type Grid, isNamedBetween, type Pattern } from './pattern.js'
 import { yearPeriod } from './rrule-days.js'
 import type { Frequency, RruleParts } from './rrule-text.js'
@@ -67,7 +67,6 @@ export class PickedPositions implements Pattern {
     const from = Math.max(local, this.#start)
     let period = this.#periodFrom(Math.floor(from / DAY_S))
     for (let looked = 0; looked < mostPeriods[this.#parts.freq]!; looked++) {
-      if (this.#startOf(period) > LAST_DAY) break
       const found = this.#picksOf(period).find((candidate) => candidate >= from)
       if (found !== undefined) return found
       const day = this.#days.firstFrom(this.#startOf(period + 1))

@@ -91,8 +91,8 @@ export class ShortPeriods implements Pattern {
   }
 
   mayBeInKind(from: number, untilExclusive: number): boolean {
-    // What occurs at a time began on the same day, or in the hour before it.
-    return isNamedBetween(this.#parts.days, from - (this.#parts.offsets.at(-1) ?? 0), untilExclusive)
+    // What occurs on a day began on it: a period is what it is in one hour, minute or second.
+    return isNamedBetween(this.#parts.days, from, untilExclusive)
   }
 
   mayBeAt(from: number, untilExclusive: number): boolean {
