@@ -73,6 +73,8 @@ export class ChangeSum {
     let sum = 0
     // This loop runs for every year of millennia: there is nothing in it that need not be.
     for (let year = firstYear; year < lastYear; year++) {
+      // Every kind was seen.
+      if (year === firstYear + CYCLE_YEARS && windows.every((ofKind) => ofKind!.length === 0)) break
       const kind = kinds[year % CYCLE_YEARS]!
       for (const { low, high, at, before, after } of (windows[kind] ??= this.#windowsOf(year, start))) {
         const latest = base + (Math.ceil((start + high - base) / step) - 1) * step
@@ -85,14 +87,18 @@ export class ChangeSum {
   }
 
   #windowsOf(year: number, start: number): readonly Window[] {
-    const changes = this.#zone.changesIn(year).filter((change) => this.#matters(change))
-    return changes.map(({ at, before, after }) => ({
-      at: at - start,
-      before,
-      after,
-      low: at - start + Math.min(before, after),
-      high: at - start + Math.max(before, after),
-    }))
+    const windows: Window[] = []
+    for (const change of this.#zone.changesIn(year)) {
+      if (!this.#matters(change)) continue
+      const { at, before, after } = change
+      const low = at + Math.min(before, after)
+      const high = at + Math.max(before, after)
+      // Mostly the kind of a year tells that its changes come on other days; at its ends it may not.
+      const isWithin = low >= start + DAY_S && high < start + 364 * DAY_S
+      if (isWithin && !this.#pattern.mayBeInKind(low, high)) continue
+      windows.push({ at: at - start, before, after, low: low - start, high: high - start })
+    }
+    return windows
   }
 
   /** Whether the pattern has anything at the times of day that a change leaves out or brings twice. */

@@ -1,7 +1,16 @@
 import { civilDate, DAY_S, dayNumber, isLeapYear, modulo, weekdayOf } from './calendar.js'
+import { ChangeFinder } from './change-finder.js'
 import { ChangeRule } from './change-rule.js'
-import { daysToLookAt, daysToSearch, EARLY_YEARS, FIRST_SUMMER_TIME } from './change-years.js'
-import { ChangeFinder, type IntlOffsets } from './segment.js'
+import {
+  daysToLookAt,
+  daysToSearch,
+  EARLY_YEARS,
+  EVERY_FOUR_WEEKS,
+  FIRST_SUMMER_TIME,
+  FIRST_TO_COME,
+} from './change-years.js'
+import { ramadansIn } from './ramadan.js'
+import type { IntlOffsets } from './segment.js'
 import { formatClock } from './wall-text.js'
 
 /** A change of clocks: the first second of the new offset, and the offsets before and after it. */
@@ -33,6 +42,9 @@ const MOON_YEARS_S = [51 * WEEK_S, 50 * WEEK_S]
 const CLOSE_S = 6 * DAY_S
 const MOON_S = 60 * DAY_S
 
+// Such a week ends when summers end that the moon does not, if they always ended by one rule.
+const STEADY_YEARS = 5
+
 // ICU and the tz database write out single years up to 2037; what they write out later follows the moon.
 const FIRST_BY_RULE = 2038
 const RULE_CHECKS = [2038, 2039, 2045, 2052, 2059, 2066, 2073, 2080, 2087]
@@ -48,16 +60,16 @@ export class ChangeTable {
   readonly #years = new Map<number, ChangeYear>()
   readonly #yearlyFrom: number
   readonly #finder: ChangeFinder
-  /** What clocks show at the end of a day of UTC, by their offset. */
-  readonly #endTexts = new Map<number, string>()
   /** A year of each kind in which there is the rule of later years and nothing else. */
   readonly #byKind: (number | undefined)[] = []
+  /** The last rule that was kept for some years, for every two offsets. */
+  readonly #steady = new Map<number, ChangeRule>()
   #followsRule: boolean | undefined
 
   /** From the year `yearlyFrom` on there is a yearly rule and nothing else. */
   constructor(offsets: IntlOffsets, yearlyFrom: number) {
     this.#offsets = offsets
-    this.#finder = new ChangeFinder((second) => offsets.at(second))
+    this.#finder = new ChangeFinder((second, offset) => offsets.keeps(second, offset))
     this.#yearlyFrom = yearlyFrom
   }
 
@@ -81,16 +93,24 @@ export class ChangeTable {
       return this.#findOfKind(year)
     }
     const like = this.#years.get(year - 1)
-    return (
-      (like && this.#findLike(year, like, daysToLookAt(year, like.changes.length > 0))) ?? this.#search(year)
-    )
+    return (like && this.#findLike(year, like, this.#daysToLookAt(year, like))) ?? this.#search(year, like)
+  }
+
+  #daysToLookAt(year: number, like: ChangeYear): readonly number[] {
+    if (year < FIRST_BY_RULE || year >= this.#yearlyFrom) return daysToLookAt(year, like.changes.length > 0)
+    return [...RULE_CHECK_DAYS, ...ramadansIn(year)].sort((a, b) => a - b)
   }
 
   /** Whether the rule of later years holds already, as far as some years between tell. */
   #isByRule(): boolean {
     return (this.#followsRule ??= RULE_CHECKS.every((year) => {
-      const like = this.#yearOf(this.#yearlyFrom)
-      return this.#findLike(year, like, RULE_CHECK_DAYS) !== undefined
+      const { offset } = this.#yearOf(this.#yearlyFrom)
+      const found = this.#findByRule(year)
+      return (
+        found !== undefined &&
+        this.#areShown(year, RULE_CHECK_DAYS, found.changes, offset) &&
+        this.#shows(year, offset)
+      )
     }))
   }
 
@@ -135,27 +155,82 @@ export class ChangeTable {
     const before = this.#endOf(year - 1)
     if (this.#shows(year, before)) return { changes: [], rules: [], offset: before }
     const after = this.#endOf(year)
-    const at = this.#finder.find(endOfYear(year - 1), endOfYear(year), before)
+    const at = this.#finderOf(before, after).find(endOfYear(year - 1), endOfYear(year), before)
     return { changes: [{ at, before, after }], rules: [], offset: after }
   }
 
-  #search(year: number): ChangeYear {
-    const yearStart = dayNumber(year, 1, 1)
-    const last = endOfYear(year)
+  /** Clocks look the same before and after a zone crosses the date line: there they are read. */
+  #finderOf(before: number, after: number): ChangeFinder {
+    if ((after - before) % DAY_S !== 0) return this.#finder
+    return new ChangeFinder((second, offset) => this.#offsets.at(second) === offset)
+  }
+
+  #search(year: number, like?: ChangeYear): ChangeYear {
+    const found = this.#searchBy((second, offset) => this.#offsets.atLikely(second, offset), year, like)
+    if (this.#shows(year, found.offset)) return found
+    return this.#searchBy((second) => this.#offsets.at(second), year, like)
+  }
+
+  #searchBy(
+    offsetAt: (second: number, likely: number) => number,
+    year: number,
+    like: ChangeYear | undefined,
+  ): ChangeYear {
     const changes: Change[] = []
+    const rules: ChangeRule[] = []
     let from = endOfYear(year - 1)
     let offset = this.#endOf(year - 1)
-    const lookAt = (second: number) => {
-      const there = this.#offsets.at(second)
+    for (const second of this.#secondsToSearch(year, like)) {
+      const there = offsetAt(second, offset)
       if (there !== offset) {
-        changes.push({ at: this.#finder.find(from, second, offset), before: offset, after: there })
+        const known = this.#rulesOf(offset, there, like)
+        const moons = moonPlaces(known, like)
+        const guesses = [...moons, ...known.map((rule) => rule.in(year))]
+        const change = {
+          at: this.#finderOf(offset, there).find(from, second, offset, guesses),
+          before: offset,
+          after: there,
+        }
+        changes.push(change)
+        rules.push(
+          known.find((rule) => !rule.isByMoon && rule.in(year) === change.at) ??
+            new ChangeRule(change, moons.includes(change.at)),
+        )
+        offset = there
       }
       from = second
-      offset = there
     }
-    for (const day of daysToSearch(year, this.#yearlyFrom)) lookAt((yearStart + day) * DAY_S - 1)
-    lookAt(last)
-    return { changes, rules: changes.map((change) => new ChangeRule(change)), offset }
+    return { changes, rules, offset }
+  }
+
+  /** What is known about changes from an offset to another: the rules of the year before, and a steady one. */
+  #rulesOf(before: number, after: number, like: ChangeYear | undefined): readonly ChangeRule[] {
+    const rules = like?.rules.filter((rule) => rule.before === before && rule.after === after) ?? []
+    const steady = this.#steady.get(pairOf(before, after))
+    return steady === undefined || rules.includes(steady) ? rules : [...rules, steady]
+  }
+
+  /** When to look at clocks in a year of which nothing is known, in order, the last second of it included. */
+  #secondsToSearch(year: number, like: ChangeYear | undefined): readonly number[] {
+    const yearStart = dayNumber(year, 1, 1)
+    const isSteady =
+      year >= FIRST_BY_RULE && year < this.#yearlyFrom && like !== undefined && this.#isSteady(like.rules)
+    const days = isSteady ? [...EVERY_FOUR_WEEKS, ...ramadansIn(year)] : daysToSearch(year, this.#yearlyFrom)
+    const seconds = days.map((day) => (yearStart + day) * DAY_S - 1)
+    const last = endOfYear(year)
+    if (isSteady) {
+      for (const rule of this.#steady.values()) seconds.push(rule.in(year), ...endingsBy(rule, year))
+      seconds.sort((a, b) => a - b)
+    }
+    return [...seconds.filter((second) => second < last), last]
+  }
+
+  /** Whether it is known how summers end, or there are none: then no change hides between others. */
+  #isSteady(rules: readonly ChangeRule[]): boolean {
+    return (
+      rules.every((rule) => rule.isByMoon) ||
+      rules.every(({ before, after }) => this.#steady.has(pairOf(before, after)))
+    )
   }
 
   /** The changes of a year that runs like another, and shows it on some days of it; undefined when it does not. */
@@ -169,22 +244,25 @@ export class ChangeTable {
     let hasMoved = false
     for (let i = 0; i < rules.length; i++) {
       const rule = rules[i]!
-      let at = this.#place(rule, year)
-      let newRule = rule
+      const { before, after } = rule
       const atThere = like.changes[i]!.at
-      if (at === undefined) {
-        at = this.#seek(rule, year, atThere)
-        if (at === undefined) return undefined
-        newRule = new ChangeRule({ at, before: rule.before, after: rule.after })
-      }
+      const byMoon = rule.isByMoon ? this.#byMoon(rule, year, atThere) : undefined
+      const byRule = byMoon === undefined ? this.#place(rule, year) : undefined
+      const at = byMoon ?? byRule ?? (year < FIRST_TO_COME ? undefined : this.#seek(rule, year, atThere))
+      if (at === undefined || (i > 0 && at <= changes[i - 1]!.at)) return undefined
       hasMoved = isMoved(atThere, at)
-      if (i > 0 && at <= changes[i - 1]!.at) return undefined
-      changes.push({ at, before: rule.before, after: rule.after })
-      newRules.push(newRule)
+      changes.push({ at, before, after })
+      newRules.push(
+        byRule === undefined
+          ? new ChangeRule({ at, before, after }, MOON_YEARS_S.includes(at - atThere))
+          : rule,
+      )
+      if (byRule !== undefined) rule.keep(year, at)
+      if (rule.kept >= STEADY_YEARS) this.#steady.set(pairOf(before, after), rule)
     }
     const isAlike =
       this.#areShown(year, days, changes, offset) &&
-      (!hasMoved || this.#isShownAfter(year, changes, offset)) &&
+      (!hasMoved || newRules.every((rule) => rule.isByMoon) || this.#isShownAfter(year, changes, offset)) &&
       this.#shows(year, offset)
     return isAlike ? { changes, rules: newRules, offset } : undefined
   }
@@ -197,14 +275,20 @@ export class ChangeTable {
     for (const day of days) {
       const second = (yearStart + day) * DAY_S - 1
       while (next < changes.length && changes[next]!.at <= second) current = changes[next++]!.after
-      if (!this.#offsets.shows(second, this.#endText(current))) return false
+      if (!this.#offsets.keeps(second, current)) return false
     }
     return true
   }
 
-  /** The same for every six days of two months after the last change. */
+  /** The same after the last change: where such a summer ends by rule or, if that is not known, every six days. */
   #isShownAfter(year: number, changes: readonly Change[], offset: number): boolean {
-    const { at } = changes.at(-1)!
+    const { at, before, after } = changes.at(-1)!
+    const steady = this.#steady.get(pairOf(before, after))
+    if (steady !== undefined) {
+      return endingsBy(steady, year).every(
+        (second) => second <= at || second > endOfYear(year) || this.#offsets.keeps(second, offset),
+      )
+    }
     const yearStart = dayNumber(year, 1, 1)
     const until = Math.min(at + MOON_S, endOfYear(year))
     const days: number[] = []
@@ -227,18 +311,25 @@ export class ChangeTable {
     return this.#offsets.shows(at - 1, textBefore) && this.#offsets.shows(at, textAfter)
   }
 
-  /** Where a change of another year comes in this one if it does not keep to its rule. */
-  #seek(rule: ChangeRule, year: number, atThere: number): number | undefined {
+  /** Where a change of the year before comes in this one if it follows the moon. */
+  #byMoon(rule: ChangeRule, year: number, atThere: number): number | undefined {
     for (const moonYear of MOON_YEARS_S) {
       if (this.#comesAt(rule, atThere + moonYear)) return withinYear(atThere + moonYear, year)
     }
+    return undefined
+  }
+
+  /** The same if it keeps to no rule, or does so for the first time. */
+  #seek(rule: ChangeRule, year: number, atThere: number): number | undefined {
+    const byMoon = rule.isByMoon ? undefined : this.#byMoon(rule, year, atThere)
+    if (byMoon !== undefined) return byMoon
     const { month, day } = civilDate(Math.floor(atThere / DAY_S))
     const sameDate = dayNumber(year, month, Math.min(day, 28))
     let low = sameDate - EARLIER_DAYS
     let high = sameDate + LATER_DAYS
     while (high - low > 1) {
       const middle = (low + high) >> 1
-      if (this.#offsets.at(middle * DAY_S + rule.time) === rule.before) low = middle
+      if (this.#offsets.keeps(middle * DAY_S + rule.time, rule.before)) low = middle
       else high = middle
     }
     const at = high * DAY_S + rule.time
@@ -247,21 +338,31 @@ export class ChangeTable {
 
   /** Whether clocks show an offset at the end of a year. Days tell those apart that differ by a whole day. */
   #shows(year: number, offset: number): boolean {
-    return this.#offsets.showsOn(endOfYear(year), offset > 0 ? 1 : 31, this.#endText(offset))
+    return this.#offsets.showsOn(endOfYear(year), offset > 0 ? 1 : 31, formatClock(modulo(offset - 1, DAY_S)))
   }
 
   #endOf(year: number): number {
     return this.#years.get(year)?.offset ?? this.#offsets.at(endOfYear(year))
   }
+}
 
-  #endText(offset: number): string {
-    let text = this.#endTexts.get(offset)
-    if (text === undefined) {
-      text = formatClock(modulo(offset - 1, DAY_S))
-      this.#endTexts.set(offset, text)
-    }
-    return text
-  }
+/** One number for two offsets. */
+function pairOf(before: number, after: number): number {
+  return before * 1_000_000 + after
+}
+
+/** Where changes of the year before come again if they follow the moon. */
+function moonPlaces(rules: readonly ChangeRule[], like: ChangeYear | undefined): readonly number[] {
+  return rules.flatMap((rule) => {
+    const change = rule.isByMoon ? like?.changes[like.rules.indexOf(rule)] : undefined
+    return change === undefined ? [] : MOON_YEARS_S.map((moonYear) => change.at + moonYear)
+  })
+}
+
+/** The last seconds before a rule, a week before it and a week later: what ends by it for a week shows on one. */
+function endingsBy(rule: ChangeRule, year: number): readonly number[] {
+  const last = rule.in(year) - 1
+  return [last - WEEK_S, last, last + WEEK_S]
 }
 
 function withinYear(at: number, year: number): number | undefined {

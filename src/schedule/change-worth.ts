@@ -47,6 +47,11 @@ export class ChangeWorth {
     return amended
   }
 
+  /** The same for one change. */
+  of(change: Change): number {
+    return this.#worthOf(change, this.#pattern)
+  }
+
   #worthOf(change: Change, pattern: Pattern): number {
     const low = change.at + Math.min(change.before, change.after)
     const high = change.at + Math.max(change.before, change.after)

@@ -11,6 +11,9 @@ export const FIRST_SUMMER_TIME = 1908
 /** Before that, no zone came back to an offset within so many years. */
 export const EARLY_YEARS = 10
 
+/** What comes from here on may be decided otherwise. */
+export const FIRST_TO_COME = 2025
+
 interface Era {
   readonly untilExclusive: number
   /** Where nothing changed in the year before, a change that is taken back in this one shows on one of these. */
@@ -28,11 +31,15 @@ const erasGoneBy: readonly Era[] = [
   { untilExclusive: 1950, lookAt: [96, 196, 256], search: [1, 96, 107, 128, 173, 196, 277, 279] },
   { untilExclusive: 1975, lookAt: [115, 187, 287], search: [31, 74, 128, 187, 293] },
   { untilExclusive: 2000, lookAt: [1, 152, 256], search: [18, 86, 105, 152, 216, 271] },
-  { untilExclusive: 2025, lookAt: [70, 153, 303], search: [21, 70, 110, 153, 188, 222, 267, 288, 303] },
+  {
+    untilExclusive: FIRST_TO_COME,
+    lookAt: [70, 153, 303],
+    search: [21, 70, 110, 153, 188, 222, 267, 288, 303],
+  },
 ]
 
 const NONE: readonly number[] = []
-const EVERY_FOUR_WEEKS = every(28)
+export const EVERY_FOUR_WEEKS = every(28)
 // The shortest time any zone kept an offset is 6.96 days.
 const EVERY_SIX_DAYS = every(6)
 const EVERY_MONTH = every(30)

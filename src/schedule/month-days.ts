@@ -11,6 +11,8 @@ export interface Days {
   firstFrom(day: number): number
   /** Whether a day is one of them. */
   includes(day: number): boolean
+  /** False if neither a day nor the same one of any year of its kind is one of them; it need not be sure. */
+  isNamed?(day: number): boolean
   /** After how many years like years have the same of them; see `Pattern`. */
   readonly yearPeriod: number
   /** After how many days they are the same again, if that is known. */
@@ -35,6 +37,8 @@ export interface MonthRule {
   monthFrom(month: number): number
   /** The same with fewer months in which there is none after all; it takes more to answer. */
   sparseMonthFrom?(month: number): number
+  /** See `Days`. */
+  isNamed?(day: number): boolean
   /** Whether a month is in step, if months or years are: that is quickly said. */
   isInStep?(month: number): boolean
   /** Bit 0 is the first day. `firstDay` is its day number and `firstWeekday` its weekday, Sunday as 0. */
@@ -88,7 +92,7 @@ export class MonthDays implements Days {
   firstFrom(day: number): number {
     let place = day - this.#start
     if (place < 0 || place >= this.#length) {
-      this.#look(monthOf(day))
+      if (!this.#look(monthOf(day))) return Infinity
       place = day - this.#start
     }
     const bits = this.#mask >>> place
@@ -101,6 +105,10 @@ export class MonthDays implements Days {
     const month = monthOf(day)
     if (this.#rule.isInStep?.(month) === false) return false
     return this.#look(month) && ((this.#mask >>> (day - this.#start)) & 1) !== 0
+  }
+
+  isNamed(day: number): boolean {
+    return this.#rule.isNamed?.(day) ?? true
   }
 
   count(from: number, untilExclusive: number, most: number): number {

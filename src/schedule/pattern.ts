@@ -16,6 +16,8 @@ export interface Pattern {
    * little, however rare they are.
    */
   mayBeIn(from: number, untilExclusive: number): boolean
+  /** False if there is none then, nor in any year of the same kind between the same local times; the same. */
+  mayBeInKind(from: number, untilExclusive: number): boolean
   /** False if none ever lies between two times of day, the second of which may be of the next day; the same. */
   mayBeAt(from: number, untilExclusive: number): boolean
   /** Where they are, roughly, if they come in steps. */
@@ -34,6 +36,14 @@ export interface Grid {
   readonly base: number
   readonly step: number
   readonly span: number
+}
+
+/** Whether a day between two local times may be named in years of its kind. */
+export function isNamedBetween(days: Days, from: number, untilExclusive: number): boolean {
+  if (days.isNamed === undefined) return true
+  const lastDay = Math.floor((untilExclusive - 1) / DAY_S)
+  for (let day = Math.floor(from / DAY_S); day <= lastDay; day++) if (days.isNamed(day)) return true
+  return false
 }
 
 /** Certain times on certain days. */
@@ -68,6 +78,10 @@ export class DayTimes implements Pattern {
     const lastDay = Math.floor((untilExclusive - 1) / DAY_S)
     // Nearly always the days tell, and they are asked about themselves, not about those that follow.
     return this.#days.includes(day) || (lastDay > day && this.#days.includes(lastDay))
+  }
+
+  mayBeInKind(from: number, untilExclusive: number): boolean {
+    return isNamedBetween(this.#days, from, untilExclusive)
   }
 
   mayBeAt(from: number, untilExclusive: number): boolean {

@@ -1,7 +1,7 @@
 import { DAY_S, monthIndex, monthOf, monthStart } from './calendar.js'
 import { type CountDays, LongCount } from './long-count.js'
 import type { Days } from './month-days.js'
-import type { Grid, Pattern } from './pattern.js'
+import { type Grid, isNamedBetween, type Pattern } from './pattern.js'
 import { yearPeriod } from './rrule-days.js'
 import type { Frequency, RruleParts } from './rrule-text.js'
 import { type Add, StepCount, type Steps } from './step-count.js'
@@ -80,6 +80,10 @@ export class PickedPositions implements Pattern {
     const day = Math.floor(from / DAY_S)
     const lastDay = Math.floor((untilExclusive - 1) / DAY_S)
     return this.#mayBeOn(day) || (lastDay > day && this.#mayBeOn(lastDay))
+  }
+
+  mayBeInKind(from: number, untilExclusive: number): boolean {
+    return isNamedBetween(this.#days, from, untilExclusive)
   }
 
   mayBeAt(from: number, untilExclusive: number): boolean {

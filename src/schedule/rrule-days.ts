@@ -180,6 +180,16 @@ export class RruleDays implements MonthRule {
     return mask
   }
 
+  isNamed(day: number): boolean {
+    // Week numbers depend on more than the kind of a year.
+    if (this.hasNeighbours) return true
+    const month = monthOf(day)
+    const firstDay = monthStart(month)
+    const length = monthStart(month + 1) - firstDay
+    const mask = this.#maskOfParts(month, length, weekdayOf(firstDay), firstDay)
+    return ((mask >>> (day - firstDay)) & 1) !== 0
+  }
+
   isInStep(month: number): boolean {
     const { freq } = this.#parts
     if (this.#interval === 1) return true

@@ -140,6 +140,10 @@ class Since implements Pattern {
     return this.#pattern.mayBeIn(from, untilExclusive)
   }
 
+  mayBeInKind(from: number, untilExclusive: number): boolean {
+    return this.#pattern.mayBeInKind(from, untilExclusive)
+  }
+
   mayBeAt(from: number, untilExclusive: number): boolean {
     return this.#pattern.mayBeAt(from, untilExclusive)
   }

@@ -1,4 +1,6 @@
 import { DAY_S, modulo } from './calendar.js'
+import { ChangeFinder } from './change-finder.js'
+import { formatClock } from './wall-text.js'
 
 /**
  * A stretch of time during which a zone keeps one offset, in whole epoch seconds. Where the offset grows at
@@ -20,8 +22,6 @@ export type OffsetProbe = (second: number) => number
 // changes never hide between two samples.
 export const SAMPLE_S = 6 * DAY_S
 
-const QUARTER_S = 900
-
 /**
  * The segments between two instants, in order; the outermost are cut off there. None that is shorter than `stride`
  * may come and go between them.
@@ -31,7 +31,7 @@ export function findSegments(
   from: number,
   untilExclusive: number,
   stride: number = SAMPLE_S,
-  finder: ChangeFinder = new ChangeFinder(probe),
+  finder: ChangeFinder = new ChangeFinder((second, offset) => probe(second) === offset),
 ): Segment[] {
   const offsetBefore = probe(from - 1)
   const starts = [from]
@@ -61,70 +61,18 @@ export function findSegments(
   }))
 }
 
-/** Finds single changes of a zone's offset, soonest those that come at the time of day of one it found before. */
-export class ChangeFinder {
-  readonly #probe: OffsetProbe
-  /** The time of day, of UTC, of the last change that left an offset. */
-  readonly #timeOfDay = new Map<number, number>()
-
-  constructor(probe: OffsetProbe) {
-    this.#probe = probe
-  }
-
-  /** The first second after `before`, and not after `after`, at which the offset is no longer `offset`. */
-  find(before: number, after: number, offset: number): number {
-    const time = this.#timeOfDay.get(offset)
-    const guess = time === undefined ? undefined : this.#findAt(time, before, after, offset)
-    if (guess !== undefined) return guess
-    const at = this.#search(before, after, offset)
-    this.#timeOfDay.set(offset, modulo(at, DAY_S))
-    return at
-  }
-
-  #findAt(time: number, before: number, after: number, offset: number): number | undefined {
-    const probe = this.#probe
-    let low = Math.floor((before - time) / DAY_S)
-    let high = Math.ceil((after - time) / DAY_S)
-    while (high - low > 1) {
-      const middle = (low + high) >> 1
-      if (probe(middle * DAY_S + time) === offset) low = middle
-      else high = middle
-    }
-    const at = high * DAY_S + time
-    const isChange = at > before && at <= after && probe(at - 1) === offset && probe(at) !== offset
-    return isChange ? at : undefined
-  }
-
-  #search(before: number, after: number, offset: number): number {
-    const probe = this.#probe
-    // Clocks change on the quarter of an hour nearly everywhere: half the probes suffice to find those.
-    let low = Math.floor(before / QUARTER_S)
-    let high = Math.ceil(after / QUARTER_S)
-    while (high - low > 1) {
-      const middle = Math.floor((low + high) / 2)
-      if (probe(middle * QUARTER_S) === offset) low = middle
-      else high = middle
-    }
-    let same = Math.max(low * QUARTER_S, before)
-    let changed = Math.min(high * QUARTER_S, after)
-    if (probe(changed - 1) === offset) return changed
-    while (changed - same > 1) {
-      const middle = Math.floor((same + changed) / 2)
-      if (probe(middle) === offset) same = middle
-      else changed = middle
-    }
-    return changed
-  }
-}
-
 /** The function is bound: it may be called by itself. */
 interface Formatter {
   readonly format: (ms: number) => string
+  resolvedOptions(): { readonly timeZone: string }
 }
 
 /** Reads offsets off `Intl`, the only source of zone rules. Throws a RangeError for a zone it does not know. */
 export class IntlOffsets {
+  /** The zone's name, as Intl has it. */
+  readonly zone: string
   readonly #format: (ms: number) => string
+  readonly #texts = new Map<number, string>()
 
   constructor(zone: string) {
     const formatter: Formatter = new Intl.DateTimeFormat('en-US', {
@@ -137,36 +85,39 @@ export class IntlOffsets {
       minute: 'numeric',
       second: 'numeric',
     })
+    this.zone = formatter.resolvedOptions().timeZone
     // Read once: every reading of this property takes a call.
     this.#format = formatter.format
   }
 
   /** The offset at an epoch second. */
   at(second: number): number {
+    return read(this.#format(second * 1000), second)
+  }
+
+  /** The same if it is known what it is likely to be; if it differs from that by whole days, that. */
+  atLikely(second: number, likely: number): number {
     const text = this.#format(second * 1000)
-    const length = text.length
-    // '4, 09:00:30' or '14, 09:00:30', read without a loop: most of these questions come before any code is compiled.
-    const isAsExpected =
-      ((text.charCodeAt(length - 3) ^ COLON) |
-        (text.charCodeAt(length - 6) ^ COLON) |
-        (text.charCodeAt(length - 10) ^ COMMA)) ===
-      0
-    // There is no character before the first: that is NaN, and 0 in the end.
-    const tens = ((text.charCodeAt(length - 12) - ZERO) * 10) | 0
-    const day = tens + text.charCodeAt(length - 11) - ZERO
-    const hour = text.charCodeAt(length - 8) * 10 + text.charCodeAt(length - 7) - ZEROS
-    const minute = text.charCodeAt(length - 5) * 10 + text.charCodeAt(length - 4) - ZEROS
-    const time =
-      hour * 3600 + minute * 60 + text.charCodeAt(length - 2) * 10 + text.charCodeAt(length - 1) - ZEROS
-    // Not negative if each is within its bounds.
-    const within = Math.min((day - 1) * (31 - day), time * (DAY_S - 1 - time), 12 - length)
-    if (!(isAsExpected && within >= 0)) {
-      throw new Error(`Intl wrote ${text}, expected day, hour:minute:second`)
+    return text.endsWith(this.#textOf(second, likely)) ? likely : read(text, second)
+  }
+
+  /**
+   * Whether clocks show an offset, or one that differs from it by whole days. Most questions are about a few times of
+   * day, whose texts are kept: in a new process that takes a fraction of reading what clocks show.
+   */
+  keeps(second: number, offset: number): boolean {
+    return this.#format(second * 1000).endsWith(this.#textOf(second, offset))
+  }
+
+  #textOf(second: number, offset: number): string {
+    const time = modulo(second + offset, DAY_S)
+    let text = this.#texts.get(time)
+    if (text === undefined) {
+      if (this.#texts.size >= MOST_TEXTS) this.#texts.clear()
+      text = formatClock(time)
+      this.#texts.set(time, text)
     }
-    // The day of the month tells yesterday, today and tomorrow apart without a year or an era.
-    let days = day - new Date(second * 1000).getUTCDate()
-    if (Math.abs(days) > 1) days = -Math.sign(days)
-    return days * DAY_S + time - (second - Math.floor(second / DAY_S) * DAY_S)
+    return text
   }
 
   /** Whether clocks show a time such as '09:00:30': that is compared faster than read. */
@@ -179,6 +130,35 @@ export class IntlOffsets {
     return this.#format(second * 1000) === `${day}, ${time}`
   }
 }
+
+/** The offset at an epoch second at which clocks show a text. */
+function read(text: string, second: number): number {
+  const length = text.length
+  // '4, 09:00:30' or '14, 09:00:30', read without a loop: most of these questions come before any code is compiled.
+  const isAsExpected =
+    ((text.charCodeAt(length - 3) ^ COLON) |
+      (text.charCodeAt(length - 6) ^ COLON) |
+      (text.charCodeAt(length - 10) ^ COMMA)) ===
+    0
+  // There is no character before the first: that is NaN, and 0 in the end.
+  const tens = ((text.charCodeAt(length - 12) - ZERO) * 10) | 0
+  const day = tens + text.charCodeAt(length - 11) - ZERO
+  const hour = text.charCodeAt(length - 8) * 10 + text.charCodeAt(length - 7) - ZEROS
+  const minute = text.charCodeAt(length - 5) * 10 + text.charCodeAt(length - 4) - ZEROS
+  const time =
+    hour * 3600 + minute * 60 + text.charCodeAt(length - 2) * 10 + text.charCodeAt(length - 1) - ZEROS
+  // Not negative if each is within its bounds.
+  const within = Math.min((day - 1) * (31 - day), time * (DAY_S - 1 - time), 12 - length)
+  if (!(isAsExpected && within >= 0)) {
+    throw new Error(`Intl wrote ${text}, expected day, hour:minute:second`)
+  }
+  // The day of the month tells yesterday, today and tomorrow apart without a year or an era.
+  let days = day - new Date(second * 1000).getUTCDate()
+  if (Math.abs(days) > 1) days = -Math.sign(days)
+  return days * DAY_S + time - (second - Math.floor(second / DAY_S) * DAY_S)
+}
+
+const MOST_TEXTS = 256
 
 const ZERO = 48
 const ZEROS = ZERO * 11

@@ -2,7 +2,7 @@ import { EveryBeginning, PlacedBeginnings } from './beginnings.js'
 import { DAY_S, greatestDivisor, leastMultiple, modulo } from './calendar.js'
 import { DriftCount } from './drift-count.js'
 import { type Days, everyDay, LAST_DAY } from './month-days.js'
-import type { Grid, Pattern } from './pattern.js'
+import { type Grid, isNamedBetween, type Pattern } from './pattern.js'
 import { rankOf } from './rank.js'
 import { StepCount } from './step-count.js'
 import { type FieldTimes, hasTimeBetween } from './time-of-day.js'
@@ -90,6 +90,11 @@ export class ShortPeriods implements Pattern {
     return this.#placeFrom(first) <= last
   }
 
+  mayBeInKind(from: number, untilExclusive: number): boolean {
+    // What occurs on a day began on it: a period is what it is in one hour, minute or second.
+    return isNamedBetween(this.#parts.days, from, untilExclusive)
+  }
+
   mayBeAt(from: number, untilExclusive: number): boolean {
     return hasTimeBetween(this.#parts.times, from, untilExclusive)
   }
@@ -146,7 +151,8 @@ export class ShortPeriods implements Pattern {
     const { named, steps } = drift.sampleOf(firstDay)
     const years = Math.min((lastDay - firstDay) / 365, most / (named * this.#perDay))
     const places = this.#places?.length ?? this.#cycle
-    if (steps * years <= named * (places + DAY_STEPS) * KINDS + 2 * years) {
+    const inTables = named * (places + DAY_STEPS) * KINDS + 2 * years
+    if (steps * years <= inTables || !StepCount.isFor('day', this.#turnDays, places, years)) {
       return drift.count(firstDay, lastDay, most)
     }
     return (this.#stepCount ??= this.#stepCountOf(drift)).count(firstDay, lastDay, most)

@@ -23,18 +23,29 @@ export interface Steps {
 // Years begin on seven weekdays and have two lengths.
 const KINDS = 14
 
-// A table has a place for each: what lies further apart is rare enough to be looked at one by one.
-const LONGEST_STEP = 20_000
+const unitsInYear = { day: 365, month: 12, year: 1 }
+
+// What looking at one step takes, beside a year's look into a table.
+const STEP_COST = 25
+
+// What a table takes, and how many of its places take as much as one year's look.
+const TABLE_COST = 60
+const PLACES_AT_ONCE = 16
+
+// Tables of so few places are kept: all of them together are a few kilobytes.
+const FEW_PLACES = 64
 
 /**
  * Counts over centuries what falls into step and, by itself, depends on nothing but the kind of its year. For every
  * kind of year there is a table with what counts if the steps begin so many units into it, so that a year is one
- * look into a table, whatever the rule. The tables are kept no longer than it takes to count.
+ * look into a table, whatever the rule. Large tables are kept no longer than it takes to count. Steps that are long
+ * beside all that are looked at one by one.
  */
 export class StepCount {
   readonly #steps: Steps
   readonly #countIn: CountDays
   readonly #boundary: (day: number) => number
+  readonly #kept: (Uint32Array | undefined)[] = []
 
   /** `boundary` is the first day from a day on at which what began in the year before it is over. */
   constructor(steps: Steps, countIn: CountDays, boundary: (day: number) => number = (day) => day) {
@@ -43,14 +54,21 @@ export class StepCount {
     this.#boundary = boundary
   }
 
+  /** Whether tables take less than looking at every step of so many years, each in so many places. */
+  static isFor(unit: Steps['unit'], step: number, places: number, years: number): boolean {
+    const tables = KINDS * (TABLE_COST + step / PLACES_AT_ONCE)
+    const looks = (years * unitsInYear[unit] * places) / step
+    return years >= KINDS * places && years + tables < looks * STEP_COST
+  }
+
   count(from: number, untilExclusive: number, most: number): number {
     const firstYear = yearOf(from) + 1
     const yearOfUntil = yearOf(untilExclusive)
     // What began in the year before may not be over yet.
     const lastYear =
       this.#boundary(dayNumber(yearOfUntil, 1, 1)) > untilExclusive ? yearOfUntil - 1 : yearOfUntil
-    const { step, places } = this.#steps
-    if (step > LONGEST_STEP || lastYear - firstYear < KINDS * places.length) {
+    const { unit, step, places } = this.#steps
+    if (!StepCount.isFor(unit, step, places.length, lastYear - firstYear)) {
       return this.#countIn(from, untilExclusive, most)
     }
     const firstDay = this.#boundary(dayNumber(firstYear, 1, 1))
@@ -63,7 +81,7 @@ export class StepCount {
   #countYears(firstYear: number, lastYear: number, most: number): number {
     const { unit, start, step } = this.#steps
     const kinds = kindsOfYears(this.#steps.hasNeighbours)
-    const tables: (Uint32Array | undefined)[] = []
+    const tables = step <= FEW_PLACES ? this.#kept : []
     let day = dayNumber(firstYear, 1, 1)
     const first = unit === 'day' ? day : unit === 'month' ? firstYear * 12 : firstYear
     let place = modulo(start - first, step)

@@ -19,8 +19,10 @@ const FAR_S = 10 * DAY_S
 
 const YEAR_S = 366 * DAY_S
 
-// The changes of a year are found with about twenty questions, those around an instant with three.
+// The changes of a year are found with about ten questions, those around an instant with two or three. What drifts
+// through the day takes more to be found than to be asked about.
 const MOST_SPARSE = 4
+const MOST_DRIFTING = 1
 
 // A pattern that met nothing but gaps 32 times in a row, with a segment on either side of each, lies on the
 // zone's own rule, such as 02:30 on the second Sunday of March in New York: under `skip` it comes no more.
@@ -140,10 +142,7 @@ export class WallClock {
     return this.pattern.count(from, until + this.zone.offsetAt(until) + 1, most)
   }
 
-  /**
-   * Counts the local times of a few days at a time. Two questions tell that clocks do not change around them, so that
-   * each is one instant; where they do, segments are counted.
-   */
+  /** Counts the local times of a few days at a time, and what the changes of clocks on these days add or take. */
   #countSparse(after: number, end: number, most: number): number {
     const { pattern, zone } = this
     const lastLocal = end + zone.offsetAt(end)
@@ -151,25 +150,23 @@ export class WallClock {
     let count = start > after ? this.#countLocals(after, start, most) : 0
     let local = pattern.firstFrom(start + zone.offsetAt(start) + 1)
     while (local <= lastLocal && count <= most) {
-      let locals = 1
+      const first = local
       let latest = local
-      let next = pattern.firstFrom(local + 1)
-      for (; next <= lastLocal && next - latest <= 2 * MARGIN_S; next = pattern.firstFrom(next + 1)) {
-        latest = next
-        locals++
+      for (; local <= lastLocal && local - latest <= 2 * MARGIN_S; local = pattern.firstFrom(local + 1)) {
+        latest = local
+        count++
       }
-      const before = Math.max(start, local - MARGIN_S)
-      const behind = Math.min(end, latest + MARGIN_S)
-      const isCalm = latest - local <= MARGIN_S && zone.askOffset(before) === zone.askOffset(behind)
-      count += isCalm ? locals : this.#countSegments(before, behind, most - count)
-      local = next
+      const changes = zone.changesAmong(Math.max(start, first - MARGIN_S), Math.min(end, latest + MARGIN_S))
+      for (const change of changes) count += this.#worth.of(change)
     }
     return count
   }
 
   /** Whether looking at what is named takes fewer questions than looking for every change. */
   #isSparse(start: number, end: number): boolean {
-    const most = (MOST_SPARSE * (end - start)) / YEAR_S
+    const { grid } = this.pattern
+    const drifts = grid !== undefined && grid.step % DAY_S !== 0
+    const most = ((drifts ? MOST_DRIFTING : MOST_SPARSE) * (end - start)) / YEAR_S
     return start < this.zone.yearlyFromSecond && this.pattern.count(start, end, most) <= most
   }
 

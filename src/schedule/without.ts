@@ -43,6 +43,10 @@ export class Without implements Pattern {
     return this.whole.mayBeIn(from, untilExclusive)
   }
 
+  mayBeInKind(from: number, untilExclusive: number): boolean {
+    return this.whole.mayBeInKind(from, untilExclusive)
+  }
+
   mayBeAt(from: number, untilExclusive: number): boolean {
     return this.whole.mayBeAt(from, untilExclusive)
   }
@@ -97,6 +101,10 @@ export class ListedLocals implements Pattern {
 
   mayBeIn(from: number, untilExclusive: number): boolean {
     return this.count(from, untilExclusive) > 0
+  }
+
+  mayBeInKind(): boolean {
+    return true
   }
 
   mayBeAt(): boolean {

@@ -1,14 +1,8 @@
 import { InvalidInputError, shown } from '../error/index.js'
 import { DAY_S, dayNumber, isLeapYear, weekdayOf, yearOf } from './calendar.js'
+import { ChangeFinder } from './change-finder.js'
 import { type Change, ChangeTable } from './change-table.js'
-import {
-  ChangeFinder,
-  findSegments,
-  IntlOffsets,
-  type OffsetProbe,
-  SAMPLE_S,
-  type Segment,
-} from './segment.js'
+import { findSegments, IntlOffsets, type OffsetProbe, SAMPLE_S, type Segment } from './segment.js'
 
 // 2^26 s, about two years: half a millisecond of probing when a zone is first asked about such a stretch.
 const BLOCK_S = 67_108_864
@@ -126,9 +120,23 @@ export class Zone {
     return latest?.after ?? changes[0]?.before ?? this.segmentAt(second, true).offset
   }
 
-  /** The offset at an epoch second before the yearly rule, asked for and not kept. */
-  askOffset(second: number): number {
-    return this.isFixed ? this.#recent.offset : probeOf(this.name)(Math.max(second, FIRST_BLOCK_S))
+  /** The changes on the few days between two epoch seconds before the yearly rule, asked for and not kept. */
+  changesAmong(after: number, until: number): readonly Change[] {
+    if (this.isFixed) return NO_CHANGES
+    const probe = probeOf(this.name)
+    const changes: Change[] = []
+    let last = Math.max(after, FIRST_BLOCK_S)
+    let offset = probe(last)
+    while (last < until) {
+      const sample = Math.min(last + SAMPLE_S, until)
+      const there = probe(sample)
+      if (there !== offset) {
+        changes.push({ at: this.#changeFinder.find(last, sample, offset), before: offset, after: there })
+      }
+      last = sample
+      offset = there
+    }
+    return changes
   }
 
   /** When, within an hour, the zone first crossed the date line between two instants: its offset changed by half a day. */
@@ -197,12 +205,15 @@ export class Zone {
    */
   #segmentsBetween(from: number, until: number): readonly Segment[] {
     const probe = probeOf(this.name)
-    this.#finder ??= new ChangeFinder((second) => probeOf(this.name)(second))
-    const segments = findSegments(probe, Math.floor(from), Math.ceil(until), SAMPLE_S, this.#finder)
+    const segments = findSegments(probe, Math.floor(from), Math.ceil(until), SAMPLE_S, this.#changeFinder)
     const last = segments.pop()!
     const endExclusive = last.endExclusive - Math.floor(GLIMPSE_S / 2)
     if (last.start < endExclusive) segments.push({ ...last, endExclusive, offsetAfter: last.offset })
     return segments
+  }
+
+  get #changeFinder(): ChangeFinder {
+    return (this.#finder ??= new ChangeFinder((second, offset) => probeOf(this.name)(second) === offset))
   }
 
   /** A yearly rule depends on the year's length and first weekday only, so one year of each kind is probed. */
@@ -287,24 +298,30 @@ function fixedZone(name: string): Zone | undefined {
 
 function properName(name: string): string {
   if (/^[+-]/.test(name)) throw refused(name)
-  let resolved: string
+  let offsets: IntlOffsets
   try {
-    resolved = new Intl.DateTimeFormat('en-US', { timeZone: name }).resolvedOptions().timeZone
+    offsets = new IntlOffsets(name)
   } catch (error) {
     throw refused(name, error)
   }
   // Only the case is mended: what an alias stands for differs between releases of the tz database.
-  return resolved.toLowerCase() === name.toLowerCase() ? resolved : name
+  const proper = offsets.zone.toLowerCase() === name.toLowerCase() ? offsets.zone : name
+  // What it took to find that is what `next` will ask.
+  if (!opened.has(proper)) keepOpen(proper, offsets)
+  return proper
 }
 
 function offsetsOf(name: string): IntlOffsets {
-  let offsets = opened.get(name)
-  if (offsets === undefined) {
-    if (opened.size >= MOST_OPEN) opened.clear()
-    offsets = new IntlOffsets(name)
-    opened.set(name, offsets)
-  }
+  const known = opened.get(name)
+  if (known !== undefined) return known
+  const offsets = new IntlOffsets(name)
+  keepOpen(name, offsets)
   return offsets
+}
+
+function keepOpen(name: string, offsets: IntlOffsets): void {
+  if (opened.size >= MOST_OPEN) opened.clear()
+  opened.set(name, offsets)
 }
 
 function probeOf(name: string): OffsetProbe {

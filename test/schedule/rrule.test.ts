@@ -182,6 +182,13 @@ describe('rrule', () => {
     ).toBeLessThan(100)
   })
 
+  it.each([
+    ['FREQ=YEARLY;INTERVAL=71066;BYWEEKNO=-49,-40,36,47;BYMONTHDAY=13,21;BYSETPOS=3', '2026-03-08'],
+    ['FREQ=MONTHLY;INTERVAL=83769;BYMONTH=10;BYMONTHDAY=18;BYHOUR=0,1,2,3;BYSETPOS=-2', '1799-12-31'],
+  ])('refuses %s, which comes after the year 9999 if at all', (text, start) => {
+    expect(() => rrule(text, { start })).toThrow(expect.objectContaining({ code: 'never-matches' }))
+  })
+
   it('agrees with Temporal on week numbers', () => {
     fc.assert(
       fc.property(

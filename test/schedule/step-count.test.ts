@@ -81,7 +81,12 @@ describe('StepCount', () => {
       fc.property(anyDay, anyDay, anyStepping, (a, b, stepping) => {
         const [from, until] = [Math.min(a, b), Math.max(a, b)]
         const exact = countOneByOne(stepping, from, until)
-        expect(stepCountOf(stepping).count(from, until, Infinity)).toBe(exact)
+        const steps = stepCountOf(stepping)
+        expect(steps.count(from, until, Infinity)).toBe(exact)
+        // What it keeps must serve other years, too.
+        const later = Math.floor((from + until) / 2)
+        const rest = countOneByOne(stepping, later, until)
+        expect(steps.count(later, until, Infinity)).toBe(rest)
       }),
       { numRuns: 200 },
     )
@@ -105,5 +110,15 @@ describe('StepCount', () => {
     const stepping: Stepping = { unit: 'day', start: 0, step: 17, places: [0] }
     stepCountOf(stepping, asked).count(dayNumber(1, 5, 5), dayNumber(9999, 5, 5), Infinity)
     expect(asked.times).toBe(28)
+  })
+
+  it('asks again only if its tables are too large to be kept, and about no year if steps are long', () => {
+    const countTwice = (step: number) => {
+      const asked = { times: 0 }
+      const steps = stepCountOf({ unit: 'day', start: 0, step, places: [0] }, asked)
+      for (let i = 0; i < 2; i++) steps.count(dayNumber(1, 5, 5), dayNumber(9999, 5, 5), Infinity)
+      return asked.times
+    }
+    expect([64, 65, 10_007].map(countTwice)).toEqual([28, 56, 0])
   })
 })

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { InvalidInputError } from 'carillon'
-import type { Schedule } from 'carillon/schedule'
+import { cron, type Schedule } from 'carillon/schedule'
 import { Random } from './random.js'
 import { anyRule, type HuntedRule } from './rule.js'
 
@@ -10,8 +10,9 @@ import { anyRule, type HuntedRule } from './rule.js'
  * npm run hunt: makes rules at random, cron, calendar and recurrence rules with every mix of parts, limits, amendments
  * and policies, and looks for those whose `next` takes long. A rule is asked where it is hardest: at its start, near
  * its end, in our days, and at the end of time, each time as if nobody had asked about it or its zone before; the
- * least of three counts, so that a busy machine matters little. The slowest are then asked in new processes, where
- * nothing is compiled yet, beside a control that does the same work each time.
+ * least of three counts, and of nine for slow ones, so that a busy machine matters little, nor what happens to be
+ * compiled or collected meanwhile. The slowest are then asked in new processes, where nothing is compiled yet, beside a
+ * control that does the same work each time and a plain daily cron, below which no rule of a zone can be.
  */
 const { values } = parseArgs({
   options: {
@@ -19,7 +20,7 @@ const { values } = parseArgs({
     rules: { type: 'string', default: '10000' },
     slowest: { type: 'string', default: '12' },
     processes: { type: 'string', default: '5' },
-    /** In a new process: the place of the rule and the instant. */
+    /** In a new process: the place of the rule, or `plain`, and the instant. */
     one: { type: 'string' },
     after: { type: 'string', default: '0' },
   },
@@ -27,6 +28,7 @@ const { values } = parseArgs({
 const seed = Number(values.seed)
 
 const WARMING = 300
+const SLOW_MS = 2
 const DAY = 86_400_000
 const FIRST = Date.parse('0001-01-01')
 const LAST = Date.parse('9999-12-31')
@@ -55,9 +57,13 @@ function hunt(): void {
   console.log(`over 1 ms ${share(1)}, over 2 ms ${share(2)}, over 5 ms ${share(5)}, over 10 ms ${share(10)}`)
   const slowestMade = found.reduce((a, b) => (a.makeMs > b.makeMs ? a : b))
   console.log(`slowest to make ${slowestMade.makeMs.toFixed(2)} ms: ${shortened(slowestMade.text)}`)
+  const plain = coldOf('plain', OUR_DAYS[0]!)
+  console.log(
+    `a plain cron in a new process ${plain.ms.toFixed(2)} ms (control ${plain.controlMs.toFixed(2)} ms)`,
+  )
   found.sort((a, b) => b.ms - a.ms)
   for (const one of found.slice(0, Number(values.slowest))) {
-    const cold = coldOf(one)
+    const cold = coldOf(String(one.place), one.after)
     console.log(
       `${one.ms.toFixed(2)} ms, in a new process ${cold.ms.toFixed(2)} ms (control ${cold.controlMs.toFixed(2)} ms): ` +
         `${one.place}, ${shortened(one.text)} after ${new Date(one.after).toISOString()}`,
@@ -76,6 +82,13 @@ function slowestOf(rule: HuntedRule, place: number): Found | undefined {
   for (const after of instantsOf(first)) {
     let ms = Infinity
     for (let i = 0; i < 3 && ms > slowest.ms; i++) {
+      const schedule = rule.make(unknownName(rule.zone))
+      ms = Math.min(
+        ms,
+        timed(() => schedule.next(after)),
+      )
+    }
+    for (let i = 0; i < 6 && ms > Math.max(slowest.ms, SLOW_MS); i++) {
       const schedule = rule.make(unknownName(rule.zone))
       ms = Math.min(
         ms,
@@ -143,29 +156,28 @@ function timed(work: () => void): number {
   return (user + system) / 1000
 }
 
+const plainRule: HuntedRule = {
+  text: "cron('30 9 * * *')",
+  zone: 'America/New_York',
+  make: (zone) => cron('30 9 * * *', { zone }),
+}
+
 interface Cold {
   readonly ms: number
   readonly controlMs: number
 }
 
 /** What one question takes in a process that has answered none. */
-function coldOne(place: number, after: number): Cold {
-  const rule = ruleAt(place)
+function coldOne(place: string, after: number): Cold {
+  const rule = place === 'plain' ? plainRule : ruleAt(Number(place))
   const schedule = rule.make(rule.zone)
   const ms = timed(() => schedule.next(after))
   return { ms, controlMs: timed(control) }
 }
 
 /** The least of several new processes. */
-function coldOf({ place, after }: Found): Cold {
-  const args = [
-    fileURLToPath(import.meta.url),
-    '--seed',
-    String(seed),
-    '--one',
-    String(place),
-    `--after=${after}`,
-  ]
+function coldOf(place: string, after: number): Cold {
+  const args = [fileURLToPath(import.meta.url), '--seed', String(seed), '--one', place, `--after=${after}`]
   const runs = Array.from(
     { length: Number(values.processes) },
     () => JSON.parse(execFileSync(process.execPath, args, { encoding: 'utf8' })) as Cold,
@@ -183,4 +195,4 @@ function control(): number {
 }
 
 if (values.one === undefined) hunt()
-else process.stdout.write(JSON.stringify(coldOne(Number(values.one), Number(values.after))))
+else process.stdout.write(JSON.stringify(coldOne(values.one, Number(values.after))))

@@ -7,14 +7,21 @@ const YEARLY_FROM = 2088
 
 const yearStart = (year: number) => Date.UTC(year, 0, 1) / 1000
 
-/** Where the table of a zone differs from a search through every six days; empty when it does not. */
-export function changeTableFaults(zone: string, questions: { asked: number } = { asked: 0 }): string[] {
-  const searched = findSegments(offsetProbe(zone), yearStart(FIRST_YEAR), yearStart(LAST_YEAR + 1))
-    .filter((segment) => segment.offset !== segment.offsetBefore)
-    .map(({ start, offset, offsetBefore }) => shown(start, offsetBefore, offset))
+/**
+ * Where the table of a zone, asked in order from a year on, differs from a search through every six days; empty when it
+ * does not.
+ */
+export function changeTableFaults(
+  zone: string,
+  questions: { asked: number } = { asked: 0 },
+  firstYear = FIRST_YEAR,
+): string[] {
+  const searched = searchedChanges(zone)
+    .filter(({ at }) => at >= yearStart(firstYear))
+    .map(({ text }) => text)
   const table = new ChangeTable(new CountedOffsets(zone, questions), YEARLY_FROM)
   const found: string[] = []
-  for (let year = FIRST_YEAR; year <= LAST_YEAR; year++) {
+  for (let year = firstYear; year <= LAST_YEAR; year++) {
     for (const { at, before, after } of table.in(year)) found.push(shown(at, before, after))
   }
   return [
@@ -22,6 +29,24 @@ export function changeTableFaults(zone: string, questions: { asked: number } = {
     ...found.filter((change) => !searched.includes(change)).map((change) => `made up ${change}`),
     ...(found.join() === searched.join() ? [] : ['not in order']),
   ]
+}
+
+interface Searched {
+  readonly at: number
+  readonly text: string
+}
+
+const searchedBefore = new Map<string, readonly Searched[]>()
+
+function searchedChanges(zone: string): readonly Searched[] {
+  let searched = searchedBefore.get(zone)
+  if (searched === undefined) {
+    searched = findSegments(offsetProbe(zone), yearStart(FIRST_YEAR), yearStart(LAST_YEAR + 1))
+      .filter((segment) => segment.offset !== segment.offsetBefore)
+      .map(({ start, offset, offsetBefore }) => ({ at: start, text: shown(start, offsetBefore, offset) }))
+    searchedBefore.set(zone, searched)
+  }
+  return searched
 }
 
 class CountedOffsets extends IntlOffsets {
@@ -35,6 +60,16 @@ class CountedOffsets extends IntlOffsets {
   override at(second: number): number {
     this.#questions.asked++
     return super.at(second)
+  }
+
+  override atLikely(second: number, likely: number): number {
+    this.#questions.asked++
+    return super.atLikely(second, likely)
+  }
+
+  override keeps(second: number, offset: number): boolean {
+    this.#questions.asked++
+    return super.keeps(second, offset)
   }
 
   override shows(second: number, time: string): boolean {

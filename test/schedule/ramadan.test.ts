@@ -1,0 +1,29 @@
+import { describe, expect, it } from 'vitest'
+import { ramadansIn } from '../../src/schedule/ramadan.js'
+
+const calendar = new Intl.DateTimeFormat('en-US', {
+  calendar: 'islamic-civil',
+  timeZone: 'UTC',
+  year: 'numeric',
+  month: 'numeric',
+  day: 'numeric',
+})
+
+describe('the middle of Ramadan', () => {
+  it('is where the calendar of Intl has it, in every year that clocks may follow', () => {
+    const found: number[] = []
+    for (let year = 2000; year <= 2100; year++) {
+      for (const day of ramadansIn(year)) {
+        const at = Date.UTC(year, 0, 1 + day)
+        expect(new Date(at).getUTCFullYear()).toBe(year)
+        const [month, dayOfMonth, moonYear] = calendar.format(at).split(/\D+/).map(Number)
+        expect(month).toBe(9)
+        expect(Math.abs(dayOfMonth! - 15)).toBeLessThanOrEqual(3)
+        found.push(moonYear!)
+      }
+    }
+    // Each once, none left out.
+    expect(found).toEqual(Array.from(found, (_, i) => found[0]! + i))
+    expect(found.length).toBe(104)
+  })
+})
