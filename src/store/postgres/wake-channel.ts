@@ -43,7 +43,7 @@ export class WakeChannel {
 
   wake(shard: number): void {
     if (this.#isStopped) return
-    const restMs = (this.#lastSent.get(shard) ?? -Infinity) + QUIET_MS - clock.monotonic()
+    const restMs = this.#restMs(shard)
     if (restMs <= 0) {
       this.#ready.add(shard)
       this.#flushSoon()
@@ -51,6 +51,11 @@ export class WakeChannel {
     }
     this.#late.add(shard)
     this.#lateWake ??= clock.wakeAfter(restMs, this.#wakeLate, { keepAlive: false })
+  }
+
+  /** How long a shard has to be left alone. */
+  #restMs(shard: number): number {
+    return (this.#lastSent.get(shard) ?? -Infinity) + QUIET_MS - clock.monotonic()
   }
 
   /** Says it as a part of the caller's transaction: it is heard when that is committed. */
@@ -79,9 +84,10 @@ export class WakeChannel {
 
   readonly #wakeLate = (): void => {
     this.#lateWake = undefined
-    for (const shard of this.#late) this.#ready.add(shard)
+    // Each in its own time: the next that waits decides.
+    const late = [...this.#late].sort((one, other) => this.#restMs(one) - this.#restMs(other))
     this.#late.clear()
-    this.#flushSoon()
+    for (const shard of late) this.wake(shard)
   }
 
   /** Those that are asked for in one turn go together. */
