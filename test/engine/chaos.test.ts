@@ -29,7 +29,10 @@ describe('an engine on file', () => {
     ['early-ack', /was acknowledged and never done/],
     ['early-settled', /after its settlement was acknowledged|or was settled before|was settled while/],
   ])('would be found out if it lied by %s', (lie, fault) => {
-    const { stderr, status } = run('--rounds', '5', '--seed', '1', '--plant', lie)
+    // A kill has to fall into the lie: on a busy machine it may miss it five times.
+    const tried = (seed: number) => run('--rounds', '5', '--seed', String(seed), '--plant', lie)
+    let { stderr, status } = tried(1)
+    for (let seed = 2; status === 0 && seed < 6; seed++) ({ stderr, status } = tried(seed))
     expect(stderr).toMatch(fault)
     expect(status).toBe(1)
     rmSync(/are kept in (.+)\n/.exec(stderr)![1]!, { recursive: true })
