@@ -26,7 +26,7 @@ const FULL = 725
 const WORTH_SPLITTING = 550
 const MAX_DEPTH = 19
 const MAX_BYTES = 65_535 * 65_536
-const MAX_RESERVED_DEPTH = Math.floor(Math.log2(MAX_BYTES / (SEGMENT_WORDS * 4)))
+const SEGMENT_BYTES = SEGMENT_WORDS * 4
 const MAX_HASH_BYTES = 2 ** 29
 
 /**
@@ -38,7 +38,8 @@ const MAX_HASH_BYTES = 2 ** 29
 export class EntryTable {
   words: Int32Array
 
-  readonly #memory = new GrowingMemory(MAX_BYTES)
+  readonly #maxSegments: number
+  readonly #memory: GrowingMemory
   readonly #hashMemory = new GrowingMemory(MAX_HASH_BYTES)
   // By index.
   #hashes: Int32Array = new Int32Array(0)
@@ -49,15 +50,18 @@ export class EntryTable {
   // The places of a segment whose mark is not 0.
   readonly #used: number[] = [0]
 
-  constructor() {
-    this.words = new Int32Array(this.#memory.grow(SEGMENT_WORDS * 4))
+  constructor(maxBytes = MAX_BYTES) {
+    this.#maxSegments = Math.floor(maxBytes / SEGMENT_BYTES)
+    this.#memory = new GrowingMemory(maxBytes)
+    this.words = new Int32Array(this.#memory.grow(SEGMENT_BYTES))
   }
 
   /** Takes the memory for `count` entries, and parts the segments, beforehand. To be called while it is empty. */
   reserve(count: number): void {
-    while (count > WORTH_SPLITTING << this.#depth && this.#depth < MAX_RESERVED_DEPTH) this.#doubleDirectory()
+    const most = Math.min(count / WORTH_SPLITTING, this.#maxSegments / 2)
+    while (this.#directory.length < most) this.#doubleDirectory()
     const segments = this.#directory.length
-    this.words = new Int32Array(this.#memory.reserve(segments * SEGMENT_WORDS * 4))
+    this.words = new Int32Array(this.#memory.reserve(segments * SEGMENT_BYTES))
     this.#hashes = new Int32Array(this.#hashMemory.reserve(count * 4))
     for (let segment = 0; segment < segments; segment++) {
       this.#directory[segment] = segment
@@ -73,7 +77,7 @@ export class EntryTable {
 
   /**
    * Adds the entry of an index that is not there, without the words of its key; answers its place, or -1 when its
-   * segment is full of others that cannot be parted from it.
+   * segment is full of others that cannot be parted from it, for the likeness of their hashes or for want of memory.
    */
   add(hash: number, kind: number, index: number): number {
     let segment = this.#segmentOf(hash)
@@ -148,7 +152,7 @@ export class EntryTable {
     let segment = this.#segmentOf(hash)
     while (this.#used[segment]! >= FULL) {
       if (this.#inUse(segment) < WORTH_SPLITTING) this.#rewrite(segment, segment)
-      else if (this.#depths[segment] === MAX_DEPTH) return -1
+      else if (this.#depths[segment] === MAX_DEPTH || this.#depths.length === this.#maxSegments) return -1
       else this.#split(segment, hash)
       segment = this.#segmentOf(hash)
     }
@@ -168,7 +172,7 @@ export class EntryTable {
   /** Makes two segments of that of a hash, by the next bit of their hashes. */
   #split(segment: number, hash: number): void {
     const sibling = this.#depths.length
-    this.words = new Int32Array(this.#memory.grow((sibling + 1) * SEGMENT_WORDS * 4))
+    this.words = new Int32Array(this.#memory.grow((sibling + 1) * SEGMENT_BYTES))
     const depth = this.#depths[segment]! + 1
     if (depth > this.#depth) this.#doubleDirectory()
     this.#depths[segment] = depth

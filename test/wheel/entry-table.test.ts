@@ -71,6 +71,20 @@ describe('EntryTable', () => {
       expect(table.isAt(table.placeOf(index), index)).toBe(true)
   })
 
+  it('refuses more than it has memory for, and stays right', () => {
+    const random = new Random(8)
+    for (const reserved of [0, 1_000_000]) {
+      const table = new EntryTable(7 * 1024 * 32)
+      if (reserved > 0) table.reserve(reserved)
+      const taken: number[] = []
+      for (let index = 0; index < 10_000; index++)
+        if (table.add(random.below(2 ** 32) | 0, 9, index) >= 0) taken.push(index)
+      expect(taken.length).toBeGreaterThan(7 * 550)
+      expect(table.words.length).toBe(7 * 1024 * 8)
+      for (const index of taken) expect(table.isAt(table.placeOf(index), index)).toBe(true)
+    }
+  })
+
   it('refuses what cannot be parted from the rest of a full segment, and takes others', () => {
     const table = new EntryTable()
     let index = 0
