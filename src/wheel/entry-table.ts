@@ -111,6 +111,12 @@ export class EntryTable {
     }
   }
 
+  /** The mark where a search for an index begins. */
+  firstMarkOf(index: number): number {
+    const hash = this.#hashes[index] ?? 0
+    return this.words[(this.startOf(hash) | (hash & IN_SEGMENT)) << ENTRY_BITS]!
+  }
+
   isAt(place: number, index: number): boolean {
     return (this.words[place << ENTRY_BITS]! & MARKED) === index + 1
   }

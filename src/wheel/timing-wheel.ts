@@ -227,13 +227,17 @@ export class TimingWheel<K, V> {
     this.#cancelRemoved()
     this.#isHandingOut = true
     try {
-      wheel.advance(Math.max(tick, wheel.tick), this.#fire)
+      wheel.advance(Math.max(tick, wheel.tick), this.#fire, this.#near)
     } finally {
       this.#isHandingOut = false
       this.#wakeTick = Infinity
       const next = wheel.nextDue()
       if (next !== undefined && !this.#isStopped) this.#sleepUntil(next)
     }
+  }
+
+  readonly #near = (index: number): void => {
+    this.#timers.touch(index)
   }
 
   readonly #fire = (index: number): void => {

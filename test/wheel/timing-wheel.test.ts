@@ -123,6 +123,22 @@ describe('TimingWheel', () => {
     expect(seen).toHaveLength(left)
   })
 
+  it('may be stopped by the first of many that are due at once', () => {
+    const clock = new VirtualClock({ start: 0 })
+    let executed = 0
+    const wheel = new TimingWheel<string, number>({
+      intervalMs: 10,
+      clock,
+      execute: () => {
+        executed++
+        wheel.stop()
+      },
+    })
+    for (let i = 0; i < 5000; i++) wheel.set(`key-${i}`, i, 20)
+    clock.advanceSync(100)
+    expect(executed).toBe(1)
+  })
+
   it('works the same with room reserved', () => {
     const clock = new VirtualClock({ start: 0 })
     const seen: string[] = []

@@ -25,9 +25,9 @@ describe('ValueTable', () => {
     put(PAGE + 9, 9)
     put(2 * PAGE - 1, undefined)
     put(PAGE + 7, 7)
-    for (let index = 0; index < 3 * PAGE; index++)
-      if (table.get(index) !== values[index])
-        expect([index, table.get(index)]).toEqual([index, values[index]])
+    const wrong = values.filter((value, index) => !Object.is(table.get(index), value))
+    expect(values).toHaveLength(3 * PAGE)
+    expect(wrong).toEqual([])
   })
 
   it('keeps what the first page holds while it grows, whatever that is', () => {
