@@ -43,7 +43,12 @@ await runBench({
     {
       name: 'ours',
       about: "TimingWheel of 'carillon/wheel'",
-      measure: async (task) => await measureKeyed((await import('./keyed/ours.js')).ours, task),
+      measure: async (task) => await measureKeyed((await import('./keyed/ours.js')).ours(0), task),
+    },
+    {
+      name: 'reserved',
+      about: 'the same with room for all timers reserved when it is made',
+      measure: async (task) => await measureKeyed((await import('./keyed/ours.js')).ours(task.n), task),
     },
     plainWheel('plain-300', 300, "go-zero's own size, so timers wait out up to 200 turns", 1),
     plainWheel('plain-64k', 65_536, 'every delay within one turn: the most favourable size'),

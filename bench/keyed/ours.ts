@@ -2,20 +2,23 @@ import { VirtualClock } from 'carillon/time'
 import { TimingWheel } from 'carillon/wheel'
 import type { KeyedKind, KeyedSubject } from './subject.js'
 
-/** Carillon's keyed wheel on a virtual clock, one interval at a time. */
-export const ours: KeyedKind = {
-  open: (fire) => new TimingWheelSubject(fire),
-  notes: () => [`its ticks include the virtual clock, ${clockNs().toFixed(0)} ns of each`],
+/** Carillon's keyed wheel on a virtual clock, one interval at a time; with room for so many timers reserved. */
+export function ours(reserve: number): KeyedKind {
+  return {
+    open: (fire) => new TimingWheelSubject(fire, reserve),
+    notes: () => [`its ticks include the virtual clock, ${clockNs().toFixed(0)} ns of each`],
+  }
 }
 
 class TimingWheelSubject implements KeyedSubject {
   readonly #clock = new VirtualClock()
   readonly #wheel: TimingWheel<string, number>
 
-  constructor(fire: (token: number) => void) {
+  constructor(fire: (token: number) => void, reserve: number) {
     this.#wheel = new TimingWheel<string, number>({
       intervalMs: 1,
       clock: this.#clock,
+      reserve,
       execute: (_key, token) => fire(token),
     })
   }

@@ -1,28 +1,14 @@
+import { entryLayout, EntryTable } from './entry-table.js'
 import { GrowingMemory } from './growing-memory.js'
 import { PackedKey } from './packed-key.js'
+import { ValueTable } from './value-table.js'
 
-// A segment of the hash table: 4096 entries of (hash, index + 1), found by linear probing.
-const SEGMENT_ENTRIES = 4096
-const ENTRY_MASK = SEGMENT_ENTRIES - 1
-const SEGMENT_WORDS = SEGMENT_ENTRIES * 2
-const SEGMENT_FULL = 2900
-const MAX_DEPTH = 17
-const MAX_TABLE_BYTES = 2 ** 31
-
-// What is kept of a key by its index: its hash and the first of its packed words, 32 bytes, so that it never lies
-// across two cache lines. That is enough for strings of 24 characters; the rest of longer ones is kept apart.
-const KEPT_WORDS = 8
-const HEAD_WORDS = KEPT_WORDS - 1
-const TAIL_WORDS = PackedKey.MOST_WORDS - HEAD_WORDS
-const HEAD_CHARACTERS = (HEAD_WORDS - 1) * 4
-const MAX_KEPT_BYTES = 65_535 * 65_536
-
-// A page of values, for 32,768 indices. Heavier than 128 kB, so that V8 never moves it: smaller ones, made while keys
-// are added, were copied in the middle of a later tick, twice, eight megabytes for a million keys.
-const PAGE_BITS = 15
-const PAGE_VALUES = 1 << PAGE_BITS
-// The first page begins with this many and doubles: most wheels are small.
-const FIRST_VALUES = 4096
+const { ENTRY_BITS, HASH, KEY, KEY_WORDS, MARKED, KIND_AT, IN_SEGMENT } = entryLayout
+const { LONG, NUMBER, UNPACKED, LONG_WORDS } = PackedKey
+// What of a long key has no room in its entry is kept apart by index; its number of characters is the last of it.
+const TAIL_WORDS = LONG_WORDS - KEY_WORDS
+const HEAD_CHARACTERS = KEY_WORDS * 4
+const MAX_TAIL_BYTES = 65_535 * 65_536
 
 /**
  * Finds a small integer, and keeps a value, by key. Strings and numbers are found through an extendible hash
@@ -33,25 +19,17 @@ const FIRST_VALUES = 4096
  */
 export class KeyTable<K, V> {
   size = 0
+  /** Without meaning: it is written so that V8 does not leave out what `touch` reads. */
+  touched = 0
 
   readonly #packed = new PackedKey()
   // The key whose words are in #packed, and where find ended: add and remove, which follow, begin there. A
   // place that is out of date does no harm, because each index is marked in the table but once.
   #sought: unknown = undefined
-  #foundAt = -1
+  #foundAt = 0
 
-  readonly #tableMemory = new GrowingMemory(MAX_TABLE_BYTES)
-  #table: Int32Array = new Int32Array(this.#tableMemory.grow(SEGMENT_WORDS * 4))
-  // The segment of a hash, by its top `#depth` bits.
-  #directory: Int32Array = new Int32Array(1)
-  #depth = 0
-  readonly #depths: number[] = [0]
-  readonly #counts: number[] = [0]
-  readonly #scratch = new Int32Array(SEGMENT_WORDS)
-
-  readonly #keptMemory = new GrowingMemory(MAX_KEPT_BYTES)
-  #kept: Int32Array = new Int32Array(0)
-  #keptBytes: Buffer = Buffer.alloc(0)
+  readonly #entries = new EntryTable()
+  #entryBytes: Buffer = Buffer.from(this.#entries.words.buffer)
   // Nothing until the first key that needs it.
   #tailMemory: GrowingMemory | undefined
   #tails: Int32Array = new Int32Array(0)
@@ -59,16 +37,11 @@ export class KeyTable<K, V> {
   // Keys that are not packed, by index.
   readonly #wholeKeys = new Map<number, K>()
   readonly #others = new Map<K, number>()
+  readonly #values = new ValueTable<V>()
 
-  readonly #pages: unknown[][] = []
-  // The indices that there is room for.
-  #room = 0
-  // Whether any value ever was more than a number or a boolean: if not, there is nothing to let go of.
-  #keepsReferences = false
-
-  get bytes(): number {
-    const typed = [this.#table, this.#directory, this.#scratch, this.#kept, this.#tails]
-    return typed.reduce((sum, array) => sum + array.byteLength, this.#room * 8)
+  /** Takes the memory for so many keys of up to 24 characters beforehand. To be called while it is empty. */
+  reserve(count: number): void {
+    this.#entries.reserve(count)
   }
 
   /** The index of a key, or -1. */
@@ -78,15 +51,16 @@ export class KeyTable<K, V> {
     const packed = this.#packed
     packed.set(key)
     const { hash } = packed
-    const table = this.#table
-    const start = this.#segmentOf(hash) * SEGMENT_WORDS
-    for (let entry = hash & ENTRY_MASK; ; entry = (entry + 1) & ENTRY_MASK) {
-      const at = start + (entry << 1)
-      const index = table[at | 1]! - 1
-      if (index < 0) break
-      if (table[at] === hash && this.#isKept(index, key)) {
-        this.#foundAt = at
-        return index
+    const entries = this.#entries
+    const { words } = entries
+    const start = entries.startOf(hash)
+    for (let place = start | (hash & IN_SEGMENT); ; place = start | ((place + 1) & IN_SEGMENT)) {
+      const at = place << ENTRY_BITS
+      const mark = words[at]!
+      if (mark === 0) break
+      if (words[at | HASH] === hash && mark >>> KIND_AT === packed.kind && this.#isAt(at, key)) {
+        this.#foundAt = place
+        return (mark & MARKED) - 1
       }
     }
     return this.#others.size === 0 ? -1 : (this.#others.get(key) ?? -1)
@@ -95,230 +69,120 @@ export class KeyTable<K, V> {
   /** Adds a key that is not there, with its value, under an index that is not in use. */
   add(key: K, index: number, value: V): void {
     this.size++
-    this.#makeRoomFor(index)
-    this.setValue(index, value)
+    this.#values.set(index, value)
     if (!this.#addHashed(key, index)) {
       this.#others.set(key, index)
       this.#wholeKeys.set(index, key)
-      this.#kept[index * KEPT_WORDS + 1] = PackedKey.OTHER
     }
     this.#sought = undefined
   }
 
   keyOf(index: number): K {
-    const kept = this.#kept
-    const first = index * KEPT_WORDS + 1
-    const length = kept[first]!
-    if (length >= 0) return this.#textOf(index, length) as K
-    if (length === PackedKey.NUMBER) return PackedKey.numberOf(kept[first + 1]!, kept[first + 2]!) as K
-    return this.#wholeKeys.get(index) as K
+    if (this.#wholeKeys.size !== 0 && this.#wholeKeys.has(index)) return this.#wholeKeys.get(index) as K
+    const { words } = this.#entries
+    const place = this.#entries.placeOf(index)
+    // It will be removed next.
+    this.#foundAt = place
+    const at = place << ENTRY_BITS
+    const kind = words[at]! >>> KIND_AT
+    if (kind === NUMBER) return PackedKey.numberOf(words[at | KEY]!, words[at | (KEY + 1)]!) as K
+    return (kind === LONG ? this.#longTextOf(index, at | KEY) : this.#textAt(at | KEY, kind)) as K
+  }
+
+  /** Brings the entry of an index from memory, for who will ask for its key soon. The index need not be in use. */
+  touch(index: number): void {
+    this.touched ^= this.#entries.firstMarkOf(index)
   }
 
   valueOf(index: number): V {
-    return this.#pages[index >>> PAGE_BITS]![index & (PAGE_VALUES - 1)] as V
+    return this.#values.get(index)
   }
 
   setValue(index: number, value: V): void {
-    if (typeof value !== 'number' && typeof value !== 'boolean') this.#keepsReferences = true
-    this.#pages[index >>> PAGE_BITS]![index & (PAGE_VALUES - 1)] = value
+    this.#values.set(index, value)
   }
 
   /** Takes out the key of an index, and lets go of key and value. */
   remove(index: number): void {
     this.size--
-    const first = this.#kept[index * KEPT_WORDS + 1]!
-    if (first === PackedKey.OTHER) this.#others.delete(this.#wholeKeys.get(index) as K)
-    else if (this.#table[this.#foundAt | 1] === index + 1) this.#erase(this.#foundAt)
-    else this.#erase(this.#placeOf(this.#kept[index * KEPT_WORDS]!, index + 1))
-    if (first <= PackedKey.UNPACKED) this.#wholeKeys.delete(index)
-    if (this.#keepsReferences) this.#pages[index >>> PAGE_BITS]![index & (PAGE_VALUES - 1)] = undefined
+    this.#values.clear(index)
+    if (this.#wholeKeys.size !== 0 && this.#removeWhole(index)) return
+    const entries = this.#entries
+    entries.removeAt(entries.isAt(this.#foundAt, index) ? this.#foundAt : entries.placeOf(index))
+  }
+
+  /** Lets go of a key that is not packed; answers whether that is all, because it is not in the table. */
+  #removeWhole(index: number): boolean {
+    if (!this.#wholeKeys.has(index)) return false
+    const key = this.#wholeKeys.get(index) as K
+    this.#wholeKeys.delete(index)
+    return this.#others.get(key) === index && this.#others.delete(key)
   }
 
   #addHashed(key: K, index: number): boolean {
     if (!isHashable(key)) return false
     const packed = this.#packed
     if (this.#sought !== key) packed.set(key)
-    const { hash, words, length } = packed
-    const segment = this.#roomySegmentOf(hash)
-    if (segment < 0) return false
-    this.#counts[segment]!++
-    this.#insert(segment * SEGMENT_WORDS, hash, index + 1)
-    const kept = this.#kept
-    const start = index * KEPT_WORDS
-    kept[start] = hash
-    const head = length < HEAD_WORDS ? length : HEAD_WORDS
-    for (let k = 0; k < head; k++) kept[start + 1 + k] = words[k]!
-    if (length > HEAD_WORDS) this.#keepTail(index)
-    if (words[0] === PackedKey.UNPACKED) this.#wholeKeys.set(index, key)
+    const { words, kind, length } = packed
+    const place = this.#entries.add(packed.hash, kind, index)
+    if (place < 0) return false
+    const table = this.#entries.words
+    const at = place << ENTRY_BITS
+    const head = length < KEY_WORDS ? length : KEY_WORDS
+    for (let k = 0; k < head; k++) table[at + KEY + k] = words[k]!
+    if (kind === LONG) this.#keepTail(index)
+    else if (kind === UNPACKED) this.#wholeKeys.set(index, key)
     return true
   }
 
-  /** Whether the key just packed, whose hash is right, is that of an index. */
-  #isKept(index: number, key: K): boolean {
-    const { words, length } = this.#packed
-    const kept = this.#kept
-    const start = index * KEPT_WORDS + 1
-    const head = length < HEAD_WORDS ? length : HEAD_WORDS
+  /** Whether the key just packed, whose hash and kind are right, is that of an entry. */
+  #isAt(at: number, key: K): boolean {
+    const { words, kind, length } = this.#packed
+    const table = this.#entries.words
+    const head = length < KEY_WORDS ? length : KEY_WORDS
     for (let k = 0; k < head; k++) {
-      if (kept[start + k] !== words[k]) return false
+      if (table[at + KEY + k] !== words[k]) return false
     }
-    if (length > HEAD_WORDS) return this.#isTailKept(index)
-    return words[0] !== PackedKey.UNPACKED || this.#wholeKeys.get(index) === key
+    if (kind < LONG || kind === NUMBER) return true
+    const index = (table[at]! & MARKED) - 1
+    return kind === LONG ? this.#isTailKept(index) : this.#wholeKeys.get(index) === key
   }
 
-  /** Of the key just packed, what does not fit beside its hash. */
+  /** Of the long key just packed, what does not fit into its entry. */
   #keepTail(index: number): void {
-    const { words, length } = this.#packed
-    if (this.#tailMemory === undefined) {
-      this.#tailMemory = new GrowingMemory(MAX_KEPT_BYTES)
-      this.#growTails()
+    const { words } = this.#packed
+    const start = index * TAIL_WORDS
+    if (start + TAIL_WORDS > this.#tails.length) {
+      this.#tailMemory ??= new GrowingMemory(MAX_TAIL_BYTES)
+      const buffer = this.#tailMemory.grow((start + TAIL_WORDS) * 4)
+      this.#tails = new Int32Array(buffer)
+      this.#tailBytes = Buffer.from(buffer)
     }
-    for (let k = HEAD_WORDS; k < length; k++) this.#tails[index * TAIL_WORDS + k - HEAD_WORDS] = words[k]!
+    for (let k = 0; k < TAIL_WORDS; k++) this.#tails[start + k] = words[KEY_WORDS + k]!
   }
 
-  /** Whether the rest is that of an index too, whose length is the same. */
   #isTailKept(index: number): boolean {
-    const { words, length } = this.#packed
+    const { words } = this.#packed
     const tails = this.#tails
-    for (let k = HEAD_WORDS; k < length; k++) {
-      if (tails[index * TAIL_WORDS + k - HEAD_WORDS] !== words[k]) return false
+    for (let k = 0; k < TAIL_WORDS; k++) {
+      if (tails[index * TAIL_WORDS + k] !== words[KEY_WORDS + k]) return false
     }
     return true
   }
 
-  #textOf(index: number, length: number): string {
-    const start = (index * KEPT_WORDS + 2) * 4
-    if (length <= HEAD_CHARACTERS) return this.#keptBytes.toString('latin1', start, start + length)
-    const rest = index * TAIL_WORDS * 4
+  #longTextOf(index: number, word: number): string {
+    const start = index * TAIL_WORDS
+    const length = this.#tails[start + TAIL_WORDS - 1]! - HEAD_CHARACTERS
     return (
-      this.#keptBytes.toString('latin1', start, start + HEAD_CHARACTERS) +
-      this.#tailBytes.toString('latin1', rest, rest + length - HEAD_CHARACTERS)
+      this.#textAt(word, HEAD_CHARACTERS) + this.#tailBytes.toString('latin1', start * 4, start * 4 + length)
     )
   }
 
-  #growTails(): void {
-    const buffer = this.#tailMemory!.grow(this.#room * TAIL_WORDS * 4)
-    this.#tails = new Int32Array(buffer)
-    this.#tailBytes = Buffer.from(buffer)
+  #textAt(word: number, length: number): string {
+    const { buffer } = this.#entries.words
+    if (this.#entryBytes.buffer !== buffer) this.#entryBytes = Buffer.from(buffer)
+    return this.#entryBytes.toString('latin1', word * 4, word * 4 + length)
   }
-
-  #segmentOf(hash: number): number {
-    // In two steps, because a shift by 32 is a shift by 0.
-    return this.#directory[(hash >>> 1) >>> (31 - this.#depth)]!
-  }
-
-  /** The segment of a hash, split until it has room; -1 when splitting does not help. */
-  #roomySegmentOf(hash: number): number {
-    let segment = this.#segmentOf(hash)
-    while (this.#counts[segment]! >= SEGMENT_FULL) {
-      if (this.#depths[segment] === MAX_DEPTH) return -1
-      this.#split(segment)
-      segment = this.#segmentOf(hash)
-    }
-    return segment
-  }
-
-  #insert(start: number, hash: number, mark: number): void {
-    const table = this.#table
-    let at = start + ((hash & ENTRY_MASK) << 1)
-    while (table[at | 1] !== 0) at = start + ((at + 2 - start) & (SEGMENT_WORDS - 1))
-    table[at] = hash
-    table[at | 1] = mark
-  }
-
-  #placeOf(hash: number, mark: number): number {
-    const table = this.#table
-    const start = this.#segmentOf(hash) * SEGMENT_WORDS
-    let at = start + ((hash & ENTRY_MASK) << 1)
-    while (table[at | 1] !== mark) at = start + ((at + 2 - start) & (SEGMENT_WORDS - 1))
-    return at
-  }
-
-  #erase(at: number): void {
-    const table = this.#table
-    const segment = Math.floor(at / SEGMENT_WORDS)
-    const start = segment * SEGMENT_WORDS
-    this.#counts[segment]!--
-    // Close the gap: an entry moves into it unless that would put it before its home.
-    let gap = (at - start) >>> 1
-    for (let entry = (gap + 1) & ENTRY_MASK; ; entry = (entry + 1) & ENTRY_MASK) {
-      const from = start + (entry << 1)
-      if (table[from | 1] === 0) break
-      const fromHome = (entry - table[from]!) & ENTRY_MASK
-      if (fromHome >= ((entry - gap) & ENTRY_MASK)) {
-        table[start + (gap << 1)] = table[from]!
-        table[(start + (gap << 1)) | 1] = table[from | 1]!
-        gap = entry
-      }
-    }
-    table[(start + (gap << 1)) | 1] = 0
-  }
-
-  /** Makes two segments of one, by the next bit of their hashes. */
-  #split(segment: number): void {
-    const depth = this.#depths[segment]! + 1
-    const sibling = this.#depths.push(depth) - 1
-    this.#depths[segment] = depth
-    if (depth > this.#depth) this.#doubleDirectory()
-    this.#table = new Int32Array(this.#tableMemory.grow((sibling + 1) * SEGMENT_WORDS * 4))
-    const table = this.#table
-    const scratch = this.#scratch
-    const start = segment * SEGMENT_WORDS
-    scratch.set(table.subarray(start, start + SEGMENT_WORDS))
-    table.fill(0, start, start + SEGMENT_WORDS)
-    let moved = 0
-    for (let from = 0; from < SEGMENT_WORDS; from += 2) {
-      const mark = scratch[from | 1]!
-      if (mark === 0) continue
-      const hash = scratch[from]!
-      const isMoved = ((hash >>> (32 - depth)) & 1) !== 0
-      if (isMoved) moved++
-      this.#insert((isMoved ? sibling : segment) * SEGMENT_WORDS, hash, mark)
-    }
-    this.#counts[segment]! -= moved
-    this.#counts.push(moved)
-    const directory = this.#directory
-    const bit = 1 << (this.#depth - depth)
-    for (let i = 0; i < directory.length; i++) {
-      if (directory[i] === segment && (i & bit) !== 0) directory[i] = sibling
-    }
-  }
-
-  #doubleDirectory(): void {
-    const before = this.#directory
-    this.#directory = new Int32Array(before.length * 2)
-    for (let i = 0; i < before.length; i++) {
-      this.#directory[2 * i] = before[i]!
-      this.#directory[2 * i + 1] = before[i]!
-    }
-    this.#depth++
-  }
-
-  #makeRoomFor(index: number): void {
-    if (index < this.#room) return
-    while (this.#room <= index) this.#addRoom()
-    const buffer = this.#keptMemory.grow(this.#room * KEPT_WORDS * 4)
-    this.#kept = new Int32Array(buffer)
-    this.#keptBytes = Buffer.from(buffer)
-    if (this.#tailMemory !== undefined) this.#growTails()
-  }
-
-  #addRoom(): void {
-    if (this.#room >= PAGE_VALUES) {
-      this.#pages.push(emptyPage(PAGE_VALUES))
-      this.#room += PAGE_VALUES
-      return
-    }
-    const [first = []] = this.#pages
-    const grown = emptyPage(Math.max(FIRST_VALUES, this.#room * 2))
-    for (const [at, value] of first.entries()) grown[at] = value
-    this.#pages[0] = grown
-    this.#room = grown.length
-  }
-}
-
-function emptyPage(values: number): unknown[] {
-  return new Array<unknown>(values).fill(undefined)
 }
 
 function isHashable(key: unknown): key is string | number {

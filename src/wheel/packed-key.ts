@@ -1,8 +1,11 @@
-// Up to this many characters of 8 bits fit into the words of a packed key, behind their number.
+// So many characters of 8 bits fit into an entry; those of longer keys, and their number, go on behind it.
+const SHORT_CHARACTERS = 24
 const MOST_CHARACTERS = 36
-const NUMBER = -1
-const UNPACKED = -2
-const OTHER = -3
+const LONG_WORDS = MOST_CHARACTERS / 4 + 1
+// Kinds; a string of up to 24 characters is of the kind of their number.
+const LONG = 25
+const NUMBER = 26
+const UNPACKED = 27
 
 // The words of a string are also its bytes, in the order of the machine: where that is not ours, none is packed.
 const isLittleEndian = new Uint8Array(new Int32Array([1]).buffer)[0] === 1
@@ -11,24 +14,24 @@ const number = new Float64Array(1)
 const numberWords = new Int32Array(number.buffer)
 
 /**
- * A key as words that can be kept in a typed array and compared there, and 32 well-mixed bits of it. Strings of
- * up to 36 characters of 8 bits, and numbers, are packed whole: the words are equal exactly when the keys are.
- * Others give their hash and a mark. The hash is quick rather than strong: whoever uses it must stay correct,
- * and not slow, when many keys share one.
+ * A key as a kind and words that can be kept in a typed array and compared there, and 32 well-mixed bits of it.
+ * Strings of up to 36 characters of 8 bits, and numbers, are packed whole: kinds and words are equal exactly when the
+ * keys are. Others give their hash only. The hash is quick rather than strong: whoever uses it must stay correct, and
+ * not slow, when many keys share one.
  */
 export class PackedKey {
-  /** The first word of a string is its length; this is that of a number. */
+  /** The kind of strings of 25 to 36 characters; of shorter ones it is their number of characters. */
+  static readonly LONG = LONG
   static readonly NUMBER = NUMBER
-  /** The first word of a string that is not packed. */
+  /** The kind of strings that are not packed. */
   static readonly UNPACKED = UNPACKED
-  /** A first word that no key has. */
-  static readonly OTHER = OTHER
-  /** The most words a key takes. */
-  static readonly MOST_WORDS = 1 + MOST_CHARACTERS / 4
+  /** The words of a LONG key. No other has as many. The last of them is its number of characters. */
+  static readonly LONG_WORDS = LONG_WORDS
 
-  readonly words = new Int32Array(PackedKey.MOST_WORDS)
+  readonly words = new Int32Array(LONG_WORDS)
+  kind = 0
   /** How many words are in use. */
-  length = 1
+  length = 0
   hash = 0
 
   /** The number that was packed into these two words. */
@@ -48,11 +51,11 @@ export class PackedKey {
     // 0 and -0 are the same key.
     number[0] = key === 0 ? 0 : key
     const { words } = this
-    words[0] = NUMBER
-    words[1] = numberWords[0]!
-    words[2] = numberWords[1]!
-    this.length = 3
-    this.hash = finished(stirred(stirred(NUMBER, words[1]), words[2]))
+    words[0] = numberWords[0]!
+    words[1] = numberWords[1]!
+    this.kind = NUMBER
+    this.length = 2
+    this.hash = finished(stirred(stirred(-1, words[0]), words[1]))
   }
 
   #setCharacters(key: string): boolean {
@@ -61,9 +64,8 @@ export class PackedKey {
     const fours = length & ~3
     let hash = length
     let all = 0
-    let at = 1
+    let at = 0
     let i = 0
-    words[0] = length
     for (; i < fours; i += 4) {
       const a = key.charCodeAt(i)
       const b = key.charCodeAt(i + 1)
@@ -84,9 +86,18 @@ export class PackedKey {
       words[at++] = word
       hash = stirred(hash, word)
     }
+    this.kind = length
     this.length = at
     this.hash = finished(hash)
+    if (length > SHORT_CHARACTERS) this.#setLong(length)
     return all < 0x100
+  }
+
+  #setLong(characters: number): void {
+    this.words.fill(0, this.length)
+    this.words[LONG_WORDS - 1] = characters
+    this.kind = LONG
+    this.length = LONG_WORDS
   }
 
   #setUnpacked(key: string): void {
@@ -95,9 +106,9 @@ export class PackedKey {
       // Behind the end there is NaN, which counts as 0 here.
       hash = stirred(hash, key.charCodeAt(i) | (key.charCodeAt(i + 1) << 16))
     }
-    this.words[0] = UNPACKED
-    this.length = 1
     this.hash = finished(hash)
+    this.kind = UNPACKED
+    this.length = 0
   }
 }
 

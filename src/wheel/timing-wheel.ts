@@ -21,7 +21,12 @@ export interface TimingWheelOptions<K, V> {
   readonly clock?: Clock
   /** Whether pending timers keep the process alive. Default true. */
   readonly keepAlive?: boolean
+  /** Room to make for this many timers at once, instead of growing to it. Default 0. */
+  readonly reserve?: number
 }
+
+// Timers whose keys were removed, and which the wheel is told of together.
+const MOST_REMOVED = 32
 
 // A tick before all others: no timer is due before it, so none arms a wake.
 const ADVANCING = -1
@@ -38,15 +43,27 @@ export class TimingWheel<K, V> {
   readonly #onError: (error: unknown, key: K, value: V) => void
   readonly #wakeOptions: { readonly keepAlive: boolean }
   readonly #startMs: number
-  #wheel = new Wheel()
+  #wheel: Wheel
   #timers = new KeyTable<K, V>()
   #wake: Wake | undefined
   #wakeTick = Infinity
   #isStopped = false
+  // While the wheel hands out timers, it must know at once which are removed.
+  #isHandingOut = false
+  readonly #removed = new Int32Array(MOST_REMOVED)
+  #removedCount = 0
 
   constructor(options: TimingWheelOptions<K, V>) {
-    checkOptions('TimingWheel', options, ['intervalMs', 'execute', 'onError', 'clock', 'keepAlive'])
+    checkOptions('TimingWheel', options, [
+      'intervalMs',
+      'execute',
+      'onError',
+      'clock',
+      'keepAlive',
+      'reserve',
+    ])
     const { intervalMs, execute, onError = reportError, clock = systemClock, keepAlive = true } = options
+    const { reserve = 0 } = options
     if (!(typeof intervalMs === 'number' && intervalMs > 0 && Number.isFinite(intervalMs))) {
       throw new InvalidInputError(
         'invalid-option',
@@ -61,6 +78,8 @@ export class TimingWheel<K, V> {
     this.#clock = clock
     this.#wakeOptions = { keepAlive }
     this.#startMs = clock.monotonic()
+    this.#wheel = new Wheel({ reserve })
+    if (reserve > 0) this.#timers.reserve(reserve)
   }
 
   /** How many timers are pending; 0 once stopped. */
@@ -110,8 +129,9 @@ export class TimingWheel<K, V> {
     this.#checkRunning()
     const index = this.#timers.find(key)
     if (index < 0) return false
-    this.#wheel.cancelAt(index)
     this.#timers.remove(index)
+    this.#removed[this.#removedCount++] = index
+    if (this.#removedCount === MOST_REMOVED || this.#isHandingOut) this.#cancelRemoved()
     this.#restIfEmpty()
     return true
   }
@@ -128,14 +148,21 @@ export class TimingWheel<K, V> {
     this.#checkRunning()
     checkFunction('drain', fn)
     const timers = this.#timers
-    this.#wheel.drain((index) => {
-      // `fn` may have stopped us.
-      if (this.#isStopped) return
-      const key = timers.keyOf(index)
-      const value = timers.valueOf(index)
-      timers.remove(index)
-      fn(key, value)
-    })
+    const was = this.#isHandingOut
+    this.#cancelRemoved()
+    this.#isHandingOut = true
+    try {
+      this.#wheel.drain((index) => {
+        // `fn` may have stopped us.
+        if (this.#isStopped) return
+        const key = timers.keyOf(index)
+        const value = timers.valueOf(index)
+        timers.remove(index)
+        fn(key, value)
+      })
+    } finally {
+      this.#isHandingOut = was
+    }
     this.#restIfEmpty()
   }
 
@@ -146,6 +173,7 @@ export class TimingWheel<K, V> {
     this.#wake = undefined
     this.#wheel = new Wheel()
     this.#timers = new KeyTable()
+    this.#removedCount = 0
   }
 
   #checkRunning(): void {
@@ -156,6 +184,16 @@ export class TimingWheel<K, V> {
   #dueTick(delayMs: number): number {
     const tick = Math.ceil((this.#clock.monotonic() - this.#startMs + delayMs) / this.#intervalMs)
     return Math.min(tick, Number.MAX_SAFE_INTEGER)
+  }
+
+  /**
+   * Takes out of the wheel what was removed. The record of each comes from memory, and one by one every removal would
+   * wait for its own: together they come at once.
+   */
+  #cancelRemoved(): void {
+    const wheel = this.#wheel
+    for (let k = 0; k < this.#removedCount; k++) wheel.cancelAt(this.#removed[k]!)
+    this.#removedCount = 0
   }
 
   /** With nothing pending there is nothing to wake for, nor to keep the process alive for. */
@@ -186,13 +224,20 @@ export class TimingWheel<K, V> {
     this.#wake = undefined
     // What is set from inside `execute` must not arm a wake of its own: that is done once, at the end.
     this.#wakeTick = ADVANCING
+    this.#cancelRemoved()
+    this.#isHandingOut = true
     try {
-      wheel.advance(Math.max(tick, wheel.tick), this.#fire)
+      wheel.advance(Math.max(tick, wheel.tick), this.#fire, this.#near)
     } finally {
+      this.#isHandingOut = false
       this.#wakeTick = Infinity
       const next = wheel.nextDue()
       if (next !== undefined && !this.#isStopped) this.#sleepUntil(next)
     }
+  }
+
+  readonly #near = (index: number): void => {
+    this.#timers.touch(index)
   }
 
   readonly #fire = (index: number): void => {

@@ -14,6 +14,9 @@ const { ENTRIES, TAKEN_IS_MANY } = slotLayout
 /** Receives a timer that fires: the token it was set with and the tick it was due at. */
 export type Fire = (token: number, dueTick: number) => void
 
+/** Told of timers by their tokens, a few at a time, right before they are fired. */
+export type Near = (token: number) => void
+
 export interface WheelOptions {
   /** The tick the wheel stands at. Default 0. */
   readonly startTick?: number
@@ -205,10 +208,14 @@ export class Wheel {
    * and cancel: what it makes due later than the tick being fired and within this advance fires in this
    * advance, anything earlier in the next. If `fire` throws, the wheel stands at that tick, and what was not
    * fired fires in the next advance. Answers how many fired.
+   *
+   * `near` is told of up to 15 timers of a tick before the first of them fires, but not of those that were overdue:
+   * who reads what firing each will need then waits for memory once, not once for each. Some may not fire after all.
    */
-  advance(tick: number, fire: Fire): number {
+  advance(tick: number, fire: Fire, near?: Near): number {
     checkTick('tick', tick)
     checkFunction('fire', fire)
+    if (near !== undefined) checkFunction('near', near)
     if (tick < this.#now) {
       throw new InvalidInputError('tick-went-back', `a wheel only goes forward: now=${this.#now} got=${tick}`)
     }
@@ -223,7 +230,7 @@ export class Wheel {
           this.#far.visitAll(this.#now)
         } else if (next <= tick) {
           this.#goTo(next)
-          fired += this.#fireHere(fire)
+          fired += this.#fireHere(fire, near)
           if (next === tick) break
         } else {
           break
@@ -335,7 +342,7 @@ export class Wheel {
   }
 
   /** Fires what is due at this very tick, after spreading the blocks that begin here. */
-  #fireHere(fire: Fire): number {
+  #fireHere(fire: Fire, near: Near | undefined): number {
     const { low } = this.#slots
     if ((low & 0xff) === 0) {
       if ((low & 0xffff) === 0) {
@@ -349,7 +356,7 @@ export class Wheel {
     this.#inHand = this.#now
     let fired = 0
     try {
-      while (slots.tails[slot] !== 0) fired += this.#fireChunk(slot, fire)
+      while (slots.tails[slot] !== 0) fired += this.#fireChunk(slot, fire, near)
       return fired
     } catch (error) {
       while (slots.tails[slot] !== 0) {
@@ -362,7 +369,7 @@ export class Wheel {
   }
 
   /** Takes the first chunk off a slot and fires what is due now in it. */
-  #fireChunk(slot: number, fire: Fire): number {
+  #fireChunk(slot: number, fire: Fire, near: Near | undefined): number {
     const records = this.#records
     const slots = this.#slots
     const tick = this.#now
@@ -371,6 +378,7 @@ export class Wheel {
     let fired = 0
     let at = chunk + ENTRIES
     try {
+      if (near !== undefined) this.#tellNear(at, end, near)
       while (at < end) {
         const { pool } = slots
         const index = pool[at]!
@@ -391,6 +399,14 @@ export class Wheel {
       throw error
     } finally {
       slots.release(chunk)
+    }
+  }
+
+  #tellNear(from: number, end: number, near: Near): void {
+    const { pool } = this.#slots
+    for (let at = from; at < end; at += 2) {
+      const token = pool[at + 1]!
+      near(token < 0 ? this.#records.tokenOf(pool[at]!) : token)
     }
   }
 

@@ -88,6 +88,19 @@ describe('KeyTable', () => {
     expect(table.keyOf(1)).toBe(keys[1])
   })
 
+  it('does not take words that another key left behind for those of one that has none', () => {
+    const short = 'aaaabbbb'
+    const target = stirred(stirred(8, 0x6161_6161), 0x6262_6262)
+    const second = wordBetween(stirred(4, 0x0141_0142), target)
+    const unpacked = text(0x0141_0142) + text(second)
+    expect(hashKey(unpacked)).toBe(hashKey(short))
+    const table = new KeyTable<string, number>()
+    table.add(short, 0, 0)
+    table.remove(table.find(short))
+    table.add(unpacked, 1, 1)
+    expect([table.find(unpacked), table.find(short)]).toEqual([1, -1])
+  })
+
   it('spreads like keys evenly', () => {
     const counts = new Array<number>(256).fill(0)
     for (let i = 0; i < 100_000; i++) counts[hashKey(`order:${i}`) >>> 24]!++

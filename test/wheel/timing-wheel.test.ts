@@ -17,6 +17,10 @@ function make(intervalMs = 10) {
   return { clock, seen, wheel }
 }
 
+function fail(message: string): never {
+  throw new Error(message)
+}
+
 describe('TimingWheel', () => {
   it('executes each timer once, never early, at most an interval late', () => {
     const { clock, seen, wheel } = make()
@@ -75,6 +79,77 @@ describe('TimingWheel', () => {
     expect(wheel.remove('a')).toBe(false)
     clock.advanceSync(100)
     expect(seen).toEqual([])
+  })
+
+  it.each([1, 31, 32, 33, 100])('forgets the last %i that were removed, whatever comes next', (count) => {
+    const { clock, seen, wheel } = make()
+    for (let i = 0; i < 200; i++) wheel.set(`key-${i}`, i, 20)
+    for (let i = 0; i < count; i++) expect(wheel.remove(`key-${i}`)).toBe(true)
+    expect(wheel.size).toBe(200 - count)
+    expect(wheel.remove('key-0')).toBe(false)
+    expect(wheel.move('key-0', 10)).toBe(false)
+    wheel.set('key-0', -1, 30)
+    clock.advanceSync(20)
+    expect(seen).toHaveLength(200 - count)
+    expect(wheel.size).toBe(1)
+    clock.advanceSync(10)
+    expect(seen.at(-1)).toBe('key-0=-1@30')
+    expect(wheel.size).toBe(0)
+  })
+
+  it('does not drain what was removed, before or while it drains', () => {
+    const { clock, seen, wheel } = make()
+    for (let i = 0; i < 10; i++) wheel.set(`key-${i}`, i, 20)
+    wheel.remove('key-3')
+    const drained: string[] = []
+    wheel.drain((key) => {
+      drained.push(key)
+      for (let i = 0; i < 10; i++) if (i !== 3 && !drained.includes(`key-${i}`)) wheel.remove(`key-${i}`)
+    })
+    expect(drained).toHaveLength(1)
+    expect(wheel.size).toBe(0)
+    wheel.set('next', 1, 20)
+    clock.advanceSync(100)
+    expect(seen).toEqual(['next=1@20'])
+  })
+
+  it('defers removals again after a drain that failed', () => {
+    const { clock, seen, wheel } = make()
+    for (let i = 0; i < 4; i++) wheel.set(`key-${i}`, i, 20)
+    expect(() => wheel.drain(() => fail('once'))).toThrow('once')
+    const left = wheel.size
+    expect(left).toBeGreaterThan(0)
+    clock.advanceSync(20)
+    expect(seen).toHaveLength(left)
+  })
+
+  it('may be stopped by the first of many that are due at once', () => {
+    const clock = new VirtualClock({ start: 0 })
+    let executed = 0
+    const wheel = new TimingWheel<string, number>({
+      intervalMs: 10,
+      clock,
+      execute: () => {
+        executed++
+        wheel.stop()
+      },
+    })
+    for (let i = 0; i < 5000; i++) wheel.set(`key-${i}`, i, 20)
+    clock.advanceSync(100)
+    expect(executed).toBe(1)
+  })
+
+  it('works the same with room reserved', () => {
+    const clock = new VirtualClock({ start: 0 })
+    const seen: string[] = []
+    const execute = (key: string) => void seen.push(key)
+    const wheel = new TimingWheel<string, number>({ intervalMs: 10, clock, execute, reserve: 5000 })
+    for (let i = 0; i < 20_000; i++) wheel.set(`key-${i}`, i, 10 + (i % 50))
+    for (let i = 0; i < 20_000; i += 2) expect(wheel.remove(`key-${i}`)).toBe(true)
+    clock.advanceSync(100)
+    expect(seen).toHaveLength(10_000)
+    expect(() => new TimingWheel({ intervalMs: 10, execute, reserve: -1 })).toThrow(InvalidInputError)
+    expect(() => new TimingWheel({ intervalMs: 10, execute, reserve: 1.5 })).toThrow(InvalidInputError)
   })
 
   it('drains what is pending and goes on', () => {

@@ -14,6 +14,44 @@ function fired(wheel: Wheel, tick: number): [number, number][] {
 }
 
 describe('Wheel', () => {
+  it('tells of timers by their tokens before they fire, and keeps those that are cancelled then from firing', () => {
+    const wheel = new Wheel()
+    const tokens = [0, 7, 2 ** 31, 2 ** 40]
+    const handles = tokens.map((token) => wheel.set(5, token))
+    const own = wheel.setIndexed(5)
+    const gone = wheel.set(5, 99)
+    wheel.cancel(gone)
+    const seen: string[] = []
+    const near = (token: number) => {
+      seen.push(`near ${token}`)
+      if (token === 7) wheel.cancel(handles[1]!)
+    }
+    const ownIndex = wheel.indexOf(own)
+    expect(wheel.advance(10, (token) => seen.push(`fire ${token}`), near)).toBe(4)
+    const all = [...tokens, ownIndex]
+    expect(seen).toEqual([
+      ...all.map((token) => `near ${token}`),
+      ...all.filter((token) => token !== 7).map((token) => `fire ${token}`),
+    ])
+    // @ts-expect-error: no function
+    expect(() => wheel.advance(11, () => {}, 1)).toThrow(InvalidInputError)
+  })
+
+  it('loses nothing when what is told of timers throws', () => {
+    const wheel = new Wheel()
+    for (let token = 0; token < 40; token++) wheel.set(5, token)
+    const heard: number[] = []
+    const fire = (token: number) => void heard.push(token)
+    let told = 0
+    const near = () => {
+      if (++told === 20) throw new Error('near')
+    }
+    expect(() => wheel.advance(5, fire, near)).toThrow('near')
+    expect(heard).toHaveLength(15)
+    wheel.advance(6, fire)
+    expect(new Set(heard).size).toBe(40)
+  })
+
   it('needs no options and starts at tick 0', () => {
     const wheel = new Wheel()
     expect(wheel.tick).toBe(0)
