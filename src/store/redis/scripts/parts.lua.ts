@@ -13,53 +13,87 @@ local function beginNames() redis.call('HSET', NAMES, '', string.rep('-', 100)) 
 
 local function partKey(part) return SHARD .. ':p:' .. part end
 
--- Cuts a large part by time into many; or, where all its rows stand at one instant, takes off what this call put.
--- Rows come to an instant in the order of their revisions, so what comes next goes to the part that was taken off,
--- and no row is taken along more than once.
-local function cut(part, size, firstRevision)
+-- Takes rows out of a part into one that begins at a place.
+local function moveRows(part, start, fields)
+  local found, moved = fetched(partKey(part), fields), {}
+  for index = 1, #fields do
+    moved[2 * index - 1] = fields[index]
+    moved[2 * index] = found[index]
+  end
+  many('HSET', partKey(start), moved)
+  many('HDEL', partKey(part), fields)
+  redis.call('ZADD', PARTS, 0, start)
+end
+
+-- Where what this call put stands together, with no other row between, as timers of one delay and those of one instant
+-- do: it and what stands behind it, if that is not the most of it. What comes next goes with it, and no row is
+-- taken along more than once.
+local function endOf(fields, firstRevision)
+  local since, put, first, last = format('%012x', firstRevision), {}, nil, nil
+  for index = 1, #fields do
+    local field = fields[index]
+    if sub(field, 15) > since then
+      put[#put + 1] = field
+      if not first or field < first then first = field end
+      if not last or field > last then last = field end
+    end
+  end
+  if not first or #put == #fields then return end
+  local together, behind, next = 0, {}, nil
+  for index = 1, #fields do
+    local field = fields[index]
+    if field > last then
+      behind[#behind + 1] = field
+      if not next or field < next then next = field end
+    elseif field >= first then
+      together = together + 1
+    end
+  end
+  if together > #put then return end
+  if #put + #behind > #fields / 2 and positionOf(first) ~= positionOf(last) then return end
+  return put, first, behind, next
+end
+
+-- By time into many.
+local function piecesOf(fields, least, most)
+  local step, groups = math.ceil((most - least + 1) / PIECES), {}
+  for index = 1, #fields do
+    local number = math.floor((positionOf(fields[index]) - least) / step)
+    if number > 0 then
+      local start = place(least + number * step, 0)
+      local group = groups[start]
+      if not group then
+        group = {}
+        groups[start] = group
+      end
+      group[#group + 1] = fields[index]
+    end
+  end
+  return groups
+end
+
+-- Cuts a large part: its end off, or by time into many, or, where all its rows stand at one instant, in half.
+local function cut(part, firstRevision)
   local fields = redis.call('HKEYS', partKey(part))
-  local positions = {}
+  local put, first, behind, next = endOf(fields, firstRevision)
+  if put then
+    moveRows(part, first, put)
+    if next then moveRows(part, next, behind) end
+    return
+  end
   local least, most = math.huge, 0
-  for index = 1, size do
+  for index = 1, #fields do
     local position = positionOf(fields[index])
-    positions[index] = position
     if position < least then least = position end
     if position > most then most = position end
   end
-  local step, groups = math.ceil((most - least + 1) / PIECES), {}
   if most > least then
-    for index = 1, size do
-      local number = math.floor((positions[index] - least) / step)
-      if number > 0 then
-        local group = groups[number]
-        if not group then
-          group = {}
-          groups[number] = group
-        end
-        group[#group + 1] = fields[index]
-      end
-    end
+    for start, group in pairs(piecesOf(fields, least, most)) do moveRows(part, start, group) end
   else
-    local from, group = place(most, firstRevision + 1), {}
     table.sort(fields)
-    -- Where all of it came with this call, half of that.
-    if fields[1] >= from then from = fields[math.floor(size / 2) + 1] end
-    for index = 1, size do
-      if fields[index] >= from then group[#group + 1] = fields[index] end
-    end
-    if #group == 0 then return end
-    groups[1] = group
-  end
-  for number, group in pairs(groups) do
-    local start = most > least and place(least + number * step, 0) or group[1]
-    local found, moved = fetched(partKey(part), group), {}
-    for index = 1, #group do
-      moved[2 * index - 1] = group[index]
-      moved[2 * index] = found[index]
-    end
-    many('HSET', partKey(start), moved)
-    many('HDEL', partKey(part), group)
-    redis.call('ZADD', PARTS, 0, start)
+    local half = {}
+    for index = math.floor(#fields / 2) + 1, #fields do half[#half + 1] = fields[index] end
+    moveRows(part, half[1], half)
   end
 end
 
@@ -71,6 +105,6 @@ local function cutLargest(parts, firstRevision)
     local length = redis.call('HLEN', partKey(part))
     if length > most then largest, most = part, length end
   end
-  if largest then cut(largest, most, firstRevision) end
+  if largest then cut(largest, firstRevision) end
 end
 `
