@@ -21,6 +21,8 @@ import { entryState } from './window-page.js'
 
 // Settling at every outcome is no reason to settle them one by one.
 const LEAST_BATCH = 1000
+// Later than this is late: on a store that has time to spare timers start within milliseconds.
+const BEHIND_MS = 100
 
 const { READY, STARTED, REPORTED, DONE, LEAVING } = entryState
 
@@ -119,18 +121,28 @@ export class Settler {
 
   /** Settles now and then until it is ended. */
   async run(): Promise<void> {
+    const { settleMs, settleCount } = this.#settings
+    let restMs = settleMs
     while (!this.#isOver) {
-      if (!this.#isAsked) await this.#waits.wait(this.#settings.settleMs)
+      if (!this.#isAsked) await this.#waits.wait(restMs)
       if (this.#isOver) return
       this.#isAsked = false
       const isSettled = await this.settle()
       // One settlement takes so many: the rest need not wait for the next second.
-      if (isSettled && (this.#isSurplusLeft || this.#attempts.reportCount >= this.#settings.settleCount)) {
-        this.hurry()
+      if (isSettled && (this.#isSurplusLeft || this.#attempts.reportCount >= settleCount)) this.hurry()
+      const settledAt = this.#clock.monotonic()
+      if (!this.#isOver && this.#sweeping.isDue(() => this.#isBehind)) {
+        await this.#sweeping.sweep(() => !this.#isOver && !this.#isAsked && !this.#isBehind)
       }
-      if (!this.#isOver && this.#sweeping.isDue)
-        await this.#sweeping.sweep(() => !this.#isOver && !this.#isAsked)
+      // Sweeping is not to keep the next settlement waiting.
+      restMs = Math.max(0, settleMs - (this.#clock.monotonic() - settledAt))
     }
+  }
+
+  /** Whether due timers have not started yet, or not even been read. */
+  get #isBehind(): boolean {
+    const dueAt = this.#attempts.oldestReady()?.row.dueAt ?? Infinity
+    return Math.min(dueAt, this.#loader.readLevel.position) < this.#clock.now() - BEHIND_MS
   }
 
   /** Something ended: settle early if it has become much, here and in the other shards together. */

@@ -12,7 +12,7 @@ const ROW_BYTES = 256
 
 /**
  * Has the store remove what is no more: from time to time after something was settled, rewritten or removed, early
- * when that was much or memory is short, and then until nothing is left, for half of the time at most. A store
+ * when that was much or memory is short, and then until nothing is left, for a tenth of the time at most. A store
  * where timers are replaced all day and hardly any fires stays as small as one where they fire.
  */
 export class Sweeping {
@@ -68,18 +68,20 @@ export class Sweeping {
     this.#isUrgent = true
   }
 
-  get isDue(): boolean {
+  /** Whether it is time for one. Who is behind with due timers has better things to do than to go on at once. */
+  isDue(isBehind: () => boolean): boolean {
     if (this.#isSwept) return false
-    if (this.#hasMore || this.#isUrgent || this.#isMuch) return true
-    return this.#clock.monotonic() - this.#sweptAt >= this.#settings.sweepMs
+    if (this.#isUrgent || this.#isMuch) return true
+    if (this.#clock.monotonic() - this.#sweptAt >= this.#settings.sweepMs) return true
+    return this.#hasMore && !isBehind()
   }
 
-  /** Sweeps as long as there is more, no longer than half the time between settlements, and while it may go on. */
+  /** Sweeps as long as there is more, no longer than a tenth of the time between settlements, and while it may go on. */
   async sweep(mayGoOn: () => boolean): Promise<void> {
     this.#isUrgent = false
     this.#leftBehindBytes = 0
     this.#sweptAt = this.#clock.monotonic()
-    const until = this.#sweptAt + this.#settings.settleMs / 2
+    const until = this.#sweptAt + this.#settings.settleMs / 10
     do await this.#sweepOnce()
     while (this.#hasMore && mayGoOn() && this.#clock.monotonic() < until)
   }

@@ -1,12 +1,13 @@
 import { describe, expect, it } from 'vitest'
+import { StoreError } from '../../src/error/index.js'
 import { MemoryStore } from '../../src/store/index.js'
 import { Rig, START } from './rig.js'
 
 const settings = { sweepMs: 10_000 }
 
 /** A rig whose store says of so many sweeps that more is left to do. */
-function rigWithLeft(left: number): { rig: Rig; sweeps: () => number } {
-  const rig = new Rig({ settings })
+function rigWithLeft(left: number, more: object = {}): { rig: Rig; sweeps: () => number } {
+  const rig = new Rig({ settings: { ...settings, ...more } })
   let calls = 0
   const sweep = MemoryStore.prototype.sweep.bind(rig.store)
   rig.store.sweep = async (fence) => {
@@ -26,6 +27,23 @@ describe('sweeping', () => {
     await rig.clock.advance('7s')
     expect(sweeps()).toBe(26)
     await rig.clock.advance('1m')
+    expect(sweeps()).toBe(26)
+  })
+
+  it('does not go on while due timers are not even read', async () => {
+    const { rig, sweeps } = rigWithLeft(25, { windowMs: 4000 })
+    const load = MemoryStore.prototype.load.bind(rig.store)
+    let isAway = false
+    rig.store.load = (fence, request) =>
+      isAway ? Promise.reject(new StoreError('store-unavailable', 'away')) : load(fence, request)
+    await rig.settled(rig.engine.start())
+    await rig.submit(rig.set('a', 1000))
+    await rig.clock.advance('2s')
+    isAway = true
+    await rig.clock.advance('13s')
+    expect(sweeps()).toBe(1)
+    isAway = false
+    await rig.clock.advance('5s')
     expect(sweeps()).toBe(26)
   })
 

@@ -78,7 +78,7 @@ const LONGEST_STUCK_MS = 5000
 const LEASE_CONNECTIONS = 2
 
 /** How many rows one `sweep` removes. */
-const SWEEP_ROWS = 10_000
+const SWEEP_ROWS = 2000
 
 /**
  * Timers in a PostgreSQL database, shared by any number of processes. Every call is one statement, so it happens
@@ -106,6 +106,7 @@ export class PostgresStore implements Store {
   readonly #ownerWrites: OwnerWrites
   readonly #levelSettlements: LevelSettlements
   readonly #taken = new TakenNames()
+  #lastSweep: Promise<unknown> = Promise.resolve()
   #stopping: Promise<void> | undefined
 
   private constructor(
@@ -273,7 +274,14 @@ export class PostgresStore implements Store {
     return answer ?? (await this.#settle(fence, settlement))
   }
 
-  async sweep(fence: Fence): Promise<{ readonly removed: number; readonly more: boolean }> {
+  /** One shard after the other: whoever sets and settles needs the connections more. */
+  sweep(fence: Fence): Promise<{ readonly removed: number; readonly more: boolean }> {
+    const swept = this.#lastSweep.then(() => this.#sweep(fence))
+    this.#lastSweep = swept.catch(() => undefined)
+    return swept
+  }
+
+  async #sweep(fence: Fence): Promise<{ readonly removed: number; readonly more: boolean }> {
     const [row] = await this.#database.write(
       'sweep',
       `select removed, more::integer::bigint as more from S.sweep(${dollars(6)})`,

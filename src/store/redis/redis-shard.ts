@@ -36,7 +36,7 @@ import { packOutcomes, parseOutcomes } from './settlement-codec.js'
 import { WriteQueue } from './write-queue.js'
 
 const noFence: readonly Word[] = ['', '', '']
-const SWEPT_ROWS = 4000
+const SWEPT_ROWS = 1000
 
 type AppendAnswer = 'appended' | 'answered-before' | 'expired'
 
