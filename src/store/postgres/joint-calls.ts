@@ -1,5 +1,6 @@
 import { setImmediate as atTurnEnd } from 'node:timers'
 import type { Fence } from '../store.js'
+import { int8Array } from './binary-array.js'
 
 interface Waiting<Call, Answer> {
   readonly call: Call
@@ -80,4 +81,15 @@ export class JointCalls<Call, Answer> {
 export function firstOfShards<Call extends { readonly fence: Fence }>(calls: readonly Call[]): Call[] {
   const shards = new Set<number>()
   return calls.filter(({ fence }) => !shards.has(fence.shard) && shards.add(fence.shard))
+}
+
+/** The fences of calls, as the columns from `g_shard` to `g_settled_revision`. */
+export function fenceColumns(calls: readonly { readonly fence: Fence }[]): Buffer[] {
+  return [
+    int8Array(calls, ({ fence }) => fence.shard),
+    int8Array(calls, ({ fence }) => fence.epoch),
+    int8Array(calls, ({ fence }) => fence.nonce),
+    int8Array(calls, ({ fence }) => fence.settledLevel.position),
+    int8Array(calls, ({ fence }) => fence.settledLevel.revision),
+  ]
 }

@@ -2,7 +2,7 @@ import type { Fence, SettleAnswer, Settlement } from '../store.js'
 import { listOf, sent } from './answer-row.js'
 import { int8Array, int8s } from './binary-array.js'
 import type { Database } from './database.js'
-import { firstOfShards, JointCalls } from './joint-calls.js'
+import { fenceColumns, firstOfShards, JointCalls } from './joint-calls.js'
 import { dollars } from './postgres-claims.js'
 
 interface LevelCall {
@@ -45,11 +45,7 @@ export class LevelSettlements {
     const groups = firstOfShards(calls)
     const [row] = await this.#database.write('settle', SETTLE_LEVELS, [
       this.#now(),
-      int8Array(groups, ({ fence }) => fence.shard),
-      int8Array(groups, ({ fence }) => fence.epoch),
-      int8Array(groups, ({ fence }) => fence.nonce),
-      int8Array(groups, ({ fence }) => fence.settledLevel.position),
-      int8Array(groups, ({ fence }) => fence.settledLevel.revision),
+      ...fenceColumns(groups),
       int8Array(groups, ({ settlement }) => settlement.id),
       int8Array(groups, ({ settlement }) => settlement.level.position),
       int8Array(groups, ({ settlement }) => settlement.level.revision),

@@ -3,7 +3,7 @@ import { listOf, sent } from './answer-row.js'
 import { int8Array, int8s, ListWriter } from './binary-array.js'
 import type { Database } from './database.js'
 import type { Row } from './driver.js'
-import { firstOfShards, JointCalls } from './joint-calls.js'
+import { fenceColumns, firstOfShards, JointCalls } from './joint-calls.js'
 import { writeAnswerColumns, WriteBatch } from './owner-write.js'
 import { dollars } from './postgres-claims.js'
 
@@ -77,11 +77,7 @@ export class OwnerWrites {
     const [row] = await this.#database.write('write', WRITE_OWNED, [
       this.#now(),
       isAlone ? 1 : 0,
-      int8Array(groups, ({ fence }) => fence.shard),
-      int8Array(groups, ({ fence }) => fence.epoch),
-      int8Array(groups, ({ fence }) => fence.nonce),
-      int8Array(groups, ({ fence }) => fence.settledLevel.position),
-      int8Array(groups, ({ fence }) => fence.settledLevel.revision),
+      ...fenceColumns(groups),
       int8Array(groups, ({ write }) => (write.ifInboxEmpty === true ? 1 : 0)),
       int8Array(groups, (_, group) => begins[group]),
       ...batch.parameters(numbers.done()),

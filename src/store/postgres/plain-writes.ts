@@ -3,7 +3,7 @@ import type { Fence, Operation, OwnerWrite, SetOperation, WriteAnswer } from '..
 import { listOf, sent } from './answer-row.js'
 import { int8Array, int8s, ListWriter } from './binary-array.js'
 import type { Database } from './database.js'
-import { firstOfShards, JointCalls } from './joint-calls.js'
+import { fenceColumns, firstOfShards, JointCalls } from './joint-calls.js'
 import { plainColumns } from './plain-columns.js'
 import { dollars } from './postgres-claims.js'
 
@@ -96,11 +96,7 @@ function parametersOf(groups: readonly PlainCall[]): unknown[] {
     for (; begin < end; begin++) numbers.addNumber(group + 1)
   }
   return [
-    int8Array(groups, ({ fence }) => fence.shard),
-    int8Array(groups, ({ fence }) => fence.epoch),
-    int8Array(groups, ({ fence }) => fence.nonce),
-    int8Array(groups, ({ fence }) => fence.settledLevel.position),
-    int8Array(groups, ({ fence }) => fence.settledLevel.revision),
+    ...fenceColumns(groups),
     int8Array(groups, ({ write }) => (write.ifInboxEmpty === true ? 1 : 0)),
     int8Array(groups, ({ write }) => write.operations.length),
     int8Array(groups, (_, group) => begins[group]),
