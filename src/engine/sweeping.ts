@@ -26,6 +26,8 @@ export class Sweeping {
   #isSwept = true
   #hasMore = false
   #isUrgent = false
+  // What is being swept was much, or memory is short: nothing is waited for until it is done.
+  #isPressing = false
   #leftBehindBytes = 0
   /** Called when much is left behind. */
   onMuch: () => void = () => undefined
@@ -71,19 +73,21 @@ export class Sweeping {
   /** Whether it is time for one. Who is behind with due timers has better things to do than to go on at once. */
   isDue(isBehind: () => boolean): boolean {
     if (this.#isSwept) return false
-    if (this.#isUrgent || this.#isMuch) return true
+    if (this.#isUrgent || this.#isMuch || this.#isPressing) return true
     if (this.#clock.monotonic() - this.#sweptAt >= this.#settings.sweepMs) return true
     return this.#hasMore && !isBehind()
   }
 
-  /** Sweeps as long as there is more, no longer than a tenth of the time between settlements, and while it may go on. */
+  /** Sweeps while there is more and it may go on, for a tenth of the time unless it presses. */
   async sweep(mayGoOn: () => boolean): Promise<void> {
+    const isPressing = this.#isUrgent || this.#isMuch || this.#isPressing
     this.#isUrgent = false
     this.#leftBehindBytes = 0
     this.#sweptAt = this.#clock.monotonic()
-    const until = this.#sweptAt + this.#settings.settleMs / 10
+    const until = this.#sweptAt + this.#settings.settleMs / (isPressing ? 1 : 10)
     do await this.#sweepOnce()
     while (this.#hasMore && mayGoOn() && this.#clock.monotonic() < until)
+    this.#isPressing = isPressing && this.#hasMore
   }
 
   async #sweepOnce(): Promise<void> {

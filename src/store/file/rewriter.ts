@@ -3,9 +3,10 @@ import type { Batch } from './batch.js'
 import { type Bucket, bucketIndexOf } from './bucket.js'
 import type { RowTable } from './row-table.js'
 
-// What one step reads: little where a bucket is packed anew, and everybody waits meanwhile; more where it is spread
+// What one step reads: few rows where a bucket is packed anew, since everybody waits meanwhile; more where it is spread
 // over finer ones, so that each of those gets chunks worth having.
-const CLEAN_STEP_BYTES = 1 << 20
+const CLEAN_STEP_BYTES = 4 << 20
+const CLEAN_STEP_ROWS = 5000
 const LEAST_SPLIT_BYTES = 4 << 20
 const MOST_SPLIT_BYTES = 32 << 20
 const PART_BYTES = 8192
@@ -53,15 +54,19 @@ export class Rewriter {
     const { bucket, targetLevel, lastId } = rewrite
     const table = this.#table
     const { chunks } = table
-    const stepBytes = stepBytesOf(bucket.level - targetLevel)
+    const levels = bucket.level - targetLevel
+    const stepBytes = stepBytesOf(levels)
+    const stepRows = levels === 0 ? CLEAN_STEP_ROWS : Infinity
     table.join(batch)
     table.seal()
     const refs: number[] = []
     let bytes = 0
+    let rows = 0
     for (const ref of bucket.refs) {
-      if (chunks.ids[ref]! > lastId || bytes >= stepBytes) break
+      if (chunks.ids[ref]! > lastId || bytes >= stepBytes || rows >= stepRows) break
       refs.push(ref)
       bytes += chunks.bytes[ref]!
+      rows += chunks.rows[ref]!
     }
     let removed = 0
     for (const ref of refs) removed += this.#rewriteChunk(ref, bucket, targetLevel, settledLevel)

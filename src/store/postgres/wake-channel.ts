@@ -1,10 +1,7 @@
-import { systemClock, type Wake } from '../../time/index.js'
+import { type Clock, systemClock, type Wake } from '../../time/index.js'
 import { int8Array } from './binary-array.js'
 import type { Database } from './database.js'
 import type { PostgresClient, SingleClient } from './driver.js'
-
-// The network's time, whatever clock the store was given.
-const clock = systemClock
 
 const QUIET_MS = 50
 const PING_MS = 15_000
@@ -23,6 +20,7 @@ export class WakeChannel {
   readonly #connect: (() => SingleClient) | undefined
   readonly #channel: string
   readonly #shardCount: number
+  readonly #clock: Clock
   readonly #listeners = new Set<(shard: number) => void>()
   readonly #lastSent = new Map<number, number>()
   readonly #ready = new Set<number>()
@@ -34,11 +32,18 @@ export class WakeChannel {
   #retryMs = RECONNECT_MS
   #isStopped = false
 
-  constructor(database: Database, connect: (() => SingleClient) | undefined, shardCount: number) {
+  /** Its clock is the network's, whatever clock the store was given. */
+  constructor(
+    database: Database,
+    connect: (() => SingleClient) | undefined,
+    shardCount: number,
+    clock: Clock = systemClock,
+  ) {
     this.#database = database
     this.#connect = connect
     this.#channel = `carillon ${database.schema}`
     this.#shardCount = shardCount
+    this.#clock = clock
   }
 
   wake(shard: number): void {
@@ -50,12 +55,12 @@ export class WakeChannel {
       return
     }
     this.#late.add(shard)
-    this.#lateWake ??= clock.wakeAfter(restMs, this.#wakeLate, { keepAlive: false })
+    this.#lateWake ??= this.#clock.wakeAfter(restMs, this.#wakeLate, { keepAlive: false })
   }
 
   /** How long a shard has to be left alone. */
   #restMs(shard: number): number {
-    return (this.#lastSent.get(shard) ?? -Infinity) + QUIET_MS - clock.monotonic()
+    return (this.#lastSent.get(shard) ?? -Infinity) + QUIET_MS - this.#clock.monotonic()
   }
 
   /** Says it as a part of the caller's transaction: it is heard when that is committed. */
@@ -98,7 +103,7 @@ export class WakeChannel {
       this.#isFlushing = false
       const shards = [...this.#ready]
       this.#ready.clear()
-      const now = clock.monotonic()
+      const now = this.#clock.monotonic()
       for (const shard of shards) this.#lastSent.set(shard, now)
       // One that gets lost is made up for by polling.
       this.#database
@@ -130,7 +135,7 @@ export class WakeChannel {
 
   /** A connection that went silent looks like one on which nothing is said: ask. */
   #ping(client: SingleClient): void {
-    clock.wakeAfter(
+    this.#clock.wakeAfter(
       PING_MS,
       () => {
         if (this.#client !== client || this.#isStopped) return
@@ -148,7 +153,7 @@ export class WakeChannel {
     this.#client = undefined
     client?.end().catch(() => undefined)
     if (this.#isStopped) return
-    this.#retry = clock.wakeAfter(this.#retryMs, () => {
+    this.#retry = this.#clock.wakeAfter(this.#retryMs, () => {
       this.#retry = undefined
       void this.#listen()
     })
