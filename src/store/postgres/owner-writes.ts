@@ -4,7 +4,7 @@ import { int8Array, int8s, ListWriter } from './binary-array.js'
 import type { Database } from './database.js'
 import type { Row } from './driver.js'
 import { fenceColumns, firstOfShards, JointCalls } from './joint-calls.js'
-import { writeAnswerColumns, WriteBatch } from './owner-write.js'
+import { writeAnswerColumns, WriteBatch } from './write-batch.js'
 import { dollars } from './postgres-claims.js'
 
 interface OwnerCall {

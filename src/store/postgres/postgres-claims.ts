@@ -13,7 +13,7 @@ import { listOf, numberOf, sent } from './answer-row.js'
 import { ElementList, int8Array, int8s, textArray } from './binary-array.js'
 import type { Database } from './database.js'
 import type { PostgresClient } from './driver.js'
-import { historyParameters } from './owner-write.js'
+import { historyParameters } from './write-batch.js'
 import { rowColumnNames, RowColumns } from './row-columns.js'
 
 const outcomeNumbers = Object.freeze({ done: 0, released: 1, 'follow-up': 2, dead: 3 })

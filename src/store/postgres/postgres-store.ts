@@ -51,7 +51,7 @@ import {
 } from './driver.js'
 import { isLevelOnly, LevelSettlements } from './level-settlements.js'
 import { migrate, type StoreFormat } from './migrations.js'
-import { placeOf, writeAnswerColumns, WriteBatch } from './owner-write.js'
+import { placeOf, writeAnswerColumns, WriteBatch } from './write-batch.js'
 import { OwnerWrites } from './owner-writes.js'
 import { isPlain, PlainWrites } from './plain-writes.js'
 import { dollars, PostgresClaims } from './postgres-claims.js'

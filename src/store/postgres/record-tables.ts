@@ -3,7 +3,7 @@ import type { DeadLetter, DeadQuery, HistoryEntry, HistoryQuery, Listed } from '
 import { listOf, numberOf, textOf } from './answer-row.js'
 import { ElementList, int8Array, int8s } from './binary-array.js'
 import type { Database } from './database.js'
-import { deadNumber } from './owner-write.js'
+import { deadNumber } from './write-batch.js'
 import { RowColumns } from './row-columns.js'
 import { sentRows } from './schema-owner.js'
 

@@ -3,7 +3,7 @@ import type { DeadAnswer, NewDeadLetter, SettleAnswer, Settlement } from '../sto
 import { listOf, numberOf } from './answer-row.js'
 import { int8Array, int8s, textArray } from './binary-array.js'
 import type { Row } from './driver.js'
-import { historyParameters, placeOf } from './owner-write.js'
+import { historyParameters, placeOf } from './write-batch.js'
 
 interface Numbered<Item> {
   readonly item: Item
