@@ -42,19 +42,36 @@ export class RedisClusterServer {
     return `redis://${seeds.join(',')}`
   }
 
-  /** Replicas come online some seconds after the cluster is up: a failover before that has nobody to fail over to. */
+  /**
+   * Replicas come online some seconds after the cluster is up, and the others hear of it later still. A failover
+   * before that has nobody to fail over to, or says OK and is given up: the master does not know its replica.
+   */
   async replicasOnline(): Promise<void> {
     await this.#until('replicas to be online', () => {
       const replicas = this.nodes.filter((node) => node.cli('role').startsWith('slave'))
       return (
         replicas.length === 3 &&
-        replicas.every((node) => node.cli('info', 'replication').includes('master_link_status:up'))
+        replicas.every((node) => node.cli('info', 'replication').includes('master_link_status:up')) &&
+        this.nodes.every((node) => replicasKnownTo(node) === 3)
       )
     })
   }
 
   masters(): RedisProcess[] {
     return this.nodes.filter((node) => isMaster(node))
+  }
+
+  /**
+   * Makes a replica the master of its slots, as an operator would: asks again where Redis refused because it doubts
+   * the old master, or gave up after 5 s because the two did not come to terms; a busy machine has both.
+   */
+  async handOverTo(replica: RedisProcess): Promise<void> {
+    let askedAt = -Infinity
+    await this.#until(`the replica at ${replica.port} to become a master`, () => {
+      if (isMaster(replica)) return true
+      if (Date.now() - askedAt > 6000 && replica.cli('cluster', 'failover') === 'OK') askedAt = Date.now()
+      return false
+    })
   }
 
   /** Waits until this many nodes call themselves masters and say that all slots are served. */
@@ -90,4 +107,11 @@ function isMaster(node: RedisProcess): boolean {
   } catch {
     return false
   }
+}
+
+function replicasKnownTo(node: RedisProcess): number {
+  return node
+    .cli('cluster', 'nodes')
+    .split('\n')
+    .filter((line) => / (myself,)?slave /.test(line)).length
 }
