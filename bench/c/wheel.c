@@ -286,8 +286,8 @@ static double advance_to(Wheel *w, uint32_t until, double *worst) {
   return last - from;
 }
 
-static void shuffle(const Script *s, const uint64_t *handles, uint64_t *shuffled) {
-  for (uint32_t i = 0; i < s->n; i++) shuffled[i] = handles[s->order[i]];
+static void shuffle(const Script *s, const uint64_t *handles, uint64_t *shuffled, uint32_t from, uint32_t until) {
+  for (uint32_t i = from; i < until; i++) shuffled[i] = handles[s->order[i]];
 }
 
 static Result passes(const Script *s, uint64_t *handles, uint64_t *shuffled) {
@@ -296,20 +296,21 @@ static Result passes(const Script *s, uint64_t *handles, uint64_t *shuffled) {
   Wheel *w = wheel_open(tally);
   fired = tokens = 0;
   r.add = add_all(w, s, 0, handles);
-  shuffle(s, handles, shuffled);
+  shuffle(s, handles, shuffled, 0, s->moves);
   double from = now_ns();
   for (uint32_t i = 0; i < s->moves; i++) wheel_move(w, shuffled[i], s->moved_to[i]);
   r.move = now_ns() - from;
   r.fire = advance_to(w, HORIZON / 2, &r.tick_worst);
   r.half_fired = fired;
   r.half_tokens = tokens;
+  shuffle(s, handles, shuffled, s->moves, s->n);
   r.cancel = cancel_all(w, s->n, shuffled, &r.half_cancelled);
   r.add_again = add_all(w, s, HORIZON / 2, handles);
   wheel_close(w);
 
   w = wheel_open(tally);
   add_all(w, s, 0, handles);
-  shuffle(s, handles, shuffled);
+  shuffle(s, handles, shuffled, 0, s->n);
   r.live_cancel = cancel_all(w, s->n, shuffled, &r.all_cancelled);
   r.debt = advance_to(w, HORIZON, &unused);
   wheel_close(w);
