@@ -2,11 +2,12 @@ import { TypeCompiler } from '@sinclair/typebox/compiler'
 import { Value } from '@sinclair/typebox/value'
 import type { TSchema } from '@sinclair/typebox'
 import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
-import { CarillonError, RequestError } from '../error/index.js'
+import { CarillonError, RequestError, StateError } from '../error/index.js'
 import type { Timers } from '../front/index.js'
 import type { Gate } from './gate.js'
 import { parseJson } from './json-body.js'
 import type { Metrics } from './metrics.js'
+import { PEER_PATH } from './peers/peer-message.js'
 import { problemOf } from './problem.js'
 import { fastifyPath, type Route } from './route.js'
 import type { CompleteServerOptions } from './server-options.js'
@@ -43,6 +44,7 @@ export function httpApp(parts: HttpParts): FastifyInstance {
     requestTimeout: options.requestTimeoutMs,
     keepAliveTimeout: 72_000,
     forceCloseConnections: 'idle',
+    return503OnClosing: false,
     exposeHeadRoutes: false,
     routerOptions: { maxParamLength: LONGEST_PARAM },
     http: { connectionsCheckingInterval: 1000, headersTimeout: Math.min(20_000, options.requestTimeoutMs) },
@@ -58,9 +60,14 @@ export function httpApp(parts: HttpParts): FastifyInstance {
       reply,
     ),
   )
+  let isClosing = false
+  app.addHook('preClose', (done) => {
+    isClosing = true
+    done()
+  })
   app.addHook('onRequest', (request, reply, done) => {
     reply.headers(safeHeaders)
-    done(encodingFault(request))
+    done(isClosing && !isOfPeer(request) ? stopping() : encodingFault(request))
   })
   if (options.corsOrigins.length > 0) allowOrigins(app, options.corsOrigins)
   app.addHook('onResponse', (request, reply, done) => {
@@ -138,6 +145,15 @@ function readBodies(app: FastifyInstance): void {
     if (isBatch) done(null, payload)
     else done(new RequestError('unsupported-media', 'only /v1/batch takes application/x-ndjson'))
   })
+}
+
+/** Another instance is answered to the end, with a signature: a 503 without one may be that of a proxy between. */
+function isOfPeer({ routeOptions }: FastifyRequest): boolean {
+  return routeOptions.url === PEER_PATH
+}
+
+function stopping(): StateError {
+  return new StateError('stopped', 'this instance is being stopped: ask another, or try again')
 }
 
 /** Compressed bodies may be a thousand times what they weigh. */

@@ -1,5 +1,6 @@
-import { createServer as createHttpServer, request } from 'node:http'
-import { createServer, type AddressInfo, type Socket } from 'node:net'
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import { createServer as createHttpServer, request, type ServerResponse } from 'node:http'
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { describe, expect, it } from 'vitest'
 import { ClusterSecret } from '../../src/server/peers/cluster-secret.js'
@@ -11,6 +12,41 @@ import { shardOf } from '../../src/timer/index.js'
 import { eventually } from '../eventually.js'
 import { pair, SHARDS } from './pair.js'
 import { Served } from './served.js'
+
+/** What becomes of a cancellation whose owner is behind a proxy that passes messages on and answers as it likes. */
+async function cancelledBehind(
+  proxying: (pass: () => Promise<Response>, response: ServerResponse) => Promise<void>,
+): Promise<{ status: number; code: unknown; appended: number }> {
+  let url = ''
+  let asked = 0
+  const proxy = createHttpServer((message, response) => {
+    const { [SIGNATURE]: signature, [PASS]: pass } = message.headers
+    const headers = { 'content-type': PEER_TYPE, [SIGNATURE]: String(signature), [PASS]: String(pass) }
+    asked++
+    void (async () => {
+      const body = await text(message)
+      await proxying(() => fetch(url + PEER_PATH, { method: 'POST', headers, body }), response)
+    })()
+  })
+  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve))
+  try {
+    const { port } = proxy.address() as AddressInfo
+    await using two = await pair({ address: `http://127.0.0.1:${port}` }, false)
+    url = two.owner.url
+    return await eventually(async () => {
+      const name = await two.setFar()
+      const before = two.appended()
+      const { status, body } = await two.asker.call('DELETE', `/v1/timers/remind/${name}`)
+      // Until the address is known it goes by the inbox.
+      expect(asked).toBeGreaterThan(0)
+      return { status, code: body.code as unknown, appended: two.appended() - before }
+    })
+  } finally {
+    proxy.close()
+  }
+}
+
+const unsure = { status: 503, code: 'owner-unreachable', appended: 0 }
 
 describe('an instance that does not own the shard', () => {
   it('has a change answered by the owner directly, and with what only the owner knows', async () => {
@@ -91,37 +127,23 @@ describe('an instance that does not own the shard', () => {
     }
   })
 
-  it('never sends again what was passed on by a proxy that did not wait for the answer', async () => {
-    let url = ''
-    const proxy = createHttpServer((message, response) => {
-      const { [SIGNATURE]: signature, [PASS]: pass } = message.headers
-      void (async () => {
-        const headers = {
-          'content-type': PEER_TYPE,
-          [SIGNATURE]: String(signature),
-          [PASS]: String(pass),
-        }
-        await fetch(url + PEER_PATH, { method: 'POST', headers, body: await text(message) })
-        response.writeHead(504).end('too late')
-      })()
+  // Proxies differ in what they say when the one behind them breaks off: Envoy says 503.
+  it.each([503, 504])('never sends again what a proxy passed on and then answered by %i', async (status) => {
+    const cancelled = await cancelledBehind(async (pass, response) => {
+      await pass()
+      response.writeHead(status).end('no answer')
     })
-    await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve))
-    try {
-      const { port } = proxy.address() as AddressInfo
-      await using two = await pair({ address: `http://127.0.0.1:${port}` }, false)
-      url = two.owner.url
-      await eventually(async () => {
-        const name = await two.setFar()
-        const before = two.appended()
-        const { status, body } = await two.asker.call('DELETE', `/v1/timers/remind/${name}`)
-        // Until the address is known it goes by the inbox.
-        if (two.appended() === before) expect([status, body.code]).toEqual([503, 'owner-unreachable'])
-        else expect(body.outcome).toBe('cancelled')
-        expect(await two.forwards('unsure')).toBeGreaterThan(0)
-      })
-    } finally {
-      proxy.close()
-    }
+    expect(cancelled).toEqual(unsure)
+  })
+
+  it('never sends again what a proxy passed on twice, bringing the second answer', async () => {
+    const cancelled = await cancelledBehind(async (pass, response) => {
+      await pass()
+      const second = await pass()
+      response.writeHead(second.status, { [SIGNATURE]: String(second.headers.get(SIGNATURE)) })
+      response.end(await second.text())
+    })
+    expect(cancelled).toEqual(unsure)
   })
 
   it('asks nobody when forwarding is off', async () => {
@@ -171,6 +193,49 @@ describe('what instances say to each other', () => {
     expect((await ask(twice)).isThere).toBe(true)
   })
 
+  it('is answered while an instance stops, with its signature; everybody else is sent away', async () => {
+    await using two = await pair()
+    const secret = await ClusterSecret.of(two.store)
+    const { hostname, port, host } = new URL(two.owner.url)
+    /** A connection that is busy, and so stays open when the instance begins to stop. */
+    const busy = () => {
+      const socket = connect(Number(port), hostname).setEncoding('utf8')
+      let heard = ''
+      socket.on('data', (part: string) => (heard += part))
+      const send = (path: string, headers: Record<string, string>, body: string): void => {
+        const all = { host, 'content-length': String(body.length), ...headers }
+        const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`)
+        socket.write(`POST ${path} HTTP/1.1\r\n${lines.join('')}\r\n${body}`)
+      }
+      const json = { 'content-type': 'application/json' }
+      send('/v1/leases', json, JSON.stringify({ kinds: ['encode'], waitMs: 1500 }))
+      return { send, json, second: () => heard.split('HTTP/1.1 ')[2] ?? '' }
+    }
+    await two.owner.call('PUT', '/v1/targets/encode', { type: 'lease' })
+    const at = { namespace: 'default', kind: 'remind', key: await two.setFar() }
+    const [peer, other] = [busy(), busy()]
+    await new Promise((resolve) => setTimeout(resolve, 300))
+    const stopping = two.owner.server.stop()
+    await new Promise((resolve) => setTimeout(resolve, 100))
+    const deadline = Date.now() + 5000
+    const ask = { type: 'operations', shard: shardOf(at, SHARDS), operations: [{ type: 'cancel', ...at }] }
+    const message = JSON.stringify({ to: two.self, id: 'late', deadline, ask })
+    const signed = {
+      'content-type': PEER_TYPE,
+      [PASS]: passOf(secret, two.self, deadline),
+      [SIGNATURE]: secret.signatureOf('ask', message),
+    }
+    peer.send(PEER_PATH, signed, message)
+    other.send('/v1/pause', other.json, '{}')
+    await stopping
+    await eventually(() =>
+      expect(peer.second()).toMatch(/^200 (.|\s)+"id":"late","answers":\[{"outcome":"cancelled"}\]/),
+    )
+    expect(peer.second()).toContain(`${SIGNATURE}: `)
+    await eventually(() => expect(other.second()).toMatch(/^503 (.|\s)+"code":"stopped"/))
+    expect(other.second()).toContain('retry-after: 1')
+  })
+
   it('is refused to strangers before any of it is read', async () => {
     await using two = await pair()
     const answers = await Promise.all(
@@ -207,6 +272,50 @@ describe('what instances say to each other', () => {
       '/v1/openapi.json',
     ])
       expect((await served.call('GET', path)).text).not.toContain(setting!.value)
+  })
+})
+
+describe('a message', () => {
+  const member = async (address: string) => {
+    const secret = await ClusterSecret.of(new MemoryStore())
+    const peers = new HttpPeers({ secret, clock: systemClock, timeoutMs: 5000, onAsked: () => undefined })
+    return {
+      ask: () => peers.ask({ id: 'one', address }, { shard: 0, deadline: Date.now() + 5000, operations: [] }),
+      [Symbol.asyncDispose]: () => peers.stop(),
+    }
+  }
+
+  // The kernel says so of a connection too, when the way to the other end is lost while it waits.
+  it.each(['EHOSTUNREACH', 'ENETUNREACH', 'ETIMEDOUT', 'ECONNRESET'])(
+    'may have been heard whose connection broke after it was sent: %s',
+    async (code) => {
+      let ours: Socket | undefined
+      const connected = (message: unknown): void => {
+        ours = (message as { readonly socket: Socket }).socket
+      }
+      const hole = createServer((socket) => {
+        socket.on('error', () => undefined)
+        socket.once('data', () => {
+          ours!.destroy(Object.assign(new Error(`read ${code}`), { code, syscall: 'read' }))
+        })
+      })
+      await new Promise<void>((resolve) => hole.listen(0, '127.0.0.1', resolve))
+      subscribe('undici:client:connected', connected)
+      try {
+        await using one = await member(`http://127.0.0.1:${(hole.address() as AddressInfo).port}`)
+        expect(await one.ask()).toEqual({ outcome: 'unsure' })
+      } finally {
+        unsubscribe('undici:client:connected', connected)
+        hole.close()
+      }
+    },
+  )
+
+  it('was not heard where nobody listens at any address of a name, or where there is no such name', async () => {
+    for (const address of ['http://127.0.0.1:1', 'http://localhost:1', 'http://nobody.invalid:7750']) {
+      await using one = await member(address)
+      expect(await one.ask()).toEqual({ outcome: 'not-done' })
+    }
   })
 })
 

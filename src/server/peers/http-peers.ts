@@ -116,22 +116,26 @@ export class HttpPeers implements Peers {
       if (!secret.isSigned('answer', text, answer.headers[SIGNATURE]))
         return { outcome: mayHavePassedOn(answer.statusCode) ? 'unsure' : 'not-done' }
       const reply = JSON.parse(text) as PeerReply
-      return reply.id === message.id ? { outcome: 'answered', reply } : { outcome: 'not-done' }
+      if (reply.id !== message.id) return { outcome: 'not-done' }
+      return reply.isRepeated === true ? { outcome: 'unsure' } : { outcome: 'answered', reply }
     } finally {
       wake.cancel()
     }
   }
 }
 
-/** Whether a refusal may be that of a proxy which had no answer in time. With 503 nobody has begun anything. */
+/** Whether a refusal may be that of a proxy which got no answer: some say 503 also where they had passed it on. */
 function mayHavePassedOn(status: number): boolean {
-  return status >= 500 && status !== 503
+  return status >= 500
 }
 
-const neverSent = new Set(['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'ENOTFOUND', 'EAI_AGAIN'])
-
-/** Whether there was not even a connection to send it by. */
+/**
+ * Whether there was not even a connection to send it by. The code alone does not tell: a connection that loses its way
+ * breaks with the same one as a connection that never came about.
+ */
 function wasNeverSent(error: unknown): boolean {
-  const { code } = error as { readonly code?: string }
-  return code === 'UND_ERR_CONNECT_TIMEOUT' || neverSent.has(code ?? '')
+  const { code, syscall } = error as NodeJS.ErrnoException
+  const isOfConnecting = syscall === 'connect' || syscall === 'getaddrinfo'
+  // Where a name has several addresses, all of them were tried in vain.
+  return isOfConnecting || error instanceof AggregateError || code === 'UND_ERR_CONNECT_TIMEOUT'
 }

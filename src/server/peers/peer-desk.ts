@@ -55,7 +55,8 @@ export class PeerDesk {
   }
 
   async #replyTo({ to, id, deadline, ask }: PeerMessage): Promise<PeerReply> {
-    if (to !== this.#engine.memberId || !this.#isNew(id, deadline)) return { id }
+    if (to !== this.#engine.memberId || this.#isLate(deadline)) return { id }
+    if (!this.#isNew(id, deadline)) return { id, isRepeated: true }
     switch (ask.type) {
       case 'operations': {
         const answers = await this.#engine.submitFor(peerAskOf(ask, deadline))
@@ -75,15 +76,18 @@ export class PeerDesk {
     }
   }
 
-  /** Whether it comes for the first time, and in time. */
+  #isLate(deadline: number): boolean {
+    return this.#engine.storeNow() >= deadline
+  }
+
+  /** Whether it comes for the first time. */
   #isNew(id: string, deadline: number): boolean {
-    const now = this.#engine.storeNow()
     // Deadlines come about in their order.
     for (const [old, until] of this.#seen) {
-      if (until > now) break
+      if (!this.#isLate(until)) break
       this.#seen.delete(old)
     }
-    if (now >= deadline || this.#seen.has(id)) return false
+    if (this.#seen.has(id)) return false
     this.#seen.set(id, deadline)
     return true
   }

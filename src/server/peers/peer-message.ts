@@ -53,8 +53,10 @@ export interface PeerProblem {
 /** The answer to a message, signed as well. */
 export interface PeerReply {
   readonly id: string
-  /** To operations. Without them, and without an outcome or a problem, nothing was done, and nothing will be. */
+  /** To operations. With nothing beside the id, nothing was done, and nothing will be. */
   readonly answers?: readonly unknown[]
+  /** The message had come before, as a proxy may send it again: what became of it was answered then. */
+  readonly isRepeated?: true
   /** To a worker's word. */
   readonly outcome?: LeaseOutcome
   readonly problem?: PeerProblem
