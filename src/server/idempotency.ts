@@ -3,6 +3,7 @@ import { Readable } from 'node:stream'
 import { ExpiringCache } from '../cache/index.js'
 import { RequestError, shown } from '../error/index.js'
 import type { Clock } from '../time/index.js'
+import type { Admission } from './gate.js'
 import type { Call, Route } from './route.js'
 
 interface Remembered {
@@ -98,7 +99,10 @@ function checkSame(known: string, fingerprint: string, idempotencyKey: string): 
   )
 }
 
-/** A key for a timer that has none, the same for the same Idempotency-Key: also another instance makes it up so. */
-export function keyFrom(idempotencyKey: string): string {
-  return hash('sha256', idempotencyKey, 'hex').slice(0, 32)
+/**
+ * A key for a timer that has none, the same for the same Idempotency-Key of the same caller: also another instance makes
+ * it up so. Another caller's is another timer, though both may count from 1.
+ */
+export function keyFrom({ key }: Admission, idempotencyKey: string): string {
+  return hash('sha256', `${key.id}\0${idempotencyKey}`, 'hex').slice(0, 32)
 }

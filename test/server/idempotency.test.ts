@@ -36,6 +36,17 @@ describe('an Idempotency-Key', () => {
     expect((await served.call('GET', '/v1/timers')).body.items).toHaveLength(1)
   })
 
+  it('is its own for each key of the server: timers whose keys are made from it do not meet', async () => {
+    await using served = await Served.start()
+    const { token } = await served.server.keys.create({ name: 'other', scope: 'write' })
+    const other = { ...once, authorization: `Bearer ${token}` }
+    const first = await served.call('POST', '/v1/timers/remind', { in: '1h', payload: 1 }, once)
+    const second = await served.call('POST', '/v1/timers/remind', { in: '1h', payload: 2 }, other)
+    expect([first.status, second.status]).toEqual([201, 201])
+    const { items } = (await served.call('GET', '/v1/timers')).body
+    expect(items.map(({ payload }: { payload: number }) => payload).toSorted()).toEqual([1, 2])
+  })
+
   it('keeps no key that was made', async () => {
     await using served = await Served.start()
     const wanted = { name: 'app', scope: 'read' }

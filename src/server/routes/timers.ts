@@ -80,7 +80,7 @@ export function timerRoutes({
       handle: async (call) => {
         const { kind } = call.params
         const answer = await idempotency.of(call, async (idempotencyKey) => {
-          const made = idempotencyKey === undefined ? undefined : keyFrom(idempotencyKey)
+          const made = idempotencyKey === undefined ? undefined : keyFrom(call.admission, idempotencyKey)
           return await set(call, kind, call.body.key ?? made)
         })
         call.reply.header(
