@@ -46,7 +46,7 @@ export class Sets {
     const { tracing, namespace } = this.#parts
     if (tracing === undefined) return this.#set(kind, rows, keyOf, undefined)
     const where = { namespace, kind: kind.name, count: rows.length }
-    return tracing.setting(where, rows[0]?.traceparent, (trace) => this.#set(kind, rows, keyOf, trace))
+    return tracing.setting(where, parentOf(rows), (trace) => this.#set(kind, rows, keyOf, trace))
   }
 
   async #set<Payload>(
@@ -95,7 +95,7 @@ export class Sets {
     checkOpen()
     const now = clock.now()
     const { maxPayloadBytes } = store
-    const parent = rows[0]?.traceparent
+    const parent = parentOf(rows)
     const place = { namespace, now, random, history, maxPayloadBytes, spread, trace, parent }
     const placed = (): SetRequest[] => {
       checkOpen()
@@ -121,6 +121,13 @@ export class Sets {
     }
     return given
   }
+}
+
+/** The trace that a call goes on from: that of its rows where all have the same. One row's is no trace for the others. */
+function parentOf(rows: readonly { readonly traceparent?: string }[]): string | undefined {
+  const first = rows[0]?.traceparent
+  if (first === undefined) return undefined
+  return rows.every(({ traceparent }) => traceparent === first) ? first : undefined
 }
 
 async function allValid<Payload>(

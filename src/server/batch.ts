@@ -1,8 +1,9 @@
 import { TypeCompiler } from '@sinclair/typebox/compiler'
+import type { FastifyRequest } from 'fastify'
 import { CarillonError, InvalidInputError, LimitError, PartialError } from '../error/index.js'
 import type { SetManyRow, SetTimer, Timers, When } from '../front/index.js'
 import { type BatchAnswer, BatchRow } from './schema.js'
-import { type NamedKinds, noCondition, setOptionsOf } from './set-input.js'
+import { type NamedKinds, noCondition, setOptionsOf, tracedOptions } from './set-input.js'
 
 const checker = TypeCompiler.Compile(BatchRow)
 
@@ -15,10 +16,12 @@ type Verb = 'set' | 'move' | 'cancel'
 export class Batch {
   readonly #timers: Timers
   readonly #kinds: NamedKinds
+  readonly #request: FastifyRequest
 
-  constructor(timers: Timers, kinds: NamedKinds) {
+  constructor(timers: Timers, kinds: NamedKinds, request: FastifyRequest) {
     this.#timers = timers
     this.#kinds = kinds
+    this.#request = request
   }
 
   async run(rows: readonly unknown[]): Promise<BatchAnswer[]> {
@@ -72,7 +75,7 @@ export class Batch {
     const good: number[] = []
     for (const place of places) {
       try {
-        options.push(rowOptions(rows[place]!))
+        options.push(tracedOptions(rowOptions(rows[place]!), this.#request))
         good.push(place)
       } catch (error) {
         answers[place] = failedRow(rows[place]!, error)

@@ -5,6 +5,8 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { openTimers, timer } from '../../src/index.js'
+import { MemoryStore } from '../../src/store/index.js'
+import { decodeDetails } from '../../src/timer/index.js'
 import { eventually } from '../eventually.js'
 import { Served } from '../server/served.js'
 
@@ -106,6 +108,39 @@ describe('a traced timer', () => {
     expect([traces.get('a'), traces.get('b')]).toEqual([PARENT.split('-')[1], other.split('-')[1]])
   })
 
+  it('does not join the trace of another that is set with it', async () => {
+    await using timers = await openTimers({ store: 'memory:', tracing: true })
+    const traces = new Map<string, string | undefined>()
+    timers.handle(ring, ({ key, traceparent }) => void traces.set(key, traceparent?.split('-')[1]))
+    await timers.start()
+    const outer = await trace.getTracer('test').startActiveSpan('outer', async (span) => {
+      await timers.setMany(ring, [
+        { key: 'a', in: 0, payload: 1, traceparent: PARENT },
+        { key: 'b', in: 0, payload: 2 },
+      ])
+      span.end()
+      return span.spanContext()
+    })
+    await eventually(() => expect(traces.size).toBe(2))
+    expect([traces.get('a'), traces.get('b')]).toEqual([PARENT.split('-')[1], outer.traceId])
+    expect(spansOf('set ring')[0]!.parentSpanContext?.spanId).toBe(outer.spanId)
+  })
+
+  it('is a child of the call that set it where all of the call are of one trace', async () => {
+    await using timers = await openTimers({ store: 'memory:', tracing: true })
+    timers.handle(ring, () => undefined)
+    await timers.start()
+    await timers.setMany(
+      ring,
+      ['a', 'b'].map((key) => ({ key, in: 0, payload: 1, traceparent: PARENT })),
+    )
+    await eventually(() => expect(spansOf('deliver ring')).toHaveLength(2))
+    const [set] = spansOf('set ring')
+    expect(set!.parentSpanContext?.spanId).toBe(PARENT.split('-')[2])
+    for (const { parentSpanContext } of spansOf('deliver ring'))
+      expect(parentSpanContext?.spanId).toBe(set!.spanContext().spanId)
+  })
+
   it.each([['nonsense'], [5 as unknown as string], [null as unknown as string]])(
     'is refused in a trace that is none: %s',
     async (traceparent) => {
@@ -143,6 +178,30 @@ describe('a timer where nothing is traced', () => {
     await eventually(() => expect(hooks.headers).toEqual([PARENT, PARENT.replace('-01', '-00'), undefined]))
     expect(exporter.getFinishedSpans()).toEqual([])
   })
+
+  it.each([['application/json'], ['application/x-ndjson']])(
+    'keeps that of the batch it came in, unless its row names one: %s',
+    async (type) => {
+      const store = new MemoryStore()
+      await using served = await Served.start({ store, auth: false })
+      const other = PARENT.replace('0af7', '1bf8')
+      const rows = [
+        { kind: 'remind', key: 'a', in: '1h' },
+        { kind: 'remind', key: 'b', in: '1h', traceparent: other },
+        { do: 'move', kind: 'remind', key: 'b', in: '2h' },
+      ]
+      const isList = type === 'application/json'
+      const body = isList ? rows : rows.map((row) => `${JSON.stringify(row)}\n`).join('')
+      const batch = await served.call('POST', '/v1/batch', body, {
+        'content-type': type,
+        traceparent: PARENT,
+      })
+      expect(batch.text).toMatch(/"set".+"set".+"moved"/s)
+      const names = ['a', 'b'].map((key) => ({ namespace: 'default', kind: 'remind', key }))
+      const kept = (await store.find(names)).map((row) => decodeDetails(row!.details).trace)
+      expect(kept).toEqual([PARENT, other])
+    },
+  )
 
   it('refuses what is no traceparent where it is said in so many words', async () => {
     await using timers = await openTimers({ store: 'memory:' })

@@ -27,8 +27,8 @@ export function batchRoutes(kinds: NamedKinds): Route[] {
       bodyLimit: 8_388_608,
       answer: Type.Array(BatchAnswer),
       refusals: [413],
-      handle: async ({ timers, body, reply }) => {
-        const batch = new Batch(timers, kinds)
+      handle: async ({ timers, body, request, reply }) => {
+        const batch = new Batch(timers, kinds, request)
         if (!(body instanceof Readable)) return await batch.run(body)
         reply.type('application/x-ndjson')
         return Readable.from(answerLines(batch, body))
