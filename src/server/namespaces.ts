@@ -43,6 +43,11 @@ export class Namespaces {
     this.#wake?.cancel()
   }
 
+  /** Those of a namespace if they are open. */
+  opened(namespace: string): Timers | undefined {
+    return this.#open.get(namespace)
+  }
+
   /** At once where they are open. */
   of(namespace: string): Timers | Promise<Timers> {
     const open = this.#open.get(namespace)

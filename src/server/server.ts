@@ -103,7 +103,7 @@ export class Server {
         store,
         events: this.#events,
         metrics: this.#metrics,
-        timersOf: (namespace) => this.#namespaces.of(namespace),
+        openedOf: (namespace) => this.#namespaces.opened(namespace),
       }),
     ]
     this.#app = httpApp({

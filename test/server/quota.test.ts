@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { Client } from '../../src/client/index.js'
+import { MemoryStore } from '../../src/store/index.js'
 import { spoken } from '../cli/spoken.js'
 import { Served } from './served.js'
 
@@ -29,6 +30,19 @@ describe('quotas over HTTP', () => {
     expect(batch.body).toMatchObject([{ outcome: 'set' }, { outcome: 'refused', code: 'quota-exceeded' }])
     expect((await served.call('DELETE', '/v1/quota', undefined, shop)).body).toEqual({ outcome: 'removed' })
     expect((await served.call('PUT', '/v1/timers/k/c', { in: '1h' }, shop)).status).toBe(200)
+  })
+
+  it('are told of all namespaces that have one, without opening them', async () => {
+    const store = new MemoryStore()
+    const count = 2100
+    for (let index = 0; index < count; index++)
+      await store.putSetting(`quota/n%20${index}`, JSON.stringify({ maxTimers: index }))
+    await using served = await Served.start({ store })
+    const { status, body } = await served.call('GET', '/v1/statistics')
+    expect([status, body.quotas?.length]).toEqual([200, count])
+    expect(body.quotas).toContainEqual({ namespace: 'n 7', maxTimers: 7 })
+    const fresh = { 'carillon-namespace': 'fresh' }
+    expect((await served.call('PUT', '/v1/timers/k/a', { in: '1h' }, fresh)).status).toBe(200)
   })
 
   it('are not for a key of the namespace itself to raise, but for it to see', async () => {

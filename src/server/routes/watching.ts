@@ -3,6 +3,7 @@ import type { Timers } from '../../front/index.js'
 import type { Store } from '../../store/index.js'
 import type { Events } from '../events.js'
 import type { Metrics } from '../metrics.js'
+import type { QuotaLimits } from '../../timer/index.js'
 import { type Route, route } from '../route.js'
 import { QuotaBody } from './steering.js'
 import { sumOf, verified } from '../verification.js'
@@ -25,16 +26,17 @@ export function watchingRoutes(parts: {
   readonly store: Store
   readonly events: Events
   readonly metrics: Metrics
-  readonly timersOf: (namespace: string) => Timers | Promise<Timers>
+  /** The timers of a namespace if they are open. */
+  readonly openedOf: (namespace: string) => Timers | undefined
 }): Route[] {
-  const { timers, store, events, metrics, timersOf } = parts
+  const { timers, store, events, metrics, openedOf } = parts
+  // Only so many namespaces can be open: none is opened to be looked at, and nothing was counted in one that is not.
   const quotas = async (): Promise<object[]> =>
-    await Promise.all(
-      (await store.settings(QUOTAS)).map(async ({ name }) => {
-        const namespace = decodeURIComponent(name.slice(QUOTAS.length))
-        return Object.assign({ namespace }, (await timersOf(namespace)).knownQuota)
-      }),
-    )
+    (await store.settings(QUOTAS)).map(({ name, value }) => {
+      const namespace = decodeURIComponent(name.slice(QUOTAS.length))
+      const quota = openedOf(namespace)?.knownQuota ?? (JSON.parse(value) as QuotaLimits)
+      return Object.assign({ namespace }, quota)
+    })
   return [
     route({
       method: 'GET',
