@@ -162,18 +162,31 @@ async function portFinding(port: number): Promise<Finding> {
   return {
     name,
     verdict: 'fail',
-    found: 'something else listens there',
+    found: who === 'barred' ? nobodyThere.barred : 'something else listens there',
     advice: 'choose another --port for carillon serve',
   }
 }
 
-async function listenerAt(url: string): Promise<'nobody' | 'carillon' | 'other'> {
+/** Who listens at a URL; 'barred' where `fetch` asks nobody at its port, 'nameless' where its name is not known. */
+type Listener = 'carillon' | 'nobody' | 'other' | 'barred' | 'nameless'
+
+const nobodyThere: Readonly<Record<Exclude<Listener, 'carillon'>, string>> = Object.freeze({
+  nobody: 'none runs',
+  other: 'what answers there is no Carillon server',
+  barred: 'fetch and browsers refuse this port, whoever listens there',
+  nameless: 'nobody knows a machine of that name',
+})
+
+async function listenerAt(url: string): Promise<Listener> {
   try {
     const response = await fetch(`${url}/healthz`, { signal: AbortSignal.timeout(2000) })
     return (await response.text()) === '{"status":"alive"}' ? 'carillon' : 'other'
   } catch (error) {
-    const { cause } = error as { cause?: { code?: string } }
-    return cause?.code === 'ECONNREFUSED' ? 'nobody' : 'other'
+    const { code, message } = (error as { cause?: { code?: string; message?: string } }).cause ?? {}
+    if (code === 'ECONNREFUSED') return 'nobody'
+    if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return 'nameless'
+    // Of this `fetch` has no code.
+    return message === 'bad port' ? 'barred' : 'other'
   }
 }
 
@@ -181,12 +194,14 @@ async function* serverFindings(api: Api, key: unknown): AsyncGenerator<Finding> 
   const name = `server ${api.url}`
   const who = await listenerAt(api.url)
   if (who !== 'carillon') {
-    const found = who === 'nobody' ? 'none runs' : 'what answers there is no Carillon server'
+    const isBarred = who === 'barred'
     yield {
       name,
-      verdict: 'warn',
-      found,
-      advice: 'timers fire while a server runs: carillon serve, or give --url',
+      verdict: isBarred ? 'fail' : 'warn',
+      found: nobodyThere[who],
+      advice: isBarred
+        ? 'have the server listen on another port, and give that by --url'
+        : 'timers fire while a server runs: carillon serve, or give --url',
     }
     return
   }

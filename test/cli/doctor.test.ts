@@ -123,6 +123,22 @@ describe('carillon doctor', () => {
     }
   })
 
+  it('tells a port that programs may listen on and that fetch never asks', async () => {
+    const { code, of } = await examined(['--store', 'memory:', '--port', '6000'], {
+      CARILLON_URL: 'http://127.0.0.1:6000',
+    })
+    expect([code, of('port')?.verdict, of('server')?.verdict]).toEqual([1, 'fail', 'fail'])
+    expect(of('port')?.found).toBe('fetch and browsers refuse this port, whoever listens there')
+    expect(of('port')?.advice).toBe('choose another --port for carillon serve')
+    expect(of('server')?.found).toBe('fetch and browsers refuse this port, whoever listens there')
+    expect(of('server')?.advice).toBe('have the server listen on another port, and give that by --url')
+  })
+
+  it('tells a server whose name nobody knows from one that answers as something else', async () => {
+    const { of } = await examined(['--store', 'memory:'], { CARILLON_URL: 'http://nobody.invalid:7750' })
+    expect(of('server')?.found).toBe('nobody knows a machine of that name')
+  })
+
   it('knows which versions of Node.js will do, and writes for people', async () => {
     expect(
       ['18.20.0', '20.18.3', '20.19.0', '22.0.0'].map((version) => nodeFinding(version).verdict),
