@@ -71,8 +71,7 @@ function* batchesOf(rows: readonly BatchRow[]): Generator<readonly BatchRow[]> {
   let batch: BatchRow[] = []
   let characters = 0
   for (const row of rows) {
-    // Only what a row may carry much of is measured.
-    const weight = 512 + (JSON.stringify((row as { readonly payload?: unknown }).payload)?.length ?? 0)
+    const weight = JSON.stringify(row).length + 1
     if (batch.length === MOST_ROWS || (batch.length > 0 && characters + weight > MOST_CHARACTERS)) {
       yield batch
       batch = []

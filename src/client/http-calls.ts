@@ -141,8 +141,10 @@ export class HttpCalls {
   }
 
   #pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
+    const signals = this.#signals({ signal })
+    // One that was aborted before tells nobody any more.
+    if (signals.some(({ aborted }) => aborted)) return Promise.resolve()
     return new Promise((resolve) => {
-      const signals = this.#signals({ signal })
       const end = (): void => {
         wake.cancel()
         for (const each of signals) each.removeEventListener('abort', end)

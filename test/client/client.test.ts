@@ -5,7 +5,8 @@ import { describe, expect, it } from 'vitest'
 import { Client } from '../../src/client/index.js'
 import { errorOf } from '../../src/client/problem-error.js'
 import { type CarillonError, PartialError, StoreError } from '../../src/error/index.js'
-import { daily } from '../../src/schedule/index.js'
+import { daily, rrule } from '../../src/schedule/index.js'
+import { systemClock } from '../../src/time/index.js'
 import { until } from '../eventually.js'
 import { Served } from '../server/served.js'
 
@@ -81,6 +82,22 @@ describe('a client', () => {
     expect([items.length, cursor]).toEqual([7, expect.any(String)])
     const [slice] = await client.forecast({ over: '2h', slice: '2h' })
     expect(slice!.count).toBe(2499)
+  })
+
+  it('sends no batch that is too heavy for a server, whatever makes it so', async () => {
+    await using served = await Served.start()
+    const client = clientOf(served)
+    const dates = (year: number): string =>
+      Array.from({ length: 256 }, (_, day) =>
+        new Date(Date.UTC(year, 0, 1 + day)).toISOString().replace(/[-:]|\.000/g, ''),
+      ).join(',')
+    const rule = 'DTSTART:20330101T000000Z\nRRULE:FREQ=DAILY;COUNT=1000'
+    const on = rrule(`${rule}\nEXDATE:${dates(2033)}\nRDATE:${dates(2043)}`)
+    const set = await client.setMany(
+      'remind',
+      Array.from({ length: 1000 }, (_, n) => ({ key: `k${n}`, on })),
+    )
+    expect(set).toHaveLength(1000)
   })
 
   it('tells which of many were not set', async () => {
@@ -236,6 +253,25 @@ describe('a server in trouble', () => {
     expect(await failure(call)).toBe(reason)
     silent.server.closeAllConnections()
     silent.server.close()
+  })
+
+  it('is waited for no longer once nobody wants the answer, also when that comes with a refusal', async () => {
+    const abort = new AbortController()
+    const reason = new Error('the user went away')
+    const refusing: typeof fetch = () => {
+      const body = JSON.stringify({ code: 'stopped', detail: 'stopped' })
+      const response = new Response(body, { status: 503, headers: { 'retry-after': '60' } })
+      const text = (): Promise<string> => {
+        // When it has been read, and before the pause begins.
+        queueMicrotask(() => abort.abort(reason))
+        return Promise.resolve(body)
+      }
+      return Promise.resolve(Object.assign(response, { text }))
+    }
+    const client = new Client('http://127.0.0.1:1', { fetch: refusing, signal: abort.signal })
+    const began = systemClock.monotonic()
+    expect(await failure(client.kinds())).toBe(reason)
+    expect(systemClock.monotonic() - began).toBeLessThan(5000)
   })
 
   it('that is none at all is recognised', async () => {
