@@ -36,6 +36,18 @@ describe('an Idempotency-Key', () => {
     expect((await served.call('GET', '/v1/timers')).body.items).toHaveLength(1)
   })
 
+  it('has a batch answered as the first time also where rows were refused: those go under another', async () => {
+    await using served = await Served.start()
+    await served.call('PUT', '/v1/quota', { maxTimers: 0 })
+    const rows = [{ kind: 'remind', key: 'a', in: '1h' }]
+    const first = await served.call('POST', '/v1/batch', rows, once)
+    expect(first.body).toMatchObject([{ outcome: 'refused', code: 'quota-exceeded' }])
+    await served.call('DELETE', '/v1/quota')
+    expect((await served.call('POST', '/v1/batch', rows, once)).body).toEqual(first.body)
+    const other = { 'idempotency-key': 'operation-2' }
+    expect((await served.call('POST', '/v1/batch', rows, other)).body).toMatchObject([{ outcome: 'set' }])
+  })
+
   it('is its own for each key of the server: timers whose keys are made from it do not meet', async () => {
     await using served = await Served.start()
     const { token } = await served.server.keys.create({ name: 'other', scope: 'write' })
