@@ -14,6 +14,8 @@ export interface ShardView {
   /** How far ahead of now timers are loaded, and up to where they were; when the next load is planned. */
   readonly windowMs: number
   readonly readPosition: number
+  /** How long this instance has had the shard without reading what was due; 0 while it reads ahead. */
+  readonly behindMs: number
   readonly nextLoadAt: number
   /** Everything before it is settled. */
   readonly settledPosition: number

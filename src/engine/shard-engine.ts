@@ -71,6 +71,7 @@ export class ShardEngine {
   readonly #writer: Writer
   readonly #inbox: Inbox
   readonly #waits: Waits
+  readonly #takenAt: number
   #isStopping = false
   #isOver = false
   #stalledFor = 0
@@ -79,6 +80,7 @@ export class ShardEngine {
     const { store, clock, settings, random, onEvent, row } = parts
     this.#parts = parts
     this.shard = row.shard
+    this.#takenAt = clock.now()
     this.#waits = new Waits(clock)
     const ownership = new Ownership({
       store,
@@ -156,6 +158,7 @@ export class ShardEngine {
       queued: this.#writer.queued,
       windowMs: this.#loader.windowMs,
       readPosition: this.#loader.readLevel.position,
+      behindMs: this.#behindMs(),
       nextLoadAt: this.#loader.nextLoadAt,
       settledPosition: this.#ownership.settledLevel.position,
       isLeased: this.#ownership.isLeased,
@@ -272,7 +275,7 @@ export class ShardEngine {
       this.#attempts.look()
       this.#loader.plan()
       const oldest = this.#attempts.oldestReady()
-      const behind = clock.now() - this.#loader.readLevel.position
+      const behind = this.#behindMs()
       const overdueMs = Math.max(oldest === undefined ? 0 : clock.now() - oldest.row.dueAt, behind)
       if (overdueMs < settings.stallMs) {
         this.#stalledFor = 0
@@ -288,6 +291,11 @@ export class ShardEngine {
         reason: this.#whyStalled(oldest?.row.kind, behind),
       })
     }
+  }
+
+  /** Since it took the shard: one that nobody had for a day, or ever, is not a day behind before it is loaded. */
+  #behindMs(): number {
+    return Math.max(0, this.#parts.clock.now() - Math.max(this.#loader.readLevel.position, this.#takenAt))
   }
 
   #whyStalled(kind: string | undefined, behindMs: number): string {

@@ -27,10 +27,8 @@ export class Readiness {
     if (!(await this.#answers())) return [`the store did not answer within ${PATIENCE_MS} ms`]
     const { engine } = this.#timers
     const { stallMs } = engine.settings
-    const now = this.#clock.now()
-    return engine.stats().shards.flatMap(({ shard, isLeased, readPosition }) => {
+    return engine.stats().shards.flatMap(({ shard, isLeased, behindMs }) => {
       if (!isLeased) return [`the lease of shard ${shard} is over`]
-      const behindMs = now - readPosition
       return behindMs > stallMs ? [`shard ${shard} is ${behindMs} ms behind: due timers do not fire`] : []
     })
   }

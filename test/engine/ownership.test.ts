@@ -165,6 +165,18 @@ describe('calls to the store that fail', () => {
     expect(rig.fired).toMatchObject([{ key: 'far' }])
   })
 
+  it('says how long nothing was loaded of a shard since it has it, not since nobody had it', async () => {
+    const way = new Way()
+    const rig = new Rig({ settings: { ...settings, stallMs: 10_000 }, carriage: way })
+    way.fails = (call) => call.name === 'load'
+    await rig.settled(rig.engine.start())
+    await rig.clock.advance('9s')
+    expect(rig.engine.stats().shards[0]).toMatchObject({ readPosition: 0, behindMs: 9000 })
+    expect(rig.eventsOf('stalled')).toEqual([])
+    await rig.clock.advance('6s')
+    expect(rig.eventsOf('stalled')[0]!.overdueMs).toBeLessThan(15_001)
+  })
+
   it('says that timers are stalled when their kind has no handler, by its name', async () => {
     const rig = new Rig({ settings, flow: { concurrencyOf: () => 0 } })
     await rig.settled(rig.engine.start())

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
+import { StoreError } from '../../src/error/index.js'
 import { version } from '../../src/server/index.js'
 import { MemoryStore } from '../../src/store/index.js'
 import { eventually } from '../eventually.js'
@@ -68,6 +69,20 @@ describe('a server that is watched', () => {
     expect(red.status).toBe(503)
     expect(red.body.faults).toEqual(['the store did not answer within 2000 ms'])
     expect((await served.call('GET', '/healthz')).status).toBe(200)
+  })
+
+  it('is ready while the shards it just took are being loaded for the first time', async () => {
+    const store = new MemoryStore()
+    let asked = 0
+    store.load = () => {
+      asked++
+      return Promise.reject(new StoreError('store-unavailable', 'not yet'))
+    }
+    await using served = await Served.start({ store })
+    await eventually(() => {
+      expect(asked).toBeGreaterThan(0)
+    })
+    expect((await served.call('GET', '/readyz')).body).toEqual({ status: 'ready' })
   })
 
   it('tells of firings as they happen, to whoever may hear of them', async () => {
