@@ -9,9 +9,9 @@ const MOST_WAKES_PER_INSTANT = 1_000_000
  * The passage of true time under one or several virtual clocks: entries in (time, order of asking), run one
  * by one as time is advanced over them. Time never goes back and never passes an entry that was not run.
  */
-export class Timeline {
+export class Timeline<E extends Entry> {
   time = 0
-  readonly #heap: Entry[] = []
+  readonly #heap: E[] = []
   #order = 0
   #live = 0
   #advancing = false
@@ -21,31 +21,31 @@ export class Timeline {
     return this.#live
   }
 
-  /** A place in the order of asking; an entry that is set anew keeps the place it had. */
+  /** A place in the order of asking, for an entry to be added. */
   nextOrder(): number {
     return this.#order++
   }
 
-  add(at: number, order: number, run: () => void): Entry {
-    const entry: Entry = { at: Math.max(at, this.time), order, run }
+  add(entry: E): void {
     this.#live++
-    const heap = this.#heap
-    let i = heap.push(entry) - 1
-    while (i > 0) {
-      const parent = (i - 1) >> 1
-      if (!isBefore(entry, heap[parent]!)) break
-      heap[i] = heap[parent]!
-      i = parent
-    }
-    heap[i] = entry
-    return entry
+    this.#rise(entry)
   }
 
   /** Takes an entry out; harmless when it has run. */
-  remove(entry: Entry): void {
+  remove(entry: E): void {
     if (entry.run === undefined) return
     entry.run = undefined
     this.#live--
+  }
+
+  /** Gives every entry another time, or the one it has; each keeps its place in the order of asking. */
+  setAnew(timeOf: (entry: E) => number): void {
+    const pending = this.#heap.filter((entry) => entry.run !== undefined)
+    this.#heap.length = 0
+    for (const entry of pending) {
+      entry.at = timeOf(entry)
+      this.#rise(entry)
+    }
   }
 
   untilNext(): number | undefined {
@@ -114,9 +114,22 @@ export class Timeline {
     this.time = time
   }
 
-  #peek(): Entry | undefined {
+  #peek(): E | undefined {
     while (this.#heap.length > 0 && this.#heap[0]!.run === undefined) this.#pop()
     return this.#heap[0]
+  }
+
+  #rise(entry: E): void {
+    entry.at = Math.max(entry.at, this.time)
+    const heap = this.#heap
+    let i = heap.push(entry) - 1
+    while (i > 0) {
+      const parent = (i - 1) >> 1
+      if (!isBefore(entry, heap[parent]!)) break
+      heap[i] = heap[parent]!
+      i = parent
+    }
+    heap[i] = entry
   }
 
   #pop(): void {
@@ -137,7 +150,8 @@ export class Timeline {
 }
 
 export interface Entry {
-  readonly at: number
+  /** Not to be changed while it is in a timeline, but by `setAnew`. */
+  at: number
   readonly order: number
   /** Undefined once it ran or was removed. */
   run: (() => void) | undefined

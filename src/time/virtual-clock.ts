@@ -15,8 +15,7 @@ const ROUNDING_MS = 1e-3
  * as the clocks of several machines are.
  */
 export class VirtualClock implements Clock {
-  readonly #timeline: Timeline
-  readonly #pending = new Set<VirtualWake>()
+  readonly #timeline: Timeline<VirtualWake>
   #since: number
   #wallAtSince: number
   #monotonicAtSince = 0
@@ -28,7 +27,7 @@ export class VirtualClock implements Clock {
     const { beside } = options
     const start = options.start ?? beside?.now() ?? DEFAULT_START
     checkInstant(start)
-    this.#timeline = beside === undefined ? new Timeline() : beside.#timeline
+    this.#timeline = beside === undefined ? new Timeline<VirtualWake>() : beside.#timeline
     this.#since = this.#timeline.time
     this.#wallAtSince = start
   }
@@ -43,12 +42,11 @@ export class VirtualClock implements Clock {
 
   wakeAt(dueAt: number, wake: () => void, _options?: WakeOptions): Wake {
     checkInstant(dueAt)
-    return this.#ask(() => dueAt - (this.#wallAtSince + this.#elapsed()), wake)
+    return this.#ask(dueAt, true, wake)
   }
 
   wakeAfter(delayMs: number, wake: () => void, _options?: WakeOptions): Wake {
-    const dueAt = this.monotonic() + parseDuration(delayMs)
-    return this.#ask(() => dueAt - this.monotonic(), wake)
+    return this.#ask(this.monotonic() + parseDuration(delayMs), false, wake)
   }
 
   /** At once: nothing comes from outside while time is told to move, and none may pass unseen meanwhile. */
@@ -113,38 +111,52 @@ export class VirtualClock implements Clock {
     this.#rate = rate
   }
 
-  #ask(remainingMs: () => number, run: () => void): Wake {
-    const wake: VirtualWake = { remainingMs, run, order: this.#timeline.nextOrder(), entry: undefined }
-    this.#pending.add(wake)
-    this.#place(wake)
-    return { cancel: () => this.#drop(wake) }
+  #ask(dueAt: number, isByWall: boolean, run: () => void): Wake {
+    const timeline = this.#timeline
+    const wake = new VirtualWake(this, timeline, dueAt, isByWall, run)
+    wake.at = this.#trueTimeOf(wake)
+    timeline.add(wake)
+    return wake
   }
 
-  #place(wake: VirtualWake): void {
-    const at = this.#timeline.time + wake.remainingMs() / this.#rate
-    wake.entry = this.#timeline.add(at, wake.order, () => {
-      this.#pending.delete(wake)
-      wake.run()
-    })
-  }
-
-  #drop(wake: VirtualWake): void {
-    if (!this.#pending.delete(wake)) return
-    if (wake.entry !== undefined) this.#timeline.remove(wake.entry)
+  /** When a wake comes if the clock goes on as it goes now. */
+  #trueTimeOf({ dueAt, isByWall }: VirtualWake): number {
+    const reading = (isByWall ? this.#wallAtSince : this.#monotonicAtSince) + this.#elapsed()
+    return this.#timeline.time + (dueAt - reading) / this.#rate
   }
 
   #askAnew(): void {
-    for (const wake of this.#pending) {
-      if (wake.entry !== undefined) this.#timeline.remove(wake.entry)
-      this.#place(wake)
-    }
+    this.#timeline.setAnew((wake) => (wake.clock === this ? this.#trueTimeOf(wake) : wake.at))
   }
 }
 
-interface VirtualWake {
-  /** What is left by the reading the wake was asked on, in that reading's milliseconds. */
-  readonly remainingMs: () => number
-  readonly run: () => void
+/** All that a wake needs in one object: whoever fast-forwards through days asks for millions of them. */
+class VirtualWake implements Wake, Entry {
+  at = 0
   readonly order: number
-  entry: Entry | undefined
+  readonly clock: VirtualClock
+  /** On the reading that it was asked on. */
+  readonly dueAt: number
+  readonly isByWall: boolean
+  run: (() => void) | undefined
+  readonly #timeline: Timeline<VirtualWake>
+
+  constructor(
+    clock: VirtualClock,
+    timeline: Timeline<VirtualWake>,
+    dueAt: number,
+    isByWall: boolean,
+    run: () => void,
+  ) {
+    this.order = timeline.nextOrder()
+    this.clock = clock
+    this.dueAt = dueAt
+    this.isByWall = isByWall
+    this.run = run
+    this.#timeline = timeline
+  }
+
+  cancel(): void {
+    this.#timeline.remove(this)
+  }
 }

@@ -27,6 +27,7 @@ const WORTH_SPLITTING = 550
 const MAX_DEPTH = 19
 const MAX_BYTES = 65_535 * 65_536
 const SEGMENT_BYTES = SEGMENT_WORDS * 4
+const FIRST_SEGMENTS = 16
 const MAX_HASH_BYTES = 2 ** 29
 
 /**
@@ -46,9 +47,11 @@ export class EntryTable {
   // The segment of a hash, by its top `#depth` bits.
   #directory: Int32Array = new Int32Array(1)
   #depth = 0
-  readonly #depths: number[] = [0]
+  #segments = 1
+  // By segment, in typed arrays, as all else here: what is on V8's heap is copied in the middle of a later tick.
+  #depths: Int32Array = new Int32Array(FIRST_SEGMENTS)
   // The places of a segment whose mark is not 0.
-  readonly #used: number[] = [0]
+  #used: Int32Array = new Int32Array(FIRST_SEGMENTS)
 
   constructor(maxBytes = MAX_BYTES) {
     this.#maxSegments = Math.floor(maxBytes / SEGMENT_BYTES)
@@ -61,13 +64,11 @@ export class EntryTable {
     const most = Math.min(count / WORTH_SPLITTING, this.#maxSegments / 2)
     while (this.#directory.length < most) this.#doubleDirectory()
     const segments = this.#directory.length
+    this.#noteSegments(segments)
     this.words = new Int32Array(this.#memory.reserve(segments * SEGMENT_BYTES))
     this.#hashes = new Int32Array(this.#hashMemory.reserve(count * 4))
-    for (let segment = 0; segment < segments; segment++) {
-      this.#directory[segment] = segment
-      this.#depths[segment] = this.#depth
-      this.#used[segment] = 0
-    }
+    for (let segment = 0; segment < segments; segment++) this.#directory[segment] = segment
+    this.#depths.fill(this.#depth)
   }
 
   /** The first place of the segment of a hash. */
@@ -158,7 +159,7 @@ export class EntryTable {
     let segment = this.#segmentOf(hash)
     while (this.#used[segment]! >= FULL) {
       if (this.#inUse(segment) < WORTH_SPLITTING) this.#rewrite(segment, segment)
-      else if (this.#depths[segment] === MAX_DEPTH || this.#depths.length === this.#maxSegments) return -1
+      else if (this.#depths[segment] === MAX_DEPTH || this.#segments === this.#maxSegments) return -1
       else this.#split(segment, hash)
       segment = this.#segmentOf(hash)
     }
@@ -177,13 +178,13 @@ export class EntryTable {
 
   /** Makes two segments of that of a hash, by the next bit of their hashes. */
   #split(segment: number, hash: number): void {
-    const sibling = this.#depths.length
+    const sibling = this.#segments
+    this.#noteSegments(sibling + 1)
     this.words = new Int32Array(this.#memory.grow((sibling + 1) * SEGMENT_BYTES))
     const depth = this.#depths[segment]! + 1
     if (depth > this.#depth) this.#doubleDirectory()
     this.#depths[segment] = depth
-    this.#depths.push(depth)
-    this.#used.push(0)
+    this.#depths[sibling] = depth
     // Written first: memory that is read before it is written has to be given by the machine twice.
     this.words.fill(0, sibling * SEGMENT_WORDS, (sibling + 1) * SEGMENT_WORDS)
     this.#rewrite(segment, sibling)
@@ -224,6 +225,13 @@ export class EntryTable {
     this.#used[sibling] = moved
   }
 
+  #noteSegments(segments: number): void {
+    this.#segments = segments
+    if (segments <= this.#depths.length) return
+    this.#depths = withRoomFor(segments, this.#depths)
+    this.#used = withRoomFor(segments, this.#used)
+  }
+
   #doubleDirectory(): void {
     const before = this.#directory
     this.#directory = new Int32Array(before.length * 2)
@@ -233,4 +241,10 @@ export class EntryTable {
     }
     this.#depth++
   }
+}
+
+function withRoomFor(count: number, before: Int32Array): Int32Array {
+  const after = new Int32Array(Math.max(count, before.length * 2))
+  after.set(before)
+  return after
 }
