@@ -22,7 +22,25 @@ local function putRight(named, rows, shift)
   for index = 1, #rows, 2 do rows[index] = texts[rows[index]] end
 end
 
--- Puts rows, which come in the order of their places, into their parts. Answers the parts.
+-- Whether rows between two places can begin a part of their own, because none of this part stands among them and not
+-- the most of it behind. What does stand behind gets another.
+local function cleared(part, first, last)
+  local fields, behind, next = redis.call('HKEYS', partKey(part)), {}, nil
+  for index = 1, #fields do
+    local field = fields[index]
+    if field > first then
+      if field < last then return false end
+      behind[#behind + 1] = field
+      if not next or field < next then next = field end
+    end
+  end
+  if #behind > #fields / 2 then return false end
+  if next then moveRows(part, next, behind) end
+  return true
+end
+
+-- Puts rows, which come in the order of their places, into their parts. What there is no room for begins a part where it
+-- stands, if that can be: so what comes in the order of time is never moved. Answers the parts that may be too large.
 local function putRows(rows)
   local parts, first, size = {}, 1, #rows
   while first < size do
@@ -43,15 +61,23 @@ local function putRows(rows)
       end
       last = 2 * low - 1
     end
-    if not part then
+    local isNew = not part
+    if isNew then
       part = from
-      redis.call('ZADD', PARTS, 0, part)
+    elseif redis.call('HLEN', partKey(part)) + (last - first) / 2 + 1 > LARGE then
+      isNew = cleared(part, text, rows[last])
+      if isNew then part = text else parts[part] = true end
     end
-    parts[part] = true
-    for index = first, last, CHUNK do
-      redis.call('HSET', partKey(part), unpack(rows, index, math.min(index + CHUNK - 1, last + 1)))
+    while first <= last do
+      -- A new one gets no more than it may hold; what is left begins the next.
+      local piece = isNew and math.min(first + 2 * LARGE - 2, last) or last
+      if isNew then redis.call('ZADD', PARTS, 0, part) end
+      for index = first, piece, CHUNK do
+        redis.call('HSET', partKey(part), unpack(rows, index, math.min(index + CHUNK - 1, piece + 1)))
+      end
+      first = piece + 2
+      part = rows[first]
     end
-    first = last + 2
   end
   return parts
 end
