@@ -6,8 +6,10 @@ import { postgres, redis, type ServerKind, volatileRedis } from './counted-serve
 import type { Driven } from './driven.js'
 import { isInstalled, peerFolder, peerNode } from '../harness/peer-packages.js'
 
-const ours = fileURLToPath(new URL('ours.js', import.meta.url))
-const asking = fileURLToPath(new URL('asking.js', import.meta.url))
+/** The modules of ours. */
+const ours = moduleAt('ours.js')
+const fewShards = moduleAt('few-shards.js')
+const asking = moduleAt('asking.js')
 const PEERS = 'servers'
 
 /** The server a candidate runs on; ratios are against ours on the same one. */
@@ -20,23 +22,30 @@ const named: readonly {
   readonly on: ServerName
   readonly about: string
   readonly server: ServerKind
-  /** The file of the peer; ours without. */
+  /** The module of ours, or the file of a peer. */
+  readonly module?: string
   readonly peer?: string
-  /** Ours, added by an instance that owns no shards. */
-  readonly isAsking?: boolean
 }[] = [
   {
     name: 'postgres',
     on: 'postgres',
     about: "openTimers on 'postgres://…', every commit flushed",
     server: postgres,
+    module: ours,
+  },
+  {
+    name: 'postgres-16',
+    on: 'postgres',
+    about: 'the same in a store of 16 shards',
+    server: postgres,
+    module: fewShards,
   },
   {
     name: 'postgres-asking',
     on: 'postgres',
-    about: 'the same, added by an instance that runs no timers, through inboxes',
+    about: 'with 64, added by an instance that runs no timers, through inboxes',
     server: postgres,
-    isAsking: true,
+    module: asking,
   },
   {
     name: 'pg-boss',
@@ -57,14 +66,28 @@ const named: readonly {
     on: 'redis',
     about: "openTimers on 'redis://…', append-only file flushed every second",
     server: redis,
+    module: ours,
   },
-  { name: 'redis-volatile', on: 'redis', about: 'the same without any persistence', server: volatileRedis },
+  {
+    name: 'redis-16',
+    on: 'redis',
+    about: 'the same in a store of 16 shards',
+    server: redis,
+    module: fewShards,
+  },
+  {
+    name: 'redis-volatile',
+    on: 'redis',
+    about: 'with 64, without any persistence',
+    server: volatileRedis,
+    module: ours,
+  },
   {
     name: 'redis-asking',
     on: 'redis',
     about: 'with the file, added by an instance that runs no timers, through inboxes',
     server: redis,
-    isAsking: true,
+    module: asking,
   },
   { name: 'bullmq', on: 'redis', about: 'BullMQ 6 on the same server', server: redis, peer: 'bullmq.mjs' },
   {
@@ -82,10 +105,10 @@ export function drivenCandidates(on: ServerName, measure: MeasureDriven, circums
   const node = peerNode(folder)
   return named
     .filter((each) => each.on === on)
-    .map(({ name: plainName, about, server, peer, isAsking }): NodeCandidate => {
+    .map(({ name: plainName, about, server, module = ours, peer }): NodeCandidate => {
       const name = plainName + circumstance
       if (peer === undefined) {
-        const driven = { module: isAsking === true ? asking : ours, node: process.execPath, server }
+        const driven = { module, node: process.execPath, server }
         return { name, about, measure: async (task) => await measure(driven, task) }
       }
       const absent = absenceOf(folder, node)
@@ -97,6 +120,10 @@ export function drivenCandidates(on: ServerName, measure: MeasureDriven, circums
           await measure({ module: path.join(folder, peer), node: node!, server }, task),
       }
     })
+}
+
+function moduleAt(file: string): string {
+  return fileURLToPath(new URL(file, import.meta.url))
 }
 
 function absenceOf(folder: string, node: string | undefined): string | undefined {

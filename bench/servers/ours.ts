@@ -7,7 +7,7 @@ const kind = timer<Payload>('bench')
 const SETTLING_IN_MS = 2000
 
 /** Timers through the front door, with their defaults, added by an instance that runs, fired by the next. */
-export async function open(url: string): Promise<Subject> {
+export async function open(url: string): Promise<Ours> {
   const adder = await openTimers({ store: url })
   await adder.start()
   await new Promise((resolve) => setTimeout(resolve, SETTLING_IN_MS))

@@ -1,6 +1,7 @@
 import { checkFunction, checkOptions, checkWhole } from '../../error/index.js'
 import { type Clock, systemClock } from '../../time/index.js'
 import { nameLimits } from '../../timer/index.js'
+import { MOST_SHARDS } from '../shard-count.js'
 import type { Strategy } from '../store.js'
 import { type FileSystem, thisFileSystem } from './file-system.js'
 import type { OpenProgress } from './index-builder.js'
@@ -41,7 +42,7 @@ export function fileStoreOptions(
     tuning: { ...tuningDefaults, ...options.tuning },
     fileSystem: options.fileSystem ?? thisFileSystem,
   }
-  checkWhole('shardCount', whole.shardCount, 1, 4096)
+  checkWhole('shardCount', whole.shardCount, 1, MOST_SHARDS)
   checkWhole('maxPayloadBytes', whole.maxPayloadBytes, 0, MOST_PAYLOAD_BYTES)
   for (const [name, size] of Object.entries(whole.tuning)) checkWhole(`tuning.${name}`, size, 1, 2 ** 30)
   checkFunction('onProgress', whole.onProgress)

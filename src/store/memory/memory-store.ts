@@ -4,6 +4,7 @@ import { firstPlace, nameLimits, type Place, type TimerName, type TimerRow } fro
 import { checkStrategy, shardAt } from '../check-call.js'
 import { checkOperations, checkRequests } from '../check-write.js'
 import { noted } from '../noted.js'
+import { MOST_SHARDS } from '../shard-count.js'
 import type {
   ClaimedRow,
   ClaimSettlement,
@@ -350,6 +351,6 @@ function dataFor(options: MemoryStoreOptions): MemoryData {
   checkOptions('MemoryStore', options, ['clock', 'strategy', 'shardCount', 'maxPayloadBytes', 'carriage'])
   const { clock = systemClock, strategy = 'owned', shardCount = 1 } = options
   const { maxPayloadBytes = nameLimits.payloadBytes } = options
-  checkWhole('shardCount', shardCount, 1, 4096)
+  checkWhole('shardCount', shardCount, 1, MOST_SHARDS)
   return new MemoryData(clock, strategy, shardCount, maxPayloadBytes)
 }

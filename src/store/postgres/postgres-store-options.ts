@@ -2,6 +2,7 @@ import { checkOptions, checkWhole, InvalidInputError, shown } from '../../error/
 import { type Clock, systemClock } from '../../time/index.js'
 import { nameLimits } from '../../timer/index.js'
 import { checkStrategyOption } from '../check-call.js'
+import { MOST_SHARDS, USUAL_SHARDS } from '../shard-count.js'
 import type { Strategy } from '../store.js'
 
 export interface PostgresStoreOptions {
@@ -9,7 +10,7 @@ export interface PostgresStoreOptions {
   readonly clock?: Clock
   /** How timers find their way to memory. Default `owned`; a store that is there keeps what it was made with. */
   readonly strategy?: Strategy
-  /** How many shards a new store gets. Default 64; one that is there keeps what it has. */
+  /** How many shards a new store gets. Default what the URL says (`?shards=16`), else 64; one that is there keeps what it has. */
   readonly shardCount?: number
   readonly maxPayloadBytes?: number
   /** The schema that holds the tables. Default what the URL says (`?schema=mine`), else `carillon`. */
@@ -43,20 +44,20 @@ const MOST_PAYLOAD_BYTES = 64 << 20
 /** The options with their defaults; refuses what it does not know. */
 export function postgresStoreOptions(
   options: PostgresStoreOptions,
-  schemaOfUrl?: string,
+  ofUrl: Omit<TakenApart, 'url'> = {},
 ): WholePostgresStoreOptions {
   checkOptions('PostgresStore', options, known)
   const whole = {
     clock: options.clock ?? systemClock,
     strategy: options.strategy,
-    shardCount: options.shardCount ?? 64,
+    shardCount: options.shardCount ?? ofUrl.shardCount ?? USUAL_SHARDS,
     maxPayloadBytes: options.maxPayloadBytes ?? nameLimits.payloadBytes,
-    schema: options.schema ?? schemaOfUrl ?? 'carillon',
+    schema: options.schema ?? ofUrl.schema ?? 'carillon',
     maxConnections: options.maxConnections ?? 10,
     statementTimeoutMs: options.statementTimeoutMs ?? 30_000,
     connectTimeoutMs: options.connectTimeoutMs ?? 10_000,
   }
-  checkWhole('shardCount', whole.shardCount, 1, 4096)
+  checkWhole('shardCount', whole.shardCount, 1, MOST_SHARDS)
   checkWhole('maxPayloadBytes', whole.maxPayloadBytes, 0, MOST_PAYLOAD_BYTES)
   checkWhole('maxConnections', whole.maxConnections, 1, 1000)
   checkWhole('statementTimeoutMs', whole.statementTimeoutMs, 1, 3_600_000)
@@ -71,11 +72,29 @@ export function postgresStoreOptions(
   return whole
 }
 
-/** A URL as the driver takes it, and the schema it named, which the driver would not understand. */
-export function takenApart(url: string): { readonly url: string; readonly schema: string | undefined } {
+/** What a URL says: as the driver takes it, and what the driver would not understand. */
+interface TakenApart {
+  readonly url: string
+  readonly schema?: string
+  readonly shardCount?: number
+}
+
+export function takenApart(url: string): TakenApart {
   const parsed = URL.canParse(url) ? new URL(url) : undefined
-  const schema = parsed?.searchParams.get('schema')
-  if (parsed === undefined || schema === null || schema === undefined) return { url, schema: undefined }
+  const schema = parsed?.searchParams.get('schema') ?? undefined
+  const shards = parsed?.searchParams.get('shards') ?? undefined
+  if (parsed === undefined || (schema === undefined && shards === undefined)) return { url }
+  if (shards !== undefined && !(/^[1-9]\d{0,3}$/.test(shards) && Number(shards) <= MOST_SHARDS)) {
+    throw new InvalidInputError(
+      'invalid-store-url',
+      `shards takes a whole number from 1 to ${MOST_SHARDS}, got ${shown(shards)}`,
+    )
+  }
   parsed.searchParams.delete('schema')
-  return { url: parsed.href, schema }
+  parsed.searchParams.delete('shards')
+  return {
+    url: parsed.href,
+    ...(schema !== undefined && { schema }),
+    ...(shards !== undefined && { shardCount: Number(shards) }),
+  }
 }

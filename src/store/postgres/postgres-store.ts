@@ -150,8 +150,8 @@ export class PostgresStore implements Store {
 
   /** Opens the store in a database, and makes it there when there is none. */
   static async open(url: string, options: PostgresStoreOptions = {}): Promise<PostgresStore> {
-    const { url: connectionString, schema } = takenApart(url)
-    const whole = postgresStoreOptions(options, schema)
+    const { url: connectionString, ...ofUrl } = takenApart(url)
+    const whole = postgresStoreOptions(options, ofUrl)
     const driver = await loadDriver()
     const connection = {
       connectionString,

@@ -13,8 +13,8 @@ export async function withConnection<Answer>(
   use: (client: PostgresClient, schema: string) => Promise<Answer>,
   { isLong = false }: { readonly isLong?: boolean } = {},
 ): Promise<Answer> {
-  const { url: connectionString, schema: named } = takenApart(url)
-  const { schema, connectTimeoutMs, statementTimeoutMs } = postgresStoreOptions({}, named)
+  const { url: connectionString, ...ofUrl } = takenApart(url)
+  const { schema, connectTimeoutMs, statementTimeoutMs } = postgresStoreOptions({}, ofUrl)
   const driver = await loadDriver()
   const options: ConnectionOptions = {
     connectionString,

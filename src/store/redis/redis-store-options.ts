@@ -2,6 +2,7 @@ import { checkOptions, checkWhole } from '../../error/index.js'
 import { type Clock, systemClock } from '../../time/index.js'
 import { nameLimits } from '../../timer/index.js'
 import { checkStrategyOption } from '../check-call.js'
+import { MOST_SHARDS, USUAL_SHARDS } from '../shard-count.js'
 import type { Strategy } from '../store.js'
 import type { RedisDriver } from './driver.js'
 import { loadDriver } from './driver.js'
@@ -11,7 +12,7 @@ export interface RedisStoreOptions {
   readonly clock?: Clock
   /** What a new store is made for, default `owned`; one that is there must have been made for it. */
   readonly strategy?: Strategy
-  /** How many shards a new store gets. Default 64; one that is there keeps what it has. */
+  /** How many shards a new store gets. Default what the URL says (`?shards=16`), else 64; one that is there keeps what it has. */
   readonly shardCount?: number
   readonly maxPayloadBytes?: number
   /** Sizes, each with a default of its own. */
@@ -35,7 +36,7 @@ const known = ['clock', 'strategy', 'shardCount', 'maxPayloadBytes', 'tuning', '
 const MOST_PAYLOAD_BYTES = 16 << 20
 
 /** The options with their defaults; refuses what it does not know. */
-export function redisStoreOptions(options: RedisStoreOptions) {
+export function redisStoreOptions(options: RedisStoreOptions, shardCountOfUrl?: number) {
   checkOptions('RedisStore', options, known)
   checkOptions('tuning', options.tuning ?? {}, Object.keys(tuningDefaults))
   const { strategy } = options
@@ -43,12 +44,12 @@ export function redisStoreOptions(options: RedisStoreOptions) {
   const whole = {
     clock: options.clock ?? systemClock,
     strategy,
-    shardCount: options.shardCount ?? 64,
+    shardCount: options.shardCount ?? shardCountOfUrl ?? USUAL_SHARDS,
     maxPayloadBytes: options.maxPayloadBytes ?? nameLimits.payloadBytes,
     tuning: { ...tuningDefaults, ...options.tuning },
     loadDriver: options.loadDriver ?? loadDriver,
   }
-  checkWhole('shardCount', whole.shardCount, 1, 4096)
+  checkWhole('shardCount', whole.shardCount, 1, MOST_SHARDS)
   checkWhole('maxPayloadBytes', whole.maxPayloadBytes, 0, MOST_PAYLOAD_BYTES)
   checkWhole('tuning.bucketMs', whole.tuning.bucketMs, 1, 2 ** 40)
   checkWhole('tuning.partRows', whole.tuning.partRows, 2, 1_000_000)

@@ -106,8 +106,9 @@ export class RedisStore implements Store {
 
   /** Opens the store that a URL names, or makes it. */
   static async open(url: string, options: RedisStoreOptions = {}): Promise<RedisStore> {
-    const { clock, strategy, shardCount, maxPayloadBytes, tuning, loadDriver } = redisStoreOptions(options)
     const target = parseRedisUrl(url)
+    const whole = redisStoreOptions(options, target.shardCount)
+    const { clock, strategy, shardCount, maxPayloadBytes, tuning, loadDriver } = whole
     const nodes = await RedisNodes.open(await loadDriver(), target)
     try {
       for (const info of await nodes.infos()) checkServer(info, target)

@@ -1,4 +1,5 @@
 import { InvalidInputError, shown } from '../../error/index.js'
+import { MOST_SHARDS } from '../shard-count.js'
 
 /** What a URL of a Redis store says. */
 export interface RedisTarget {
@@ -14,6 +15,8 @@ export interface RedisTarget {
   readonly waitReplicas: number
   /** How long to wait for them. */
   readonly waitMs: number
+  /** How many shards a new store gets; undefined for the usual number. */
+  readonly shardCount: number | undefined
   /** Open it although the server may throw keys away when its memory is full. */
   readonly allowsEviction: boolean
   /** Open it although the server keeps no append-only file. */
@@ -43,6 +46,7 @@ export function parseRedisUrl(url: string): RedisTarget {
     if (word !== 'eviction' && word !== 'no-aof')
       throw refused(url, `allow takes eviction and no-aof, got ${shown(word)}`)
   }
+  const shards = options.get('shards')
   const prefix = options.get('prefix') ?? 'carillon'
   if (!/^[\w.:-]{1,64}$/.test(prefix)) {
     throw refused(url, `prefix takes 1 to 64 letters, digits and the signs . : _ -, got ${shown(prefix)}`)
@@ -54,8 +58,9 @@ export function parseRedisUrl(url: string): RedisTarget {
     password,
     database: Number(database),
     prefix,
-    waitReplicas: wholeOf(url, 'wait', options.get('wait') ?? '0', 100),
-    waitMs: wholeOf(url, 'waitMs', options.get('waitMs') ?? '1000', MOST_WAIT_MS),
+    waitReplicas: wholeOf(url, 'wait', options.get('wait') ?? '0', 0, 100),
+    waitMs: wholeOf(url, 'waitMs', options.get('waitMs') ?? '1000', 0, MOST_WAIT_MS),
+    shardCount: shards === undefined ? undefined : wholeOf(url, 'shards', shards, 1, MOST_SHARDS),
     allowsEviction: allowed.includes('eviction'),
     allowsNoAof: allowed.includes('no-aof'),
   }
@@ -88,7 +93,7 @@ function loginOf(url: string, login: string | undefined): [string | undefined, s
   }
 }
 
-const known = ['prefix', 'wait', 'waitMs', 'allow']
+const known = ['prefix', 'wait', 'waitMs', 'shards', 'allow']
 
 function optionsOf(url: string, query: string): Map<string, string> {
   const options = new Map<string, string>()
@@ -100,9 +105,9 @@ function optionsOf(url: string, query: string): Map<string, string> {
   return options
 }
 
-function wholeOf(url: string, name: string, text: string, most: number): number {
-  if (/^\d{1,9}$/.test(text) && Number(text) <= most) return Number(text)
-  throw refused(url, `${name} takes a whole number from 0 to ${most}, got ${shown(text)}`)
+function wholeOf(url: string, name: string, text: string, least: number, most: number): number {
+  if (/^\d{1,9}$/.test(text) && Number(text) >= least && Number(text) <= most) return Number(text)
+  throw refused(url, `${name} takes a whole number from ${least} to ${most}, got ${shown(text)}`)
 }
 
 function refused(url: string, why: string): InvalidInputError {

@@ -79,6 +79,20 @@ describe('opening', () => {
     await store.stop()
   })
 
+  it('has as many shards as the URL says when it is made, and keeps them', async () => {
+    const url = `${thisServer().url}?schema=${newSchema()}`
+    const store = await openStore(`${url}&shards=5`)
+    const again = await openStore(`${url}&shards=9`)
+    expect([store.shardCount, (await store.shards()).length, again.shardCount]).toEqual([5, 5, 5])
+    await Promise.all([store.stop(), again.stop()])
+    for (const shards of ['0', '4097', 'few']) {
+      await expect(openStore(`${url}&shards=${shards}`)).rejects.toMatchObject({
+        code: 'invalid-store-url',
+        message: expect.stringContaining('from 1 to 4096') as unknown,
+      })
+    }
+  })
+
   it.each(['postgres:', 'postgres:timers', 'postgresql:/x'])('refuses %j with examples', async (url) => {
     await expect(openStore(url)).rejects.toMatchObject({ code: 'invalid-store-url' })
   })

@@ -117,6 +117,8 @@ describe('a Redis store is not opened', () => {
     'redis://host?prefix=a{b}',
     'redis://host?wait=-1',
     'redis://host?waitMs=60000',
+    'redis://host?shards=0',
+    'redis://host?shards=4097',
     'redis://host?allow=anything',
     'redis://user:%zz@host',
   ])('by the URL %j, with examples', async (url) => {
@@ -147,10 +149,13 @@ describe('a Redis store', () => {
     expect([first.name, first.shardCount, second.shardCount]).toEqual(['redis', 3, 3])
     const other = await openStore(withNewPrefix(server.url))
     expect(other.shardCount).toBe(64)
+    const few = withNewPrefix(`${server.url}?shards=5`)
+    const third = await openStore(few)
+    expect([third.shardCount, (await third.shards()).length]).toEqual([5, 5])
     await first.putSetting('a', 'b')
     expect(await second.settings('')).toHaveLength(1)
     expect(await other.settings('')).toHaveLength(0)
-    await Promise.all([first, second, other].map((store) => store.stop()))
+    await Promise.all([first, second, other, third].map((store) => store.stop()))
   })
 
   it("goes by the server's clock", async () => {

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, describe, expect, it } from 'vitest'
 import type { Store } from '../../../src/store/index.js'
-import { startRedis } from '../../servers/redis.js'
+import { startOwnRedis } from '../../servers/redis.js'
 import { withNewPrefix } from './prefix.js'
 import { own, setOf } from '../owner.js'
 import { openAt } from './scratch.js'
 
-const server = await startRedis()
+const server = await startOwnRedis()
 afterAll(() => server.stop())
 
 describe('writes that meet', () => {
@@ -151,6 +151,81 @@ describe('plain sets', () => {
     // By its place each is found in the part that has it.
     const found = await store.find(keys.map((key) => ({ namespace: 'test', kind: 'sample', key })))
     expect(found.map((row) => row?.revision)).toEqual(revisions)
+  })
+})
+
+describe('rows that come in the order of time', () => {
+  const partRows = 40
+  const sizesOf = (url: string): number[] => {
+    const prefix = url.slice(url.indexOf('prefix=') + 7)
+    const keys = server.process.cli('--scan', '--pattern', `*${prefix}*:p:*`).trim().split('\n')
+    return keys.map((key) => Number(server.process.cli('hlen', key)))
+  }
+  const movesSoFar = (): number =>
+    Number(/cmdstat_hdel:calls=(\d+)/.exec(server.process.cli('info', 'commandstats'))?.[1] ?? 0)
+  const loadedBy = async (store: Store, fence: Awaited<ReturnType<typeof own>>): Promise<number[]> => {
+    const { page } = await store.load(fence, {
+      from: { position: 0, revision: 0 },
+      untilExclusive: 1e9,
+      limit: 10_000,
+      limitBytes: 1e9,
+    })
+    return [...page.positions]
+  }
+  const setsAt = (positions: readonly number[]) => positions.map((at) => setOf(randomUUID(), at))
+
+  it('are never moved from one part to another, and no part has too many', async () => {
+    const url = withNewPrefix(server.url)
+    const store = await openAt(url, { shardCount: 1, tuning: { partRows } })
+    const fence = await own(store)
+    const positions = Array.from({ length: 500 }, (_, index) => 1000 + index)
+    const before = movesSoFar()
+    // The last of them is more than several parts hold.
+    for (const [from, to] of [
+      [0, 25],
+      [25, 50],
+      [50, 80],
+      [80, 81],
+      [81, 160],
+      [160, 500],
+    ]) {
+      await store.write(fence, { operations: setsAt(positions.slice(from, to)) })
+    }
+    expect(movesSoFar()).toBe(before)
+    expect(Math.max(...sizesOf(url))).toBeLessThanOrEqual(partRows)
+    expect(await loadedBy(store, fence)).toEqual(positions)
+  })
+
+  it('part what stands behind them from what stands before, once', async () => {
+    const url = withNewPrefix(server.url)
+    const store = await openAt(url, { shardCount: 1, tuning: { partRows } })
+    const fence = await own(store)
+    const later = Array.from({ length: 10 }, (_, index) => 100_000 + index)
+    const positions = Array.from({ length: 300 }, (_, index) => 1000 + index)
+    await store.write(fence, { operations: setsAt(later) })
+    const before = movesSoFar()
+    for (let from = 0; from < 300; from += 12) {
+      await store.write(fence, { operations: setsAt(positions.slice(from, from + 12)) })
+    }
+    expect(movesSoFar()).toBe(before + 1)
+    expect(Math.max(...sizesOf(url))).toBeLessThanOrEqual(partRows)
+    expect(await loadedBy(store, fence)).toEqual([...positions, ...later])
+  })
+
+  it('and those that come among them are loaded in order, wherever they lie', async () => {
+    const store = await openAt(withNewPrefix(server.url), { shardCount: 1, tuning: { partRows } })
+    const fence = await own(store)
+    const all: number[] = []
+    for (let round = 0; round < 60; round++) {
+      const start = round % 3 === 0 ? 1000 + round * 20 : 1000 + ((round * 7919) % 900)
+      const positions = Array.from(
+        { length: 1 + ((round * 31) % 57) },
+        (_, index) => start + index * (round % 4),
+      )
+      all.push(...positions)
+      await store.write(fence, { operations: setsAt(positions) })
+    }
+    expect(await loadedBy(store, fence)).toEqual(all.toSorted((a, b) => a - b))
   })
 })
 
