@@ -7,9 +7,9 @@ import type { Driven } from './driven.js'
 import { isInstalled, peerFolder, peerNode } from '../harness/peer-packages.js'
 
 /** The modules of ours. */
-const ours = moduleAt('ours.js')
-const fewShards = moduleAt('few-shards.js')
-const asking = moduleAt('asking.js')
+const ours = fileURLToPath(new URL('ours.js', import.meta.url))
+const fewShards = fileURLToPath(new URL('few-shards.js', import.meta.url))
+const asking = fileURLToPath(new URL('asking.js', import.meta.url))
 const PEERS = 'servers'
 
 /** The server a candidate runs on; ratios are against ours on the same one. */
@@ -120,10 +120,6 @@ export function drivenCandidates(on: ServerName, measure: MeasureDriven, circums
           await measure({ module: path.join(folder, peer), node: node!, server }, task),
       }
     })
-}
-
-function moduleAt(file: string): string {
-  return fileURLToPath(new URL(file, import.meta.url))
 }
 
 function absenceOf(folder: string, node: string | undefined): string | undefined {
