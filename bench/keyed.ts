@@ -50,7 +50,7 @@ await runBench({
       about: 'the same with room for all timers reserved when it is made',
       measure: async (task) => await measureKeyed((await import('./keyed/ours.js')).ours(task.n), task),
     },
-    plainWheel('plain-300', 300, "go-zero's own size, so timers wait out up to 200 turns", 1),
+    plainWheel('plain-300', 300, "go-zero's own size, so timers wait out up to 200 turns"),
     plainWheel('plain-64k', 65_536, 'every delay within one turn: the most favourable size'),
     {
       name: 'go-maps',
@@ -62,11 +62,10 @@ await runBench({
   ],
 })
 
-function plainWheel(name: string, slots: number, why: string, mostRounds = Infinity): NodeCandidate {
+function plainWheel(name: string, slots: number, why: string): NodeCandidate {
   return {
     name,
     about: `go-zero's wheel in plain objects and a Map, ${slots} slots (${why})`,
-    mostRounds,
     mostN: MOST_IN_A_MAP,
     measure: async (task) => await measureKeyed((await import('./keyed/plain.js')).plain(slots), task),
   }
