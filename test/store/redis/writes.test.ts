@@ -212,20 +212,22 @@ describe('rows that come in the order of time', () => {
     expect(await loadedBy(store, fence)).toEqual([...positions, ...later])
   })
 
-  it('and those that come among them are loaded in order, wherever they lie', async () => {
+  it('and those that come among them are loaded in order and found, wherever they lie', async () => {
     const store = await openAt(withNewPrefix(server.url), { shardCount: 1, tuning: { partRows } })
     const fence = await own(store)
-    const all: number[] = []
+    const all: ReturnType<typeof setsAt> = []
     for (let round = 0; round < 60; round++) {
       const start = round % 3 === 0 ? 1000 + round * 20 : 1000 + ((round * 7919) % 900)
-      const positions = Array.from(
-        { length: 1 + ((round * 31) % 57) },
-        (_, index) => start + index * (round % 4),
-      )
-      all.push(...positions)
-      await store.write(fence, { operations: setsAt(positions) })
+      const count = 1 + ((round * 31) % 57)
+      const operations = setsAt(Array.from({ length: count }, (_, index) => start + index * (round % 4)))
+      all.push(...operations)
+      await store.write(fence, { operations })
     }
-    expect(await loadedBy(store, fence)).toEqual(all.toSorted((a, b) => a - b))
+    const positions = all.map(({ position }) => position)
+    expect(await loadedBy(store, fence)).toEqual(positions.toSorted((a, b) => a - b))
+    // By its place each is found in the part that has it.
+    const found = await store.find(all)
+    expect(found.map((row) => row?.position)).toEqual(positions)
   })
 })
 
