@@ -6,7 +6,6 @@ import { postgres, redis, type ServerKind, volatileRedis } from './counted-serve
 import type { Driven } from './driven.js'
 import { isInstalled, peerFolder, peerNode } from '../harness/peer-packages.js'
 
-/** The modules of ours. */
 const ours = fileURLToPath(new URL('ours.js', import.meta.url))
 const fewShards = fileURLToPath(new URL('few-shards.js', import.meta.url))
 const asking = fileURLToPath(new URL('asking.js', import.meta.url))
@@ -22,8 +21,9 @@ const named: readonly {
   readonly on: ServerName
   readonly about: string
   readonly server: ServerKind
-  /** The module of ours, or the file of a peer. */
+  /** One of ours. */
   readonly module?: string
+  /** The file of a peer, for those that are not ours. */
   readonly peer?: string
 }[] = [
   {
@@ -105,9 +105,9 @@ export function drivenCandidates(on: ServerName, measure: MeasureDriven, circums
   const node = peerNode(folder)
   return named
     .filter((each) => each.on === on)
-    .map(({ name: plainName, about, server, module = ours, peer }): NodeCandidate => {
+    .map(({ name: plainName, about, server, module, peer = '' }): NodeCandidate => {
       const name = plainName + circumstance
-      if (peer === undefined) {
+      if (module !== undefined) {
         const driven = { module, node: process.execPath, server }
         return { name, about, measure: async (task) => await measure(driven, task) }
       }
