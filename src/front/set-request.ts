@@ -4,10 +4,10 @@ import { checkRequested, type RequestedOperation } from '../store/index.js'
 import {
   checkTraceparent,
   encodeDetails,
-  encodePayload,
   identityText,
   newIdentity,
   parseRetry,
+  type PayloadEncoder,
   type RetryOptions,
 } from '../timer/index.js'
 import { type HistoryPolicy, noteOf } from './history-policy.js'
@@ -65,6 +65,7 @@ export interface SetPlace {
   readonly random: () => number
   readonly history: HistoryPolicy
   readonly maxPayloadBytes: number
+  readonly payloads: PayloadEncoder
   /** Chooses a place in a schedule's window. */
   readonly spread: Spread
   /** The trace of the call, where calls are traced, and the one that it goes on from. */
@@ -116,7 +117,7 @@ export function setRequestOf<Payload>(
     position: dueAt,
     attempt: 0,
     occurrence: 0,
-    payload: encodePayload(options.payload),
+    payload: place.payloads.encode(options.payload),
     tags,
     details:
       on === undefined && retry === undefined && trace === undefined

@@ -1,7 +1,7 @@
 import type { TimerEngine } from '../engine/index.js'
 import type { Store } from '../store/index.js'
 import type { Clock } from '../time/index.js'
-import { handleOf, type SetTimer, type SetTimers } from '../timer/index.js'
+import { handleOf, PayloadEncoder, type SetTimer, type SetTimers } from '../timer/index.js'
 import { Answered } from './answered.js'
 import type { HistoryPolicy } from './history-policy.js'
 import type { TimerKind } from './kind.js'
@@ -96,7 +96,8 @@ export class Sets {
     const now = clock.now()
     const { maxPayloadBytes } = store
     const parent = parentOf(rows)
-    const place = { namespace, now, random, history, maxPayloadBytes, spread, trace, parent }
+    const payloads = new PayloadEncoder(rows.length)
+    const place = { namespace, now, random, history, maxPayloadBytes, payloads, spread, trace, parent }
     const placed = (): SetRequest[] => {
       checkOpen()
       return rows.map((row, index) => setRequestOf(kind, keyOf(index), row, place))

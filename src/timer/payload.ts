@@ -1,6 +1,36 @@
 import { InvalidInputError, shown } from '../error/index.js'
+import { JsonWriter } from './json-writer.js'
 
 const nothing = new Uint8Array(0)
+
+// So many payloads are worth memory that they share. It is let go with the last of them, so it is not much.
+const WORTH_SHARING = 16
+const SHARED_BYTES = 16_384
+// With less than this left, the next payload gets new memory.
+const SCANT_BYTES = 1024
+// After so many that could not be written there, the others of a call are not tried.
+const MOST_MISSES = 8
+
+/** Encodes the payloads of one call as `encodePayload` does; those of a large one in half the time. */
+export class PayloadEncoder {
+  #misses: number
+  #writer: JsonWriter | undefined
+
+  /** `count` is how many there will be. */
+  constructor(count: number) {
+    this.#misses = count < WORTH_SHARING ? MOST_MISSES : 0
+  }
+
+  encode(payload: unknown): Uint8Array {
+    if (payload === undefined || this.#misses === MOST_MISSES) return encodePayload(payload)
+    if (this.#writer === undefined || this.#writer.left < SCANT_BYTES)
+      this.#writer = new JsonWriter(SHARED_BYTES)
+    const bytes = this.#writer.write(payload)
+    if (bytes !== undefined) return bytes
+    this.#misses++
+    return encodePayload(payload)
+  }
+}
 
 /** A payload as a store keeps it: JSON in UTF-8, nothing at all for undefined. */
 export function encodePayload(payload: unknown): Uint8Array {

@@ -1,54 +1,60 @@
 import { writeText } from '../write-text.js'
+import { newSheet, type Sheet } from './sheet.js'
 
 /** Writes numbers and texts one after the other, little-endian unless said otherwise. Grows as needed. */
 export class Packer {
-  #bytes: Buffer
+  #sheet: Sheet
   #length = 0
 
   constructor(capacity = 1024) {
-    this.#bytes = Buffer.allocUnsafe(capacity)
+    this.#sheet = newSheet(capacity)
   }
 
   byte(value: number): this {
     this.#reserve(1)
-    this.#bytes[this.#length++] = value
+    this.#sheet.bytes[this.#length++] = value
     return this
   }
 
   short(value: number): this {
     this.#reserve(2)
-    this.#length = this.#bytes.writeUInt16LE(value, this.#length)
+    this.#sheet.view.setUint16(this.#length, value, true)
+    this.#length += 2
     return this
   }
 
   int(value: number): this {
     this.#reserve(4)
-    this.#length = this.#bytes.writeUInt32LE(value, this.#length)
+    this.#sheet.view.setUint32(this.#length, value, true)
+    this.#length += 4
     return this
   }
 
   double(value: number): this {
     this.#reserve(8)
-    this.#length = this.#bytes.writeDoubleLE(value, this.#length)
+    this.#sheet.view.setFloat64(this.#length, value, true)
+    this.#length += 8
     return this
   }
 
   intBigEndian(value: number): this {
     this.#reserve(4)
-    this.#length = this.#bytes.writeUInt32BE(value, this.#length)
+    this.#sheet.view.setUint32(this.#length, value)
+    this.#length += 4
     return this
   }
 
   doubleBigEndian(value: number): this {
     this.#reserve(8)
-    this.#length = this.#bytes.writeDoubleBE(value, this.#length)
+    this.#sheet.view.setFloat64(this.#length, value)
+    this.#length += 8
     return this
   }
 
   /** Bytes as they are, without their length. */
   bytes(value: Uint8Array): this {
     this.#reserve(value.length)
-    this.#bytes.set(value, this.#length)
+    this.#sheet.bytes.set(value, this.#length)
     this.#length += value.length
     return this
   }
@@ -58,7 +64,7 @@ export class Packer {
     // UTF-8 takes at most three bytes for a code unit.
     this.#reserve(value.length * 3)
     const from = this.#length
-    this.#length = writeText(this.#bytes, from, value)
+    this.#length = writeText(this.#sheet.bytes, from, value)
     return this.#length - from
   }
 
@@ -67,7 +73,7 @@ export class Packer {
     const at = this.#length
     // The text may need another buffer: only then is it known where its length goes.
     const length = this.byte(0).text(value)
-    this.#bytes[at] = length
+    this.#sheet.bytes[at] = length
     return this
   }
 
@@ -75,7 +81,7 @@ export class Packer {
   textAfterShort(value: string): this {
     const at = this.#length
     const length = this.short(0).text(value)
-    this.#bytes.writeUInt16LE(length, at)
+    this.#sheet.view.setUint16(at, length, true)
     return this
   }
 
@@ -84,7 +90,7 @@ export class Packer {
     const at = this.#length
     this.int(0)
     write()
-    this.#bytes.writeUInt32LE(this.#length - at - 4, at)
+    this.#sheet.view.setUint32(at, this.#length - at - 4, true)
     return this
   }
 
@@ -92,25 +98,26 @@ export class Packer {
     const at = this.#length
     this.intBigEndian(0)
     write()
-    this.#bytes.writeUInt32BE(this.#length - at - 4, at)
+    this.#sheet.view.setUint32(at, this.#length - at - 4)
     return this
   }
 
   /** Lets `write` write up to `count` bytes; it is told where, and answers where it ended. */
-  room(count: number, write: (bytes: Buffer, at: number) => number): void {
+  room(count: number, write: (sheet: Sheet, at: number) => number): void {
     this.#reserve(count)
-    this.#length = write(this.#bytes, this.#length)
+    this.#length = write(this.#sheet, this.#length)
   }
 
   done(): Buffer {
-    return this.#bytes.subarray(0, this.#length)
+    return this.#sheet.bytes.subarray(0, this.#length)
   }
 
   #reserve(count: number): void {
     const needed = this.#length + count
-    if (needed <= this.#bytes.length) return
-    const larger = Buffer.allocUnsafe(Math.max(needed, this.#bytes.length * 2))
-    this.#bytes.copy(larger, 0, 0, this.#length)
-    this.#bytes = larger
+    const { bytes } = this.#sheet
+    if (needed <= bytes.length) return
+    const larger = newSheet(Math.max(needed, bytes.length * 2))
+    bytes.copy(larger.bytes, 0, 0, this.#length)
+    this.#sheet = larger
   }
 }

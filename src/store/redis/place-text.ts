@@ -18,23 +18,30 @@ export function parsePlace(text: string): Place {
   }
 }
 
-const hexDigits = Buffer.from('0123456789abcdef')
+// The two digits of each byte, the first in the low half.
+const hexPairs = Uint16Array.from({ length: 256 }, (_, byte) => {
+  const digits = byte.toString(16).padStart(2, '0')
+  return digits.charCodeAt(0) | (digits.charCodeAt(1) << 8)
+})
 
 /** Writes a place as `placeText` has it. */
 export function writePlace(bytes: Buffer, at: number, position: number, revision: number): void {
   const farthest = Math.min(position, FARTHEST)
-  const high = Math.floor(farthest / 0x1000_0000)
-  writeHex(bytes, at, 7, high)
-  writeHex(bytes, at + 7, 7, farthest - high * 0x1000_0000)
+  const high = Math.floor(farthest / 0x100_0000)
+  writeHex(bytes, at, 4, high)
+  writeHex(bytes, at + 8, 3, farthest - high * 0x100_0000)
   const above = Math.floor(revision / 0x100_0000)
-  writeHex(bytes, at + 14, 6, above)
-  writeHex(bytes, at + 20, 6, revision - above * 0x100_0000)
+  writeHex(bytes, at + 14, 3, above)
+  writeHex(bytes, at + 20, 3, revision - above * 0x100_0000)
 }
 
+/** Writes the lowest bytes of a number below 2^32, two digits each. */
 function writeHex(bytes: Buffer, at: number, count: number, value: number): void {
-  for (let index = at + count - 1; index >= at; index--) {
-    bytes[index] = hexDigits[value & 15]!
-    value >>>= 4
+  for (let index = at + 2 * count - 2; index >= at; index -= 2) {
+    const pair = hexPairs[value & 255]!
+    bytes[index] = pair
+    bytes[index + 1] = pair >>> 8
+    value >>>= 8
   }
 }
 

@@ -2,6 +2,7 @@ import type { Operation, SetOperation } from '../store.js'
 import { PackedColumn } from './packed-column.js'
 import { PLACE_DIGITS, writePlace } from './place-text.js'
 import { HEAD_BYTES, mostBytesOf, writeHead, writeRest } from './row-codec.js'
+import { newSheet, type Sheet } from './sheet.js'
 
 const ARRAY = 0xdd
 const SMALL_TEXT = 0xa0
@@ -35,10 +36,12 @@ export function packPlainSets(sets: readonly SetOperation[], lastRevision: numbe
     bytes += mostBytesOf(set)
     nameBytes += 3 * (set.namespace.length + set.kind.length + set.key.length) + 2
   }
-  const names = Buffer.allocUnsafe(5 + nameBytes + length * (ENTRY_BYTES + LENGTH_BYTES))
-  const rows = Buffer.allocUnsafe(5 + bytes + length * (PLACE_DIGITS + LENGTH_BYTES))
-  let namesAt = writeArray(names, 2 * length)
-  let rowsAt = writeArray(rows, 2 * length)
+  const nameSheet = newSheet(5 + nameBytes + length * (ENTRY_BYTES + LENGTH_BYTES))
+  const rowSheet = newSheet(5 + bytes + length * (PLACE_DIGITS + LENGTH_BYTES))
+  const names = nameSheet.bytes
+  const rows = rowSheet.bytes
+  let namesAt = writeArray(nameSheet, 2 * length)
+  let rowsAt = writeArray(rowSheet, 2 * length)
   const order = orderOf(sets)
   // Where the name of each lies among the rows, for the other column.
   const nameAts = new Uint32Array(2 * length)
@@ -50,23 +53,25 @@ export function packPlainSets(sets: readonly SetOperation[], lastRevision: numbe
     const lengthAt = rowsAt + PLACE_DIGITS + 1
     rows[lengthAt - 1] = BLOCK
     const headAt = lengthAt + 4
-    const nameEnd = writeHead(rows, headAt, set)
+    const nameEnd = writeHead(rowSheet, headAt, set)
     nameAts[2 * index] = headAt + HEAD_BYTES
     nameAts[2 * index + 1] = nameEnd
-    rowsAt = writeRest(rows, headAt, nameEnd, set)
-    rows.writeUInt32BE(rowsAt - headAt, lengthAt)
+    rowsAt = writeRest(rowSheet, headAt, nameEnd, set)
+    rowSheet.view.setUint32(lengthAt, rowsAt - headAt)
   }
   for (let index = 0; index < length; index++) {
     const set = sets[index]!
     const from = nameAts[2 * index]!
     const end = nameAts[2 * index + 1]!
     names[namesAt] = BLOCK
-    namesAt = names.writeUInt32BE(end - from, namesAt + 1)
+    nameSheet.view.setUint32(namesAt + 1, end - from)
+    namesAt += 5
     for (let at = from; at < end; at++) names[namesAt++] = rows[at]!
     names[namesAt++] = ENTRY
     names[namesAt++] = ENTRY_BYTES
     writePlace(names, namesAt, set.position, lastRevision + 1 + index)
-    namesAt = names.writeDoubleLE(set.identity, namesAt + PLACE_DIGITS)
+    nameSheet.view.setFloat64(namesAt + PLACE_DIGITS, set.identity, true)
+    namesAt += ENTRY_BYTES
   }
   return [names.subarray(0, namesAt), rows.subarray(0, rowsAt), requestsOf(sets)]
 }
@@ -89,7 +94,8 @@ function orderOf(sets: readonly SetOperation[]): Uint32Array | undefined {
   return order.sort((a, b) => sets[a]!.position - sets[b]!.position || a - b)
 }
 
-function writeArray(bytes: Buffer, length: number): number {
+function writeArray({ bytes, view }: Sheet, length: number): number {
   bytes[0] = ARRAY
-  return bytes.writeUInt32BE(length, 1)
+  view.setUint32(1, length)
+  return 5
 }

@@ -1,5 +1,6 @@
 import type { Place, TimerContent, TimerProgress, TimerRow } from '../../timer/index.js'
 import type { Packer } from './packer.js'
+import type { Sheet } from './sheet.js'
 import { positionAt, revisionAt } from './place-text.js'
 import { writeText } from '../write-text.js'
 
@@ -24,34 +25,34 @@ const noTags: readonly string[] = Object.freeze([])
 export const HEAD_BYTES = NAME
 
 /** Writes a row up to the end of its name, and answers where that is. */
-export function writeHead(bytes: Buffer, at: number, row: TimerContent & TimerProgress): number {
-  bytes.writeDoubleLE(row.dueAt, at)
-  bytes.writeDoubleLE(row.identity, at + IDENTITY)
-  bytes.writeDoubleLE(row.createdAt, at + CREATED_AT)
-  bytes.writeUInt32LE(row.attempt, at + ATTEMPT)
-  bytes.writeUInt32LE(row.occurrence, at + OCCURRENCE)
+export function writeHead({ bytes, view }: Sheet, at: number, row: TimerContent & TimerProgress): number {
+  view.setFloat64(at, row.dueAt, true)
+  view.setFloat64(at + IDENTITY, row.identity, true)
+  view.setFloat64(at + CREATED_AT, row.createdAt, true)
+  view.setUint32(at + ATTEMPT, row.attempt, true)
+  view.setUint32(at + OCCURRENCE, row.occurrence, true)
   const nameAt = at + NAME
   const kindAt = writeText(bytes, nameAt, row.namespace) + 1
   bytes[kindAt - 1] = 0
   const keyAt = writeText(bytes, kindAt, row.kind) + 1
   bytes[keyAt - 1] = 0
   const end = writeText(bytes, keyAt, row.key)
-  bytes.writeUInt16LE(keyAt - 1 - nameAt, at + SCOPE_LENGTH)
-  bytes.writeUInt16LE(end - nameAt, at + NAME_LENGTH)
+  view.setUint16(at + SCOPE_LENGTH, keyAt - 1 - nameAt, true)
+  view.setUint16(at + NAME_LENGTH, end - nameAt, true)
   return end
 }
 
 /** Writes what comes after a row's name, and answers where it ends. */
 export function writeRest(
-  bytes: Buffer,
+  { bytes, view }: Sheet,
   at: number,
   nameEnd: number,
   { tags, details, payload }: TimerContent,
 ): number {
   const tagsEnd = tags.length === 0 ? nameEnd : writeText(bytes, nameEnd, tags.join('\0'))
   const detailsEnd = details === '' ? tagsEnd : writeText(bytes, tagsEnd, details)
-  bytes.writeUInt16LE(tagsEnd - nameEnd, at + TAGS_LENGTH)
-  bytes.writeUInt16LE(detailsEnd - tagsEnd, at + DETAILS_LENGTH)
+  view.setUint16(at + TAGS_LENGTH, tagsEnd - nameEnd, true)
+  view.setUint16(at + DETAILS_LENGTH, detailsEnd - tagsEnd, true)
   bytes.set(payload, detailsEnd)
   return detailsEnd + payload.length
 }
@@ -65,7 +66,7 @@ export function mostBytesOf(row: TimerContent): number {
 }
 
 export function packRow(packer: Packer, row: TimerContent & TimerProgress): void {
-  packer.room(mostBytesOf(row), (bytes, at) => writeRest(bytes, at, writeHead(bytes, at, row), row))
+  packer.room(mostBytesOf(row), (sheet, at) => writeRest(sheet, at, writeHead(sheet, at, row), row))
 }
 
 export function dueAtOf(value: Buffer): number {
