@@ -7,7 +7,7 @@ import type { Driven } from './driven.js'
 import { isInstalled, peerFolder, peerNode } from '../harness/peer-packages.js'
 
 const ours = fileURLToPath(new URL('ours.js', import.meta.url))
-const fewShards = fileURLToPath(new URL('few-shards.js', import.meta.url))
+const manyShards = fileURLToPath(new URL('many-shards.js', import.meta.url))
 const asking = fileURLToPath(new URL('asking.js', import.meta.url))
 const PEERS = 'servers'
 
@@ -34,16 +34,16 @@ const named: readonly {
     module: ours,
   },
   {
-    name: 'postgres-16',
+    name: 'postgres-64',
     on: 'postgres',
-    about: 'the same in a store of 16 shards',
+    about: 'the same in a store of 64 shards',
     server: postgres,
-    module: fewShards,
+    module: manyShards,
   },
   {
     name: 'postgres-asking',
     on: 'postgres',
-    about: 'with 64, added by an instance that runs no timers, through inboxes',
+    about: 'the same, added by an instance that runs no timers, through inboxes',
     server: postgres,
     module: asking,
   },
@@ -69,16 +69,16 @@ const named: readonly {
     module: ours,
   },
   {
-    name: 'redis-16',
+    name: 'redis-64',
     on: 'redis',
-    about: 'the same in a store of 16 shards',
+    about: 'the same in a store of 64 shards',
     server: redis,
-    module: fewShards,
+    module: manyShards,
   },
   {
     name: 'redis-volatile',
     on: 'redis',
-    about: 'with 64, without any persistence',
+    about: 'the same, without any persistence',
     server: volatileRedis,
     module: ours,
   },

@@ -14,10 +14,11 @@ import { newNonce, type Reading } from './ownership.js'
 import { Owners } from './owners.js'
 import type { PeerAsk, PeerMember, Peers } from './peers.js'
 import { Waits } from './waits.js'
-import { ownerOf } from './rendezvous.js'
 import { Throttles } from './throttles.js'
+import { EVEN_SHARES } from './protocol.js'
 import { type EngineSettings, engineSettings } from './settings.js'
 import { type RowProgress, ShardEngine } from './shard-engine.js'
+import { diced, sharedOut } from './shares.js'
 import { EngineCounts } from './engine-counts.js'
 import type { EngineStats } from './engine-stats.js'
 import { Unsettled } from './unsettled.js'
@@ -310,24 +311,37 @@ export class Engine implements TimerEngine {
     if (!this.#membership.isFit) return
     try {
       const rows = await this.#store.shards()
-      await Promise.all(rows.map((row) => this.#look(row)))
+      for (const row of rows) this.#owners.saw(row)
+      const owners = this.#ownersOf(rows)
+      await Promise.all(rows.map((row) => this.#look(row, owners.get(row.shard) === this.#membership.id)))
     } catch (error) {
       if (!(error instanceof StoreError)) throw error
       this.#onEvent({ type: 'store-trouble', shard: undefined, call: 'shards', error })
     }
   }
 
-  async #look(row: ShardRow): Promise<void> {
-    const { shard } = row
-    this.#owners.saw(row)
-    const isOurs = this.#holdsAll || ownerOf(shard, this.#candidates(row)) === this.#membership.id
-    const engine = this.#shards.get(shard)
+  async #look(row: ShardRow, isOurs: boolean): Promise<void> {
+    const engine = this.#shards.get(row.shard)
     if (engine !== undefined) {
       // It may take its time to finish what is under way: others are not to wait for that.
       if (!isOurs) void this.#letGo(engine)
       return
     }
     if (isOurs && !this.#isStopping) await this.#claim(row)
+  }
+
+  /** Who should own each shard. */
+  #ownersOf(rows: readonly ShardRow[]): ReadonlyMap<number, string> {
+    const { id } = this.#membership
+    if (this.#holdsAll) return new Map(rows.map(({ shard }) => [shard, id]))
+    const candidates = this.#candidates(rows)
+    if (this.#membership.oldestFiring < EVEN_SHARES) return diced(rows, candidates)
+    // What was claimed since the rows were read is ours too.
+    const isHere = (shard: number): boolean => this.#shards.has(shard)
+    return sharedOut(
+      rows.map(({ shard, owner }) => ({ shard, owner: isHere(shard) ? id : owner })),
+      candidates,
+    )
   }
 
   async #letGo(engine: ShardEngine): Promise<void> {
@@ -340,9 +354,11 @@ export class Engine implements TimerEngine {
   }
 
   /** An owner that let its lease run out does not count, though its heartbeat may still be remembered. */
-  #candidates({ owner, leaseUntil }: ShardRow): readonly string[] {
+  #candidates(rows: readonly ShardRow[]): readonly string[] {
     const { firingIds, id } = this.#membership
-    if (owner !== '' && owner !== id && leaseUntil <= this.#membership.storeNow()) this.#leaveOut(owner)
+    for (const { owner, leaseUntil } of rows) {
+      if (owner !== '' && owner !== id && leaseUntil <= this.#membership.storeNow()) this.#leaveOut(owner)
+    }
     const now = this.#clock.monotonic()
     return firingIds.filter((other) => other === id || (this.#leftOut.get(other) ?? -Infinity) <= now)
   }

@@ -48,6 +48,12 @@ export class Membership {
     return this.#isFiring ? [...others, this.id] : others
   }
 
+  /** The oldest protocol that one of those speaks. */
+  get oldestFiring(): number {
+    const versions = this.firingIds.map((id) => this.#members.get(id)?.protocol.version ?? ourProtocol.version)
+    return Math.min(ourProtocol.version, ...versions)
+  }
+
   /** How a member can be asked directly, as far as was heard. */
   peerOf(id: string): PeerMember | undefined {
     const member = id === this.id ? undefined : this.#members.get(id)

@@ -7,7 +7,10 @@ export interface Protocol {
 }
 
 /** What this version of Carillon speaks. 0 is spoken by instances that say nothing of it. */
-export const ourProtocol: Protocol = Object.freeze({ version: 1, oldest: 0 })
+export const ourProtocol: Protocol = Object.freeze({ version: 2, oldest: 0 })
+
+/** The first in which members share shards out evenly. Among older ones all do as those do. */
+export const EVEN_SHARES = 2
 
 /** Whether two can share a store: each is new enough for the other. */
 export function areCompatible(one: Protocol, other: Protocol): boolean {

@@ -41,6 +41,17 @@ describe('versions that share a store', () => {
     await rig.settled(rig.engine.stop())
   })
 
+  it.each([
+    ['older, which shares as dice fall', {}, 3],
+    ['of the same version, evenly', { protocol: ourProtocol }, 4],
+  ])('share the shards with one that is %s', async (_, details, itsShare) => {
+    const rig = new Rig({ shardCount: 8, memberId: 'one' })
+    await visited(rig, details)
+    await rig.settled(rig.engine.start())
+    expect(rig.engine.shards).toHaveLength(itsShare)
+    await rig.settled(rig.engine.stop())
+  })
+
   it('ask a member of the same version directly', async () => {
     const rig = new Rig()
     await visited(rig, { protocol: ourProtocol, address: 'there' })

@@ -10,7 +10,7 @@ export interface PostgresStoreOptions {
   readonly clock?: Clock
   /** How timers find their way to memory. Default `owned`; a store that is there keeps what it was made with. */
   readonly strategy?: Strategy
-  /** How many shards a new store gets. Default what the URL says (`?shards=16`), else 64; one that is there keeps what it has. */
+  /** How many shards a new store gets. Default what the URL says (`?shards=64`), else 16; one that is there keeps what it has. */
   readonly shardCount?: number
   readonly maxPayloadBytes?: number
   /** The schema that holds the tables. Default what the URL says (`?schema=mine`), else `carillon`. */

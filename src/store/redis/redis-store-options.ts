@@ -12,7 +12,7 @@ export interface RedisStoreOptions {
   readonly clock?: Clock
   /** What a new store is made for, default `owned`; one that is there must have been made for it. */
   readonly strategy?: Strategy
-  /** How many shards a new store gets. Default what the URL says (`?shards=16`), else 64; one that is there keeps what it has. */
+  /** How many shards a new store gets. Default what the URL says (`?shards=64`), else 16; one that is there keeps what it has. */
   readonly shardCount?: number
   readonly maxPayloadBytes?: number
   /** Sizes, each with a default of its own. */

@@ -61,7 +61,7 @@ export function writeRest(
 export function mostBytesOf(row: TimerContent): number {
   // UTF-8 takes at most three bytes for a code unit.
   let units = row.namespace.length + row.kind.length + row.key.length + row.details.length
-  for (const tag of row.tags) units += tag.length + 1
+  if (row.tags.length > 0) for (const tag of row.tags) units += tag.length + 1
   return NAME + 2 + 3 * units + row.payload.length
 }
 
