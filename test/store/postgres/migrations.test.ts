@@ -33,8 +33,20 @@ describe('a schema', () => {
     )
     for (const format of formats) expect(format).toMatchObject({ strategy: 'owned', shardCount: 3 })
     const [row] = await sql(`select version from "${schema}".store`)
-    expect(row!['version']).toBe(2)
+    expect(row!['version']).toBe(migrations.length + 1)
     expect(await sql(`select name, note from "${schema}".setting`)).toEqual([{ name: 'kept', note: null }])
+  })
+
+  it('of every version that was is brought to this one', async () => {
+    for (let version = 1; version < migrations.length; version++) {
+      const schema = newSchema()
+      const before = migrations.slice(0, version)
+      await migrate(databaseIn(schema), { strategy: 'owned', shardCount: 2 }, before)
+      const store = await openStoreIn({ schema })
+      expect(store.shardCount).toBe(2)
+      const [row] = await sql(`select version from "${schema}".store`)
+      expect(row!['version']).toBe(migrations.length)
+    }
   })
 
   it('stays as it was when an upgrade fails', async () => {
@@ -45,7 +57,7 @@ describe('a schema', () => {
       migrate(databaseIn(schema), { strategy: undefined, shardCount: 1 }, broken),
     ).rejects.toMatchObject({ code: 'store-unavailable' })
     const [row] = await sql(`select version from "${schema}".store`)
-    expect(row!['version']).toBe(1)
+    expect(row!['version']).toBe(migrations.length)
     await openStoreIn({ schema })
   })
 
