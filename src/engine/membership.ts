@@ -50,7 +50,9 @@ export class Membership {
 
   /** The oldest protocol that one of those speaks. */
   get oldestFiring(): number {
-    const versions = this.firingIds.map((id) => this.#members.get(id)?.protocol.version ?? ourProtocol.version)
+    const versions = this.firingIds.map(
+      (id) => this.#members.get(id)?.protocol.version ?? ourProtocol.version,
+    )
     return Math.min(ourProtocol.version, ...versions)
   }
 

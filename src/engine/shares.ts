@@ -37,9 +37,7 @@ export function sharedOut(
 function roomOf(held: ReadonlyMap<string, readonly number[]>, shardCount: number): Map<string, number> {
   const each = Math.floor(shardCount / held.size)
   const over = shardCount - each * held.size
-  const byCount = [...held].toSorted(
-    ([a, ofA], [b, ofB]) => ofB.length - ofA.length || (a < b ? -1 : 1),
-  )
+  const byCount = [...held].toSorted(([a, ofA], [b, ofB]) => ofB.length - ofA.length || (a < b ? -1 : 1))
   return new Map(byCount.map(([id], rank) => [id, rank < over ? each + 1 : each]))
 }
 

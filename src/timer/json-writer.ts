@@ -50,7 +50,10 @@ export class JsonWriter {
         if (value === null) return this.#letters('null')
         if (depth === MOST_DEEP || 'toJSON' in value) return false
         return Array.isArray(value) ? this.#list(value, depth) : this.#object(value, depth)
-      default:
+      case 'undefined':
+      case 'function':
+      case 'symbol':
+      case 'bigint':
         return false
     }
   }
@@ -129,8 +132,7 @@ export class JsonWriter {
   }
 
   #letters(letters: string): boolean {
-    for (let index = 0; index < letters.length; index++)
-      this.#bytes[this.#at++] = letters.charCodeAt(index)
+    for (let index = 0; index < letters.length; index++) this.#bytes[this.#at++] = letters.charCodeAt(index)
     return true
   }
 }

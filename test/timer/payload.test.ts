@@ -26,7 +26,9 @@ describe('the payloads of one call', () => {
 
   it('share little memory, so that one that is kept keeps little else', () => {
     const encoder = new PayloadEncoder(MANY)
-    const encoded = Array.from({ length: MANY }, (_, order) => encoder.encode({ order, text: 'x'.repeat(100) }))
+    const encoded = Array.from({ length: MANY }, (_, order) =>
+      encoder.encode({ order, text: 'x'.repeat(100) }),
+    )
     const buffers = new Set(encoded.map(({ buffer }) => buffer))
     expect(buffers.size).toBeLessThan(MANY / 20)
     expect(Math.max(...[...buffers].map(({ byteLength }) => byteLength))).toBeLessThanOrEqual(16_384)
