@@ -148,7 +148,7 @@ describe('a Redis store', () => {
     const second = await openStore(url, { shardCount: 9 })
     expect([first.name, first.shardCount, second.shardCount]).toEqual(['redis', 3, 3])
     const other = await openStore(withNewPrefix(server.url))
-    expect(other.shardCount).toBe(64)
+    expect(other.shardCount).toBe(16)
     const few = withNewPrefix(`${server.url}?shards=5`)
     const third = await openStore(few)
     expect([third.shardCount, (await third.shards()).length]).toEqual([5, 5])
