@@ -1,9 +1,9 @@
 import type { SetOperation } from 'carillon/store'
 import pg from 'pg'
-import { startPostgres } from '../../test/servers/postgres.js'
 import type { Measurement, Task } from '../harness/bench.js'
 import { HORIZON_MS, Timers } from '../stores/timers.js'
 import { CopyIn } from './copy-in.js'
+import { startRunningPostgres } from './running-server.js'
 
 const WARM_UP = 10_000
 const PAGE = 10_000
@@ -33,7 +33,7 @@ type Way = 'unnest' | 'copy'
 
 /** The least the server can be asked for: rows put in, read in their order, and deleted by ranges. */
 export async function measureFloor(way: Way, { n, seed }: Task): Promise<Measurement> {
-  const server = await startPostgres({ isDurable: true })
+  const server = await startRunningPostgres()
   const client = new pg.Client({ connectionString: server.url })
   await client.connect()
   try {

@@ -1,9 +1,9 @@
 import { PostgresStore } from 'carillon/store'
 import { VirtualClock } from 'carillon/time'
-import { startPostgres } from '../../test/servers/postgres.js'
 import type { Measurement, Task } from '../harness/bench.js'
 import { BenchOwner } from '../stores/owner.js'
 import { HORIZON_MS, Timers } from '../stores/timers.js'
+import { startRunningPostgres } from './running-server.js'
 
 const WARM_UP = 10_000
 const CHANGES = 1000
@@ -12,7 +12,7 @@ const SINGLE = 500
 
 /** The store as an engine uses it, one shard and one owner. */
 export async function measureOurs({ n, seed }: Task): Promise<Measurement> {
-  const server = await startPostgres({ isDurable: true })
+  const server = await startRunningPostgres()
   try {
     await wholePass(server.url, WARM_UP, seed)
     const metrics = await wholePass(server.url, n, seed)

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import pg from 'pg'
-import { startPostgres } from '../../test/servers/postgres.js'
+import { startRunningPostgres } from '../postgres/running-server.js'
 import { startOwnRedis } from '../../test/servers/redis.js'
 
 /** What a server has done since it was started. */
@@ -23,10 +23,7 @@ export type ServerKind = () => Promise<CountedServer>
 
 /** Every commit flushed, as PostgreSQL comes. */
 export const postgres: ServerKind = async () => {
-  const server = await startPostgres({
-    isDurable: true,
-    settings: { shared_preload_libraries: 'pg_stat_statements', shared_buffers: '512MB' },
-  })
+  const server = await startRunningPostgres({ shared_preload_libraries: 'pg_stat_statements' })
   const client = new pg.Client({ connectionString: server.url })
   await client.connect()
   await client.query('create extension if not exists pg_stat_statements')

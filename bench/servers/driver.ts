@@ -11,28 +11,31 @@ import { type Row, rowOf, type Subject, type SubjectModule } from './subject.js'
 
 const HOUR_MS = 3_600_000
 const TRIAL = 2000
-const WARM_UP = 20_000
+const LEAST_WARM_UP = 20_000
 const WARM_UP_MS = 2000
 /** How long after the last is due stragglers are waited for. */
 const PATIENCE_MS = 30_000
 
 const task = JSON.parse(process.argv[2]!) as DriverTask
 const subjects = (await import(task.module)) as SubjectModule
-if (task.what === 'burst') await warmUp()
+if (task.what === 'burst') await warmUp(Math.max(task.n, LEAST_WARM_UP))
 const subject = await subjects.open(task.url)
 await (task.what === 'burst' ? burst(task.n, task.future) : lateness(task.rate, task.seconds))
 await subject.stop()
 process.exit(0)
 
-/** The whole of a burst once, in small, until the code is compiled that is measured: whoever has timers runs for longer. */
-async function warmUp(): Promise<void> {
+/**
+ * The whole of a burst once before, so that what is measured is the second: code that is compiled and a heap that has
+ * grown, as of whoever has had timers for a while.
+ */
+async function warmUp(count: number): Promise<void> {
   const warm = await subjects.open(task.url)
-  await addAll(warm, WARM_UP, 'warm-later', (i) => Date.now() + 3 * HOUR_MS + i)
+  await addAll(warm, count, 'warm-later', (i) => Date.now() + 3 * HOUR_MS + i)
   const dueAt = Date.now()
-  await addAll(warm, WARM_UP, 'warm', () => dueAt)
+  await addAll(warm, count, 'warm', () => dueAt)
   await warm.ready?.()
   await warm.work(() => undefined)
-  await warm.settled(WARM_UP)
+  await warm.settled(count)
   await warm.stop()
 }
 
