@@ -1,10 +1,10 @@
 import { NewTimers } from '../new-timers.js'
 import type { Fence, Operation, OwnerWrite, SetOperation, WriteAnswer } from '../store.js'
 import { listOf, sent } from './answer-row.js'
-import { int8Array, int8s, ListWriter } from './binary-array.js'
+import { int8Array, int8s } from './binary-array.js'
 import type { Database } from './database.js'
 import { fenceColumns, firstOfShards, JointCalls } from './joint-calls.js'
-import { plainColumns } from './plain-columns.js'
+import { plainColumns, PlainSets } from './plain-columns.js'
 import { dollars } from './postgres-claims.js'
 
 /** Nothing but sets, with nothing about them but that their names may be taken. */
@@ -15,6 +15,7 @@ export interface PlainWrite extends OwnerWrite {
 interface PlainCall {
   readonly fence: Fence
   readonly write: PlainWrite
+  readonly sets: PlainSets
 }
 
 // Enough for the server to work in bulk, and few enough for several connections to share a large batch.
@@ -39,14 +40,14 @@ export class PlainWrites {
     this.#calls = new JointCalls({
       send: (calls) => this.#send(calls),
       mostUnderWay: MOST_UNDER_WAY,
-      weightOf: ({ write }) => weightOf(write),
+      weightOf: ({ sets }) => sets.payloadBytes + sets.sets.length * ROW_WEIGHT,
       mostWeight: MOST_WEIGHT,
     })
   }
 
   /** Undefined when nothing was written. */
   write(fence: Fence, write: PlainWrite): Promise<WriteAnswer | undefined> {
-    return this.#calls.call({ fence, write })
+    return this.#calls.call({ fence, write, sets: new PlainSets(write.operations) })
   }
 
   async #send(calls: readonly PlainCall[]): Promise<readonly (WriteAnswer | undefined)[]> {
@@ -85,29 +86,13 @@ function isPlainSet(operation: Operation): boolean {
 }
 
 function parametersOf(groups: readonly PlainCall[]): unknown[] {
-  const all =
-    groups.length === 1 ? groups[0]!.write.operations : groups.flatMap(({ write }) => write.operations)
-  const numbers = ListWriter.ofInt8(all.length)
-  const begins: number[] = []
   let begin = 0
-  for (let group = 0; group < groups.length; group++) {
-    begins.push(begin)
-    const end = begin + groups[group]!.write.operations.length
-    for (; begin < end; begin++) numbers.addNumber(group + 1)
-  }
   return [
     ...fenceColumns(groups),
     int8Array(groups, ({ write }) => (write.ifInboxEmpty === true ? 1 : 0)),
     int8Array(groups, ({ write }) => write.operations.length),
-    int8Array(groups, (_, group) => begins[group]),
-    int8Array(groups, ({ write }) =>
-      write.operations.reduce((least, one) => Math.min(least, one.position), Infinity),
-    ),
-    numbers.done(),
-    ...plainColumns(all),
+    int8Array(groups, ({ write }) => (begin += write.operations.length) - write.operations.length),
+    int8Array(groups, ({ sets }) => sets.least),
+    ...plainColumns(groups.map(({ sets }) => sets)),
   ]
-}
-
-function weightOf({ operations }: PlainWrite): number {
-  return operations.reduce((sum, { payload }) => sum + payload.length, operations.length * ROW_WEIGHT)
 }
