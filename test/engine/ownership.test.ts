@@ -52,6 +52,37 @@ describe('ownership', () => {
     expect(one.eventsOf('lost')).toHaveLength(1)
   })
 
+  it('is shared out evenly, and only what has to changes hands when an instance comes, goes or dies', async () => {
+    const way = new Way()
+    const one = new Rig({ settings, shardCount: 16, memberId: 'one' })
+    const others = ['two', 'three'].map((memberId) => new Rig({ settings, rig: one, memberId }))
+    const mortal = new Rig({ settings, rig: one, memberId: 'mortal', carriage: way })
+    const held = (rig: Rig): readonly unknown[] => rig.engine.shards
+    const sizes = (...rigs: readonly Rig[]): number[] =>
+      rigs.map((rig) => held(rig).length).toSorted((a, b) => b - a)
+    const [two, three] = others as [Rig, Rig]
+    for (const rig of [one, two, three, mortal]) {
+      await one.settled(rig.engine.start())
+      await one.clock.advance('10s')
+    }
+    expect(sizes(one, two, three, mortal)).toEqual([4, 4, 4, 4])
+    const before = [one, two, three].map(held)
+    await one.settled(three.engine.stop())
+    await one.clock.advance('10s')
+    expect(sizes(one, two, mortal)).toEqual([6, 5, 5])
+    way.isCut = true
+    await one.clock.advance('40s')
+    expect(sizes(one, two)).toEqual([8, 8])
+    // The very engines that were there all the time.
+    for (const [rig, its] of [
+      [one, before[0]!],
+      [two, before[1]!],
+    ] as const) {
+      expect(its.filter((engine) => !held(rig).includes(engine))).toEqual([])
+    }
+    expect([...one.eventsOf('lost'), ...two.eventsOf('lost')]).toEqual([])
+  })
+
   it('counts an attempt of unknown outcome after an unclean takeover, under the same firing id', async () => {
     const way = new Way()
     const one = new Rig({ settings, carriage: way, memberId: 'one' })
