@@ -7,6 +7,7 @@ import { newSchema, openStoreIn, sql, thisServer, usePostgres } from './scratch.
 usePostgres()
 
 const DUE = Date.now() + 3_600_000
+const none = { done: [], dead: [], followUps: [], history: [] }
 let count = 0
 
 function setOf(key: string, more: Partial<SetOperation> = {}): SetOperation {
@@ -75,7 +76,6 @@ describe('what an instance does for many shards at once', () => {
     const store = await openStoreIn({ shardCount: 32, schema })
     const fences = await Promise.all(Array.from({ length: 32 }, (_, shard) => own(store, shard)))
     await Promise.all(fences.map((fence) => store.write(fence, { operations: [setOf(`c${fence.shard}`)] })))
-    const none = { done: [], dead: [], followUps: [], history: [] }
     await Promise.all(
       fences.map((fence, id) =>
         store.settle(fence, { ...none, id: id + 1, level: { position: 0, revision: 0 }, settledCount: 1 }),
@@ -104,9 +104,9 @@ describe('what an instance does for many shards at once', () => {
       { status: 'fulfilled' },
     ])
     expect(await store.countRows()).toBe(2)
-    const none = { done: [], dead: [], followUps: [], history: [], level: { position: 0, revision: 0 } }
+    const unmoved = { ...none, level: { position: 0, revision: 0 } }
     const settled = await Promise.allSettled(
-      [fences[0]!, lost].map((fence) => store.settle(fence, { ...none, id: 9, settledCount: 5 })),
+      [fences[0]!, lost].map((fence) => store.settle(fence, { ...unmoved, id: 9, settledCount: 5 })),
     )
     expect(settled).toMatchObject([
       { status: 'fulfilled' },
@@ -180,6 +180,26 @@ describe('what an instance does for many shards at once', () => {
     ])
     expect(await store.counts()).toMatchObject({ created: 4, cancelled: 2 })
     expect(await store.countRows()).toBe(2)
+  })
+
+  it('is done for the others when one comes below the level of its shard', async () => {
+    const store = await openStoreIn({ shardCount: 2 })
+    const [first, second] = await Promise.all([own(store, 0), own(store, 1)])
+    const level = { position: Date.now() - 1000, revision: 0 }
+    const from = { position: 0, revision: 0 }
+    await store.load(first, { from, untilExclusive: level.position, limit: 10, limitBytes: 1e6 })
+    await store.settle(first, { ...none, id: 1, level, settledCount: 0 })
+    const low = setOf('low', { position: level.position - 1, dueAt: level.position - 1 })
+    const [refused, other] = await Promise.all([
+      store.write(first, { operations: [setOf('high'), low] }),
+      store.write(second, { operations: [setOf('other')] }),
+    ])
+    expect(refused.answers).toMatchObject([
+      { outcome: 'set' },
+      { outcome: 'below-level', settledLevel: level },
+    ])
+    expect(other.answers).toMatchObject([{ outcome: 'set' }])
+    expect(await store.counts()).toMatchObject({ created: 2 })
   })
 
   it('goes the long way for all of them when a name is taken after all', async () => {
