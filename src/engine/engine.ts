@@ -1,8 +1,15 @@
 import { CarillonError, LimitError, StateError, StoreError } from '../error/index.js'
 import type { Clock } from '../time/index.js'
-import { type RequestedOperation, type ShardClaim, type ShardRow, type Store } from '../store/index.js'
+import type {
+  PlainSets,
+  PlainShare,
+  RequestedOperation,
+  ShardClaim,
+  ShardRow,
+  Store,
+} from '../store/index.js'
 import { type Deliver, shardOf, type TimerRow } from '../timer/index.js'
-import type { Answer, SubmitAnswer } from './answer.js'
+import { type Answer, failed, type SubmitAnswer } from './answer.js'
 import { Asker } from './asker.js'
 import { checkStrategy } from './check-strategy.js'
 import type { OnEvent } from './event.js'
@@ -209,14 +216,17 @@ export class Engine implements TimerEngine {
 
   /** Carries out operations, here or by their shard's owner; one answer each. */
   submit(operations: readonly RequestedOperation[]): Promise<readonly SubmitAnswer[]> {
-    if (this.#isStopping)
-      return Promise.reject(new StateError('stopped', 'this instance was stopped: open another'))
+    if (this.#isStopping) return Promise.reject(this.#stopped())
     if (operations.length === 0) return Promise.resolve([])
     const { shardCount } = this.#store
     // A call has its answer as it comes, without a promise for each room it came through.
     if (shardCount === 1) return this.#submitTo(0, operations)
     if (operations.length === 1) return this.#submitTo(shardOf(operations[0]!, shardCount), operations)
     return this.#submitAll(operations)
+  }
+
+  #stopped(): StateError {
+    return new StateError('stopped', 'this instance was stopped: open another')
   }
 
   async #submitAll(operations: readonly RequestedOperation[]): Promise<readonly SubmitAnswer[]> {
@@ -230,6 +240,42 @@ export class Engine implements TimerEngine {
     return answers
   }
 
+  async submitPlain(sets: PlainSets): Promise<Float64Array | readonly SubmitAnswer[]> {
+    if (this.#isStopping) throw this.#stopped()
+    const revisions = new Float64Array(sets.length)
+    const others: { readonly indexes: Uint32Array; readonly answers: readonly SubmitAnswer[] }[] = []
+    const submit = async (shard: number, indexes: Uint32Array): Promise<void> => {
+      const given = await this.#submitShare(shard, { sets, indexes })
+      if (typeof given === 'number') {
+        for (let at = 0; at < indexes.length; at++) revisions[indexes[at]!] = given + at
+      } else others.push({ indexes, answers: given })
+    }
+    await Promise.all(
+      sets.byShard(this.#store.shardCount).map(({ shard, indexes }) => submit(shard, indexes)),
+    )
+    if (others.length === 0) return revisions
+    const all = Array.from(revisions, (revision): SubmitAnswer => ({
+      outcome: 'set',
+      revision,
+      replaced: undefined,
+    }))
+    for (const { indexes, answers } of others) {
+      for (let at = 0; at < indexes.length; at++) all[indexes[at]!] = answers[at]!
+    }
+    return all
+  }
+
+  /** Plain sets of one shard: where all of them are new timers of this instance's, the revision of the first. */
+  async #submitShare(shard: number, share: PlainShare): Promise<number | readonly SubmitAnswer[]> {
+    const { sets, indexes } = share
+    const engine = this.#shards.get(shard)
+    if (engine === undefined || !this.#takes(engine, indexes.length))
+      return await this.#submitSome(shard, sets.operations(indexes))
+    const given = await engine.submitPlain(share)
+    if (typeof given === 'number') return given
+    return await orFailed(given.length, async () => this.#asker.goOn(shard, sets.operations(indexes), given))
+  }
+
   async submitFor({ shard, deadline, operations }: PeerAsk): Promise<readonly Answer[] | undefined> {
     const engine = this.#shards.get(shard)
     if (engine === undefined || this.#isStopping || this.storeNow() >= deadline) return undefined
@@ -237,17 +283,8 @@ export class Engine implements TimerEngine {
     return await this.#submitHere(engine, operations)
   }
 
-  /** What one shard refuses is no answer for the others. */
-  async #submitSome(
-    shard: number,
-    operations: readonly RequestedOperation[],
-  ): Promise<readonly SubmitAnswer[]> {
-    try {
-      return await this.#submitTo(shard, operations)
-    } catch (error) {
-      if (!(error instanceof CarillonError)) throw error
-      return operations.map(() => ({ outcome: 'failed', error }))
-    }
+  #submitSome(shard: number, operations: readonly RequestedOperation[]): Promise<readonly SubmitAnswer[]> {
+    return orFailed(operations.length, () => this.#submitTo(shard, operations))
   }
 
   async #submitTo(
@@ -260,14 +297,17 @@ export class Engine implements TimerEngine {
   }
 
   #submitHere(engine: ShardEngine, operations: readonly RequestedOperation[]): Promise<readonly Answer[]> {
-    const { maxQueued } = this.#settings
-    if (engine.queued === 0 || engine.queued + operations.length <= maxQueued)
-      return engine.submit(operations)
+    if (this.#takes(engine, operations.length)) return engine.submit(operations)
     const error = new LimitError(
       'engine-busy',
-      `${engine.queued} operations wait for shard ${engine.shard} already, of at most ${maxQueued}`,
+      `${engine.queued} operations wait for shard ${engine.shard} already, of at most ${this.#settings.maxQueued}`,
     )
-    return Promise.resolve(operations.map(() => ({ outcome: 'failed', error })))
+    return Promise.resolve(operations.map(() => failed(error)))
+  }
+
+  /** Whether so many more may wait for a shard. */
+  #takes(engine: ShardEngine, count: number): boolean {
+    return engine.queued === 0 || engine.queued + count <= this.#settings.maxQueued
   }
 
   async #open(): Promise<void> {
@@ -426,6 +466,19 @@ interface Share {
   readonly operations: RequestedOperation[]
   /** Where each stands in the call. */
   readonly indexes: number[]
+}
+
+/** What one shard refuses is no answer for the others. */
+async function orFailed(
+  count: number,
+  submit: () => Promise<readonly SubmitAnswer[]>,
+): Promise<readonly SubmitAnswer[]> {
+  try {
+    return await submit()
+  } catch (error) {
+    if (!(error instanceof CarillonError)) throw error
+    return Array.from({ length: count }, () => failed(error))
+  }
 }
 
 // A function of its own: V8 compiles a loop that is the beginning of a longer function anew in call after call.

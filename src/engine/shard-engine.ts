@@ -1,6 +1,7 @@
 import type { Clock } from '../time/index.js'
-import type { RequestedOperation, ShardRow, Store } from '../store/index.js'
+import type { PlainShare, RequestedOperation, ShardRow, Store } from '../store/index.js'
 import type { Answer } from './answer.js'
+import { AnswerList } from './answer-list.js'
 import { Attempts } from './attempts.js'
 import type { OnEvent } from './event.js'
 import type { Flow } from './flow.js'
@@ -183,14 +184,19 @@ export class ShardEngine {
   submit(operations: readonly RequestedOperation[]): Promise<readonly Answer[]> {
     if (this.#isOver || this.#isStopping) return Promise.resolve(operations.map(() => ({ outcome: 'lost' })))
     return new Promise((resolve) => {
-      const answers = new Array<Answer>(operations.length)
-      let left = operations.length
-      const answered = (index: number, answer: Answer): void => {
-        if (answers[index] !== undefined) return
-        answers[index] = answer
-        if (--left === 0) resolve(answers)
-      }
-      this.#writer.submit(operations, { answered })
+      this.#writer.submit(operations, new AnswerList(operations.length, resolve))
+    })
+  }
+
+  /** As `submit`, of plain sets: where all of them are new timers, only the revision of the first. */
+  submitPlain(share: PlainShare): Promise<number | readonly Answer[]> {
+    const { length } = share.indexes
+    if (this.#isOver || this.#isStopping)
+      return Promise.resolve(Array.from(share.indexes, () => ({ outcome: 'lost' })))
+    return new Promise((resolve) => {
+      const answers = new AnswerList(length, resolve)
+      const answered = (index: number, answer: Answer): void => answers.answered(index, answer)
+      this.#writer.submitPlain(share, { answered, areNew: resolve })
     })
   }
 

@@ -1,4 +1,4 @@
-import type { RequestedOperation } from '../store/index.js'
+import type { PlainSets, RequestedOperation } from '../store/index.js'
 import type { TimerRow } from '../timer/index.js'
 import type { Answer, SubmitAnswer } from './answer.js'
 import type { EngineStats } from './engine-stats.js'
@@ -42,4 +42,6 @@ export interface TimerEngine {
   peerOf(memberId: string): PeerMember | undefined
   /** Carries out operations; one answer each. */
   submit(operations: readonly RequestedOperation[]): Promise<readonly SubmitAnswer[]>
+  /** As `submit`, of plain sets in columns. Where all of them are new timers, their revisions. */
+  submitPlain(sets: PlainSets): Promise<Float64Array | readonly SubmitAnswer[]>
 }

@@ -1,19 +1,24 @@
 import { type CarillonError, InvalidInputError, LimitError, StoreError } from '../error/index.js'
 import type { Clock } from '../time/index.js'
-import type {
-  Operation,
-  OperationAnswer,
-  RequestedOperation,
-  SetOperation,
-  Standing,
-  Store,
+import {
+  type Operation,
+  type OperationAnswer,
+  type OwnerWrite,
+  type PlainShare,
+  PlainWrite,
+  type RequestedOperation,
+  type SetOperation,
+  type Standing,
+  type Store,
+  type WriteAnswer,
 } from '../store/index.js'
 import { isBefore, nameText, type Place, type TimerRow } from '../timer/index.js'
-import type { Answer } from './answer.js'
 import type { Attempts } from './attempts.js'
 import type { Holds } from './holds.js'
 import type { Loader } from './loader.js'
 import { LostShard, Outdated, type Ownership, Unresolved, Untaken } from './ownership.js'
+import { type AnswerListener, PlainTask, type Sent, type ShareListener, Task } from './task.js'
+import { TaskQueue } from './task-queue.js'
 import { Waits } from './waits.js'
 import type { EngineSettings } from './settings.js'
 import type { Settler } from './settler.js'
@@ -27,48 +32,6 @@ const { WAITING, STARTED, REPORTED, DONE } = entryState
 
 // So many are worth a write of their own.
 const WORTH_A_WRITE = 32
-
-/** Hears what became of operations that were submitted together. It may hear of one more than once. */
-export interface AnswerListener {
-  answered(index: number, answer: Answer): void
-}
-
-/** An operation that waits to be written, or is on its way to the store. */
-class Task {
-  readonly asked: RequestedOperation
-  /** The request it answers; undefined for one of this instance's own. */
-  readonly request: string | undefined
-  /** As it is sent to the store; undefined before. */
-  operation: Operation | undefined = undefined
-  /** The row that is held for it. */
-  held: TimerRow | undefined = undefined
-  /** What was in the inbox when it came has been carried out. */
-  isNext: boolean
-  readonly #answered: AnswerListener
-  readonly #index: number
-
-  constructor(
-    asked: RequestedOperation,
-    request: string | undefined,
-    answered: AnswerListener,
-    index: number,
-  ) {
-    this.asked = asked
-    this.request = request
-    this.isNext = request !== undefined
-    this.#answered = answered
-    this.#index = index
-  }
-
-  answer(answer: Answer): void {
-    this.#answered.answered(this.#index, answer)
-  }
-}
-
-/** A task on its way to the store. */
-interface Sent extends Task {
-  operation: Operation
-}
 
 /**
  * The owner's way of writing timers: one write at a time, in the order the operations came, which is what
@@ -93,9 +56,9 @@ export class Writer {
   readonly #sweeping: Sweeping
   readonly #waits: Waits
   readonly #hearInbox: () => Promise<boolean>
-  #queue: Task[] = []
+  readonly #queue = new TaskQueue()
   // Operations of its own that wait for what is in the inbox.
-  #behind: Task[] = []
+  readonly #behind = new TaskQueue()
   #isRunning = false
   #isOver = false
   // How many of the next operations are sent one by one.
@@ -148,11 +111,20 @@ export class Writer {
     requests: readonly string[] = [],
   ): void {
     for (let i = 0; i < operations.length; i++) {
-      const task = new Task(operations[i]!, requests[i], answered, i)
-      if (task.isNext || this.#behind.length === 0) this.#queue.push(task)
-      else this.#behind.push(task)
+      this.#enqueue(new Task(operations[i]!, requests[i], answered, i))
     }
     this.#start()
+  }
+
+  /** Takes plain sets of one call. */
+  submitPlain(share: PlainShare, answered: ShareListener): void {
+    this.#enqueue(new PlainTask(share, answered))
+    this.#start()
+  }
+
+  #enqueue(task: Task | PlainTask): void {
+    if (task.isNext || this.#behind.length === 0) this.#queue.push(task)
+    else this.#behind.push(task)
   }
 
   #start(): void {
@@ -162,17 +134,16 @@ export class Writer {
   }
 
   /** Puts operations of its own, and all of its own that came after them, behind what is in the inbox. */
-  async #fallBehind(tasks: readonly Task[]): Promise<void> {
-    const queue = this.#queue
-    this.#queue = queue.filter(({ request }) => request !== undefined)
-    this.#behind = [...tasks, ...queue.filter(({ request }) => request === undefined)]
-    const waited = [...this.#behind]
+  async #fallBehind(tasks: readonly (Task | PlainTask)[]): Promise<void> {
+    const queued = this.#queue.takeAll()
+    for (const task of queued) if (task.request !== undefined) this.#queue.push(task)
+    const waited = [...tasks, ...queued.filter(({ request }) => request === undefined)]
+    for (const task of waited) this.#behind.push(task)
     const isHeard = await this.#hearInbox()
-    const behind = this.#behind
-    this.#behind = []
+    const behind = this.#behind.takeAll()
     if (isHeard) {
       for (const task of waited) task.isNext = true
-      this.#queue.push(...behind)
+      for (const task of behind) this.#queue.push(task)
       this.#start()
     } else {
       for (const task of behind) task.answer({ outcome: 'lost' })
@@ -187,10 +158,8 @@ export class Writer {
   }
 
   #abandon(): void {
-    const queue = [...this.#queue, ...this.#behind]
-    this.#queue = []
-    this.#behind = []
-    for (const task of queue) task.answer({ outcome: 'lost' })
+    const queued = [...this.#queue.takeAll(), ...this.#behind.takeAll()]
+    for (const task of queued) task.answer({ outcome: 'lost' })
   }
 
   async #run(): Promise<void> {
@@ -209,7 +178,7 @@ export class Writer {
         }
         // Those that were answered know already; the others may have been written or not.
         const isLost = error instanceof LostShard
-        for (const task of batch) task.answer({ outcome: isLost ? 'unsure' : 'lost' })
+        for (const task of tasksOf(batch)) task.answer({ outcome: isLost ? 'unsure' : 'lost' })
         if (!isLost) this.#ownership.lose(String(error))
       }
     }
@@ -218,11 +187,12 @@ export class Writer {
   }
 
   /** The store refused a batch for something in it: what that is shows when they are sent one by one. */
-  async #singleOut(batch: readonly Task[], error: CarillonError): Promise<void> {
-    const [task] = batch
-    if (batch.length > 1 || task === undefined) {
-      this.#queue.unshift(...batch)
-      this.#alone = batch.length
+  async #singleOut(batch: readonly Task[] | PlainTask, error: CarillonError): Promise<void> {
+    const tasks = batch instanceof PlainTask ? batch.tasks() : batch
+    const [task] = tasks
+    if (tasks.length > 1 || task === undefined) {
+      this.#queue.putBack(tasks)
+      this.#alone = tasks.length
       return
     }
     task.answer({ outcome: 'failed', error })
@@ -238,38 +208,26 @@ export class Writer {
     }
   }
 
-  /**
-   * The next operations, up to a batch. What depends on the row that stands shares no batch with its like, nor what
-   * may be written at once with what the inbox comes before.
-   */
-  #take(): Task[] {
+  /** The next operations, up to a batch. */
+  #take(): readonly Task[] | PlainTask {
     // Small enough to fit between a tight window and a full one.
     const fitting = Math.max(1, Math.floor(this.#settings.maxTimers / 20))
     const most = this.#alone > 0 ? 1 : this.#settings.writeBatch
     if (this.#alone > 0) this.#alone--
-    const limit = Math.min(most, fitting, this.#queue.length)
-    const names = this.#queue.some(needsOneName) ? new Set<string>() : undefined
-    let count = 0
-    const isNext = this.#queue[0]?.isNext
-    while (count < limit && this.#queue[count]!.isNext === isNext) {
-      if (names !== undefined) {
-        const name = nameText(this.#queue[count]!.asked)
-        if (names.has(name)) break
-        names.add(name)
-      }
-      count++
-    }
-    return count === this.#queue.length ? this.#queue.splice(0) : this.#queue.splice(0, count)
+    return this.#queue.take(Math.min(most, fitting))
   }
 
   /** Whether there is room in memory for what may have to be kept there. */
-  #hasRoomFor(batch: readonly Task[]): boolean {
+  #hasRoomFor(batch: readonly Task[] | PlainTask): boolean {
     const near = this.#loader.readLevel.position
-    const count = batch.reduce((sum, { asked }) => sum + (isNear(asked, near) ? 1 : 0), 0)
+    const count =
+      batch instanceof PlainTask
+        ? countBefore(batch.share, near)
+        : batch.reduce((sum, { asked }) => sum + (isNear(asked, near) ? 1 : 0), 0)
     return count === 0 || this.#loader.hasRoomFor(count)
   }
 
-  async #write(batch: readonly Task[]): Promise<void> {
+  async #write(batch: readonly Task[] | PlainTask): Promise<void> {
     let isShort = false
     for (;;) {
       if (isShort) {
@@ -283,6 +241,10 @@ export class Writer {
         if (!this.#hasRoomFor(batch)) {
           isShort = true
           continue
+        }
+        if (batch instanceof PlainTask) {
+          await this.#send(await this.#sendPlain(batch))
+          return
         }
         if (!batch.some(needsLookUp)) {
           this.#place(batch)
@@ -398,39 +360,51 @@ export class Writer {
     }
   }
 
+  /** Sends plain sets and applies what is answered. Answers what has to be sent again. */
+  async #sendPlain(task: PlainTask): Promise<readonly Sent[]> {
+    const write = new PlainWrite(task.share, this.#floor, !task.isNext)
+    try {
+      const answer = await this.#call(write, write.length)
+      if (answer.newFrom === undefined) return this.#applyEach(task.sent(write), answer)
+      this.#keepNew(write, answer.newFrom, answer.readLevel)
+      task.areNew(answer.newFrom)
+      return []
+    } catch (error) {
+      return await this.#recover(() => task.sent(write), error)
+    }
+  }
+
   /** Sends a batch and applies the answers. Answers what has to be sent again. */
   async #sendOnce(batch: readonly Sent[]): Promise<readonly Sent[]> {
     const operations = batch.map(({ operation }) => operation)
     const ifInboxEmpty = !batch[0]!.isNext
     try {
-      const answer = await this.#ownership.call('write', (fence) =>
-        this.#store.write(fence, { operations, ifInboxEmpty }),
-      )
-      this.#counts.writes++
-      this.#counts.operations += operations.length
-      if (answer.newFrom !== undefined) {
-        this.#applyNew(batch, answer.newFrom, answer.readLevel)
-        return []
-      }
-      const again: Sent[] = []
-      const { answers } = answer
-      for (let index = 0; index < batch.length; index++) {
-        const sent = batch[index]!
-        const result = answers[index]!
-        if (result.outcome === 'below-level') again.push(this.#refloored(sent, result.settledLevel))
-        else this.#apply(sent, result, answer.readLevel)
-      }
-      return again
+      const answer = await this.#call({ operations, ifInboxEmpty }, operations.length)
+      if (answer.newFrom === undefined) return this.#applyEach(batch, answer)
+      this.#applyNew(batch, answer.newFrom, answer.readLevel)
+      return []
     } catch (error) {
-      if (error instanceof Unresolved) return await this.#resolve(batch)
-      if (error instanceof StoreError && error.code === 'inbox-first') {
-        void this.#fallBehind(batch)
-        return []
-      }
-      if (!(error instanceof Outdated || error instanceof Untaken)) throw error
-      await this.#waits.wait(this.#settings.retryMs)
-      return batch.map((sent) => this.#refloored(sent, this.#ownership.settledLevel))
+      return await this.#recover(() => batch, error)
     }
+  }
+
+  async #call(write: OwnerWrite, count: number): Promise<WriteAnswer> {
+    const answer = await this.#ownership.call('write', (fence) => this.#store.write(fence, write))
+    this.#counts.writes++
+    this.#counts.operations += count
+    return answer
+  }
+
+  /** Goes on after a write that was not answered. Answers what has to be sent again. */
+  async #recover(batch: () => readonly Sent[], error: unknown): Promise<readonly Sent[]> {
+    if (error instanceof Unresolved) return await this.#resolve(batch())
+    if (error instanceof StoreError && error.code === 'inbox-first') {
+      void this.#fallBehind(batch())
+      return []
+    }
+    if (!(error instanceof Outdated || error instanceof Untaken)) throw error
+    await this.#waits.wait(this.#settings.retryMs)
+    return batch().map((sent) => this.#refloored(sent, this.#ownership.settledLevel))
   }
 
   /** Finds out what came of a write; the epoch is raised, so it is final. Answers what was not written. */
@@ -479,6 +453,31 @@ export class Writer {
     const floor = Math.max(level.position, this.#ownership.settledLevel.position)
     sent.operation = { ...operation, position: Math.max(operation.dueAt, floor) }
     return sent
+  }
+
+  /** Applies the answer to each. Answers what has to be sent again. */
+  #applyEach(batch: readonly Sent[], { answers, readLevel }: WriteAnswer): readonly Sent[] {
+    const again: Sent[] = []
+    for (let index = 0; index < batch.length; index++) {
+      const sent = batch[index]!
+      const result = answers[index]!
+      if (result.outcome === 'below-level') again.push(this.#refloored(sent, result.settledLevel))
+      else this.#apply(sent, result, readLevel)
+    }
+    return again
+  }
+
+  /** Brings memory in line with plain sets that were all new. */
+  #keepNew({ sets, indexes, positions, leastPosition }: PlainWrite, newFrom: number, readLevel: Place): void {
+    if (leastPosition > readLevel.position) {
+      this.#loader.demand(leastPosition)
+      return
+    }
+    for (let at = 0; at < indexes.length; at++) {
+      const place = { position: positions[at]!, revision: newFrom + at }
+      if (isBefore(place, readLevel)) this.#window.addRow(sets.row(indexes[at]!, place))
+      else this.#loader.demand(place.position)
+    }
   }
 
   /** As `#apply`, of sets that were all new: of few of a large batch there is anything to keep. */
@@ -568,10 +567,8 @@ function needsLookUp({ asked }: Task): boolean {
   return asked.type !== 'set'
 }
 
-/** Whether what comes of it depends on the row of its name, so that it shares no batch with another. */
-function needsOneName({ asked }: Task): boolean {
-  if (asked.type !== 'set') return true
-  return (asked.ifAbsent ?? asked.ifRevision ?? asked.fromDead) !== undefined
+function tasksOf(batch: readonly Task[] | PlainTask): readonly (Task | PlainTask)[] {
+  return batch instanceof PlainTask ? [batch] : batch
 }
 
 function isMeant(operation: RequestedOperation, row: TimerRow): boolean {
@@ -584,6 +581,13 @@ function isMeant(operation: RequestedOperation, row: TimerRow): boolean {
 
 function isNear(operation: RequestedOperation, position: number): boolean {
   return operation.type !== 'cancel' && operation.dueAt < position
+}
+
+/** How many of plain sets are due before a position. */
+function countBefore({ sets, indexes }: PlainShare, position: number): number {
+  let count = 0
+  for (const index of indexes) if (sets.dueAts[index]! < position) count++
+  return count
 }
 
 /** What came of an operation, judged by the row that stands now; undefined when it was not carried out. */

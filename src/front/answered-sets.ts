@@ -7,29 +7,26 @@ const setOutcomes = ['set', 'appended', 'conflict'] as const
 
 /** What was answered to sets, each made when it is asked for: whoever needs no handles pays for none. */
 export class AnsweredSets implements SetTimers {
-  readonly #operations: readonly SetRequest[]
-  readonly #answers: readonly SubmitAnswer[]
+  readonly length: number
+  readonly #timer: (index: number) => SetTimer
 
-  constructor(operations: readonly SetRequest[], answers: readonly SubmitAnswer[]) {
-    this.#operations = operations
-    this.#answers = answers
-  }
-
-  get length(): number {
-    return this.#answers.length
+  constructor(length: number, timer: (index: number) => SetTimer) {
+    this.length = length
+    this.#timer = timer
   }
 
   at(index: number): SetTimer | undefined {
-    const operation = this.#operations.at(index)
-    return operation === undefined ? undefined : setTimerOf(operation, this.#answers.at(index)!)
+    const whole = Math.trunc(index) || 0
+    const from = whole < 0 ? whole + this.length : whole
+    return from >= 0 && from < this.length ? this.#timer(from) : undefined
   }
 
   map<Value>(of: (timer: SetTimer, index: number) => Value): Value[] {
-    return this.#answers.map((answer, index) => of(setTimerOf(this.#operations[index]!, answer), index))
+    return Array.from({ length: this.length }, (_, index) => of(this.#timer(index), index))
   }
 
   *[Symbol.iterator](): Iterator<SetTimer> {
-    for (let i = 0; i < this.#answers.length; i++) yield setTimerOf(this.#operations[i]!, this.#answers[i]!)
+    for (let index = 0; index < this.length; index++) yield this.#timer(index)
   }
 }
 

@@ -10,8 +10,9 @@ import {
   type PayloadEncoder,
   type RetryOptions,
 } from '../timer/index.js'
-import { type HistoryPolicy, noteOf } from './history-policy.js'
+import { noteOf } from './history-policy.js'
 import type { TimerKind } from './kind.js'
+import type { PlainPlace } from './plain-request.js'
 import type { FiringWindow, Spread } from './spread.js'
 import { dueAtOf, type When } from './when.js'
 
@@ -59,18 +60,12 @@ function checkNames(kind: string, options: object): void {
 }
 
 /** Everything a `set` needs to know of where it is called. */
-export interface SetPlace {
-  readonly namespace: string
-  readonly now: number
-  readonly random: () => number
-  readonly history: HistoryPolicy
-  readonly maxPayloadBytes: number
+export interface SetPlace extends PlainPlace {
   readonly payloads: PayloadEncoder
   /** Chooses a place in a schedule's window. */
   readonly spread: Spread
-  /** The trace of the call, where calls are traced, and the one that it goes on from. */
-  readonly trace?: string | undefined
-  readonly parent?: string | undefined
+  /** The trace that the call goes on from. */
+  readonly parent: string | undefined
 }
 
 /** The windows that timers are to be placed in; none for most. Refuses no row: that is left to `setRequestOf`. */

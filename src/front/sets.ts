@@ -1,5 +1,5 @@
-import type { TimerEngine } from '../engine/index.js'
-import type { Store } from '../store/index.js'
+import type { SubmitAnswer, TimerEngine } from '../engine/index.js'
+import type { PlainSets, Store } from '../store/index.js'
 import type { Clock } from '../time/index.js'
 import { handleOf, PayloadEncoder, type SetTimer, type SetTimers } from '../timer/index.js'
 import { Answered } from './answered.js'
@@ -7,6 +7,7 @@ import type { HistoryPolicy } from './history-policy.js'
 import type { TimerKind } from './kind.js'
 import type { Kinds } from './kinds.js'
 import type { NamespaceQuota } from './namespace-quota.js'
+import { LEAST_PLAIN, type PlainPlace, plainSetsOf } from './plain-request.js'
 import { validated } from './schema.js'
 import { type SetOptions, type SetRequest, setRequestOf, windowsOf } from './set-request.js'
 import { AnsweredSets, isConflict, setTimerOf } from './answered-sets.js'
@@ -55,22 +56,56 @@ export class Sets {
     keyOf: (index: number) => string | undefined,
     trace: string | undefined,
   ): Promise<SetTimers> {
-    const { engine, kinds, quota } = this.#parts
+    const { engine, quota } = this.#parts
+    const plain = this.#plainSetsOf(kind, rows, keyOf, trace)
+    if (plain !== undefined) {
+      const answers = await this.#submitted(kind, engine.submitPlain(plain))
+      return answers instanceof Float64Array
+        ? newTimers(plain, answers)
+        : await this.#timersOf(plain.operations(), answers)
+    }
     const asked = this.requestsOf(kind, rows, keyOf, trace)
     const operations = asked instanceof Promise ? await asked : asked
     const submitted = quota.isLimited
       ? quota.within(operations, () => engine.submit(operations))
       : engine.submit(operations)
+    return await this.#timersOf(operations, await this.#submitted(kind, submitted))
+  }
+
+  async #submitted<Answers>(
+    { name }: { readonly name: string },
+    submitted: Promise<Answers>,
+  ): Promise<Answers> {
+    const { kinds } = this.#parts
     // Together, so that neither fails unheard while the other is awaited.
-    if (!kinds.isStored(kind.name)) await Promise.all([submitted, kinds.remember(kind.name)])
-    const answers = await submitted
+    if (!kinds.isStored(name)) await Promise.all([submitted, kinds.remember(name)])
+    return await submitted
+  }
+
+  /** The answers to sets, as their caller gets them. */
+  async #timersOf(operations: readonly SetRequest[], answers: readonly SubmitAnswer[]): Promise<SetTimers> {
     if (answers.every(({ outcome }) => outcome === 'set' || outcome === 'appended')) {
-      return new AnsweredSets(operations, answers)
+      return new AnsweredSets(answers.length, (index) => setTimerOf(operations[index]!, answers[index]!))
     }
     const answered = new Answered<SetTimer>()
     answered.add(operations, answers, (answer, index) => setTimerOf(operations[index]!, answer))
     const set = answered.all()
     return answers.some(isConflict) ? await this.#withStanding(set, operations) : set
+  }
+
+  /** What rows stand for where they say little and nobody has to be asked, all of them checked. */
+  #plainSetsOf<Payload>(
+    kind: TimerKind<Payload>,
+    rows: readonly SetOptions<Payload>[],
+    keyOf: (index: number) => string | undefined,
+    trace: string | undefined,
+  ): PlainSets | undefined {
+    const { kinds, quota, checkOpen } = this.#parts
+    if (rows.length < LEAST_PLAIN) return undefined
+    kinds.use(kind)
+    if (kind.schema !== undefined || quota.isLimited) return undefined
+    checkOpen()
+    return plainSetsOf(kind, rows, keyOf, this.#place(trace))
   }
 
   /** What rows stand for, all of them checked. At once where nobody has to be asked. */
@@ -91,19 +126,26 @@ export class Sets {
     keyOf: (index: number) => string | undefined,
     trace: string | undefined,
   ): SetRequest[] | Promise<SetRequest[]> {
-    const { namespace, clock, random, history, store, spread, checkOpen } = this.#parts
+    const { spread, checkOpen } = this.#parts
     checkOpen()
-    const now = clock.now()
-    const { maxPayloadBytes } = store
-    const parent = parentOf(rows)
-    const payloads = new PayloadEncoder(rows.length)
-    const place = { namespace, now, random, history, maxPayloadBytes, payloads, spread, trace, parent }
+    const place = {
+      ...this.#place(trace),
+      payloads: new PayloadEncoder(rows.length),
+      spread,
+      parent: parentOf(rows),
+    }
     const placed = (): SetRequest[] => {
       checkOpen()
       return rows.map((row, index) => setRequestOf(kind, keyOf(index), row, place))
     }
-    const windows = windowsOf(rows, now)
+    const windows = windowsOf(rows, place.now)
     return windows.length === 0 ? placed() : spread.prepare(windows).then(placed)
+  }
+
+  /** Where all sets of a call are made. */
+  #place(trace: string | undefined): PlainPlace {
+    const { namespace, clock, random, history, store } = this.#parts
+    return { namespace, now: clock.now(), random, history, maxPayloadBytes: store.maxPayloadBytes, trace }
   }
 
   /** Whoever met a condition that did not hold is told of the timer that stands there. */
@@ -122,6 +164,13 @@ export class Sets {
     }
     return given
   }
+}
+
+/** Plain sets that are all new timers, of these revisions. */
+function newTimers(sets: PlainSets, revisions: Float64Array): AnsweredSets {
+  return new AnsweredSets(sets.length, (index) =>
+    setTimerOf(sets.operation(index), { outcome: 'set', revision: revisions[index]!, replaced: undefined }),
+  )
 }
 
 /** The trace that a call goes on from: that of its rows where all have the same. One row's is no trace for the others. */

@@ -1,20 +1,20 @@
 import type { Place } from '../timer/index.js'
-import type { Operation, OperationAnswer, SetOperation, WriteAnswer } from './store.js'
+import type { OperationAnswer, OwnerWrite, SetOperation, WriteAnswer } from './store.js'
 
 /** The answer to a write of sets that were all new. What it says of each is made when it is asked for. */
 export class NewTimers implements WriteAnswer {
   readonly newFrom: number
   readonly readLevel: Place
-  readonly #operations: readonly Operation[]
+  readonly #write: Pick<OwnerWrite, 'operations'>
 
-  constructor(operations: readonly Operation[], newFrom: number, readLevel: Place) {
-    this.#operations = operations
+  constructor(write: Pick<OwnerWrite, 'operations'>, newFrom: number, readLevel: Place) {
+    this.#write = write
     this.newFrom = newFrom
     this.readLevel = readLevel
   }
 
   get answers(): readonly OperationAnswer[] {
-    return this.#operations.map((operation, index) => ({
+    return this.#write.operations.map((operation, index) => ({
       outcome: 'set',
       place: { position: (operation as SetOperation).position, revision: this.newFrom + index },
       replaced: undefined,

@@ -12,12 +12,13 @@ export {
   type Place,
 } from './place.js'
 export type { DeadView, QuotaLimits, QuotaView, SetTimer, SetTimers, TimerView } from './answers.js'
-export { shardOf } from './shard-of.js'
+export { shardOf, shardsOf } from './shard-of.js'
 export type { TimerContent, TimerName, TimerProgress, TimerRow } from './timer-row.js'
 export { checkTraceparent, isTraceparent, traceparentOf } from './trace.js'
 export { decodeDetails, encodeDetails, occurrenceDueAt, type TimerDetails } from './details.js'
 export { identityText, newIdentity } from './identity.js'
 export { decodePayload, encodePayload, PayloadEncoder, payloadTextOf } from './payload.js'
+export { PayloadColumn } from './payload-column.js'
 export {
   defaultRetry,
   parseRetry,

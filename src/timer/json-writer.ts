@@ -16,11 +16,21 @@ const ROOM = 32
  * prototype or a `toJSON` of its own, or does not fit.
  */
 export class JsonWriter {
-  readonly #bytes: Buffer
+  #bytes: Buffer
   #at = 0
 
   constructor(size: number) {
     this.#bytes = Buffer.allocUnsafe(size)
+  }
+
+  /** What was written, up to `at`. */
+  get bytes(): Buffer {
+    return this.#bytes
+  }
+
+  /** Where the next value begins. */
+  get at(): number {
+    return this.#at
   }
 
   /** How many bytes may still be written. */
@@ -31,10 +41,36 @@ export class JsonWriter {
   /** The bytes of a value, a view of what is shared with those before and after it; undefined when not sure. */
   write(value: unknown): Uint8Array | undefined {
     const from = this.#at
+    return this.append(value) ? this.#bytes.subarray(from, this.#at) : undefined
+  }
+
+  /** Writes a value behind the last. False, and it is not written, when not sure. */
+  append(value: unknown): boolean {
+    const from = this.#at
     // What goes beyond the end is written nowhere: many brackets may close at once.
-    if (this.#value(value, 0) && this.#at <= this.#bytes.length) return this.#bytes.subarray(from, this.#at)
+    if (this.#value(value, 0) && this.#at <= this.#bytes.length) return true
     this.#at = from
-    return undefined
+    return false
+  }
+
+  /** Puts what was written elsewhere behind the last. */
+  appendBytes(bytes: Uint8Array): void {
+    this.grow(bytes.length)
+    this.#bytes.set(bytes, this.#at)
+    this.#at += bytes.length
+  }
+
+  /** Forgets what was written from `at` on. */
+  cut(at: number): void {
+    this.#at = at
+  }
+
+  /** Makes room for `least` more bytes. Views of what was written stay as they are. */
+  grow(least: number): void {
+    if (this.left >= least) return
+    const grown = Buffer.allocUnsafe(Math.max(2 * this.#bytes.length, this.#at + least))
+    this.#bytes.copy(grown, 0, 0, this.#at)
+    this.#bytes = grown
   }
 
   #value(value: unknown, depth: number): boolean {

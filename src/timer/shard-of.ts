@@ -5,8 +5,26 @@ import type { TimerName } from './timer-row.js'
  */
 export function shardOf(name: TimerName, shardCount: number): number {
   if (shardCount === 1) return 0
-  const hash = mixed(absorbed(absorbed(absorbed(0x811c_9dc5, name.namespace), name.kind), name.key))
-  return hash % shardCount
+  return mixed(absorbed(scopeHash(name), name.key)) % shardCount
+}
+
+/** As `shardOf`, of many keys of one kind. */
+export function shardsOf(
+  scope: Omit<TimerName, 'key'>,
+  keys: readonly string[],
+  shardCount: number,
+): Uint16Array {
+  const shards = new Uint16Array(keys.length)
+  if (shardCount === 1) return shards
+  const hash = scopeHash(scope)
+  for (let index = 0; index < keys.length; index++) {
+    shards[index] = mixed(absorbed(hash, keys[index]!)) % shardCount
+  }
+  return shards
+}
+
+function scopeHash({ namespace, kind }: Omit<TimerName, 'key'>): number {
+  return absorbed(absorbed(0x811c_9dc5, namespace), kind)
 }
 
 /** FNV-1a over UTF-16 code units; the length goes in too, so that ('ab', 'c') is not ('a', 'bc'). */

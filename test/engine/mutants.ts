@@ -173,6 +173,27 @@ export const mutants: readonly Mutant[] = [
       },
     ],
   },
+  {
+    name: 'plain sets without the floor',
+    patches: [
+      noStoreFloor,
+      {
+        file: 'engine/writer.ts',
+        find: 'new PlainWrite(task.share, this.#floor, !task.isNext)',
+        replace: 'new PlainWrite(task.share, 0, !task.isNext)',
+      },
+    ],
+  },
+  {
+    name: 'plain sets below the read level are not kept',
+    patches: [
+      {
+        file: 'engine/writer.ts',
+        find: 'if (isBefore(place, readLevel)) this.#window.addRow(sets.row(indexes[at]!, place))',
+        replace: 'if (isBefore(place, readLevel)) void sets',
+      },
+    ],
+  },
   { name: 'floor at the acknowledged level only', patches: [noStoreFloor, noTurns] },
   { name: 'inserts in flight do not hold the level', patches: [noTurns] },
   // ---- rule 5: unknown outcomes
@@ -425,6 +446,27 @@ export const mutants: readonly Mutant[] = [
         file: 'engine/writer.ts',
         find: 'const ifInboxEmpty = !batch[0]!.isNext',
         replace: 'const ifInboxEmpty = false',
+      },
+    ],
+  },
+  {
+    name: 'plain sets go before what is in the inbox',
+    patches: [
+      {
+        file: 'engine/writer.ts',
+        find: 'new PlainWrite(task.share, this.#floor, !task.isNext)',
+        replace: 'new PlainWrite(task.share, this.#floor, false)',
+      },
+    ],
+  },
+  {
+    name: 'plain sets of unknown outcome count as written',
+    patches: [
+      {
+        file: 'engine/writer.ts',
+        find: 'return await this.#recover(() => task.sent(write), error)',
+        replace:
+          'if (error instanceof Unresolved) { task.areNew(1); return [] }\n      return await this.#recover(() => task.sent(write), error)',
       },
     ],
   },

@@ -1,5 +1,5 @@
 import { StateError } from '../../error/index.js'
-import type { RequestedOperation, Store } from '../../store/index.js'
+import type { PlainSets, RequestedOperation, Store } from '../../store/index.js'
 import type { Clock } from '../../time/index.js'
 import type { TimerRow } from '../../timer/index.js'
 import type { SubmitAnswer } from '../answer.js'
@@ -191,6 +191,10 @@ export class ClaimEngine implements TimerEngine {
   async submit(operations: readonly RequestedOperation[]): Promise<readonly SubmitAnswer[]> {
     if (this.#isStopping) throw new StateError('stopped', 'this instance was stopped: open another')
     return operations.length === 0 ? [] : await this.#writer.submit(operations)
+  }
+
+  submitPlain(sets: PlainSets): Promise<readonly SubmitAnswer[]> {
+    return this.submit(sets.operations())
   }
 
   async #open(): Promise<void> {

@@ -3,7 +3,7 @@ import { StateError, StoreError } from '../../error/index.js'
 import type { Clock } from '../../time/index.js'
 import { type Place, shardOf, type TimerName, type TimerRow } from '../../timer/index.js'
 import { shardAt } from '../check-call.js'
-import { checkOperations, checkRequests } from '../check-write.js'
+import { checkRequests, checkWrite } from '../check-write.js'
 import { noted } from '../noted.js'
 import type {
   ClaimedRow,
@@ -197,7 +197,7 @@ export class FileStore implements Store {
 
   async write(fence: Fence | undefined, write: OwnerWrite): Promise<WriteAnswer> {
     if (fence === undefined) throw this.#wrongStrategy('a write without a fence')
-    checkOperations(write.operations, this.maxPayloadBytes)
+    checkWrite(write, this.maxPayloadBytes)
     if (!this.#index.isDone) await this.#index.done
     return this.#run((batch) => {
       const exhume = (id: string): boolean => this.#dead.remove(batch, id)

@@ -2,7 +2,7 @@ import { checkOptions, checkWhole, StateError } from '../../error/index.js'
 import { type Clock, systemClock } from '../../time/index.js'
 import { firstPlace, nameLimits, type Place, type TimerName, type TimerRow } from '../../timer/index.js'
 import { checkStrategy, shardAt } from '../check-call.js'
-import { checkOperations, checkRequests } from '../check-write.js'
+import { checkRequests, checkWrite } from '../check-write.js'
 import { noted } from '../noted.js'
 import { MOST_SHARDS } from '../shard-count.js'
 import type {
@@ -151,7 +151,7 @@ export class MemoryStore implements Store {
 
   async write(fence: Fence | undefined, write: OwnerWrite): Promise<WriteAnswer> {
     checkStrategy(this, fence === undefined ? 'claim' : 'owned', 'write')
-    checkOperations(write.operations, this.maxPayloadBytes)
+    checkWrite(write, this.maxPayloadBytes)
     if (fence !== undefined) {
       return this.#onShard('write', fence.shard, (shard, now) => {
         const answer = shard.write(fence, write, now)

@@ -1,4 +1,5 @@
 import { Buffer } from 'node:buffer'
+import { copyBytes } from '../copy-bytes.js'
 import { writeText } from '../write-text.js'
 
 /**
@@ -69,6 +70,12 @@ export class ListWriter {
     this.#view.setInt32(this.#at, bytes.length)
     this.#bytes.set(bytes, this.#at + 4)
     this.#at += 4 + bytes.length
+  }
+
+  /** Some of many bytes. */
+  addSlice(bytes: DataView, from: number, end: number): void {
+    this.#view.setInt32(this.#at, end - from)
+    this.#at = copyBytes(bytes, from, end, this.#view, this.#at + 4)
   }
 
   done(): Buffer {

@@ -1,21 +1,17 @@
 import { NewTimers } from '../new-timers.js'
+import { PlainWrite } from '../plain-sets.js'
 import type { Fence, Operation, OwnerWrite, SetOperation, WriteAnswer } from '../store.js'
 import { listOf, sent } from './answer-row.js'
 import { int8Array, int8s } from './binary-array.js'
 import type { Database } from './database.js'
 import { fenceColumns, firstOfShards, JointCalls } from './joint-calls.js'
-import { plainColumns, PlainSets } from './plain-columns.js'
+import { ColumnGroup, OperationGroup, plainColumns, type PlainGroup } from './plain-columns.js'
 import { dollars } from './postgres-claims.js'
-
-/** Nothing but sets, with nothing about them but that their names may be taken. */
-export interface PlainWrite extends OwnerWrite {
-  readonly operations: readonly SetOperation[]
-}
 
 interface PlainCall {
   readonly fence: Fence
-  readonly write: PlainWrite
-  readonly sets: PlainSets
+  readonly write: OwnerWrite
+  readonly sets: PlainGroup
 }
 
 // Enough for the server to work in bulk, and few enough for several connections to share a large batch.
@@ -40,14 +36,15 @@ export class PlainWrites {
     this.#calls = new JointCalls({
       send: (calls) => this.#send(calls),
       mostUnderWay: MOST_UNDER_WAY,
-      weightOf: ({ sets }) => sets.payloadBytes + sets.sets.length * ROW_WEIGHT,
+      weightOf: ({ sets }) => sets.payloadBytes + sets.length * ROW_WEIGHT,
       mostWeight: MOST_WEIGHT,
     })
   }
 
-  /** Undefined when nothing was written. */
-  write(fence: Fence, write: PlainWrite): Promise<WriteAnswer | undefined> {
-    return this.#calls.call({ fence, write, sets: new PlainSets(write.operations) })
+  /** Undefined when nothing was written, also because it is no plain write. */
+  async write(fence: Fence, write: OwnerWrite): Promise<WriteAnswer | undefined> {
+    const sets = groupOf(write)
+    return sets === undefined ? undefined : await this.#calls.call({ fence, write, sets })
   }
 
   async #send(calls: readonly PlainCall[]): Promise<readonly (WriteAnswer | undefined)[]> {
@@ -62,20 +59,21 @@ export class PlainWrites {
       const at = number++
       const base = bases[at]!
       if (base < 0) return undefined
-      return new NewTimers(call.write.operations, base + 1, {
-        position: positions[at]!,
-        revision: revisions[at]!,
-      })
+      const readLevel = { position: positions[at]!, revision: revisions[at]! }
+      return new NewTimers(call.write, base + 1, readLevel)
     })
   }
 }
 
-/** Whether an owner's write is a plain one. */
-export function isPlain(write: OwnerWrite): write is PlainWrite {
-  return (write.history ?? []).length === 0 && write.operations.every(isPlainSet)
+/** What a write sets, where it is nothing but sets with nothing about them but that their names may be taken. */
+function groupOf(write: OwnerWrite): PlainGroup | undefined {
+  if (write instanceof PlainWrite) return new ColumnGroup(write)
+  const { operations, history = [] } = write
+  if (operations.length === 0 || history.length > 0 || !operations.every(isPlainSet)) return undefined
+  return new OperationGroup(operations)
 }
 
-function isPlainSet(operation: Operation): boolean {
+function isPlainSet(operation: Operation): operation is SetOperation {
   return (
     operation.type === 'set' &&
     operation.ifRevision === undefined &&
@@ -90,8 +88,8 @@ function parametersOf(groups: readonly PlainCall[]): unknown[] {
   return [
     ...fenceColumns(groups),
     int8Array(groups, ({ write }) => (write.ifInboxEmpty === true ? 1 : 0)),
-    int8Array(groups, ({ write }) => write.operations.length),
-    int8Array(groups, ({ write }) => (begin += write.operations.length) - write.operations.length),
+    int8Array(groups, ({ sets }) => sets.length),
+    int8Array(groups, ({ sets }) => (begin += sets.length) - sets.length),
     int8Array(groups, ({ sets }) => sets.least),
     ...plainColumns(groups.map(({ sets }) => sets)),
   ]

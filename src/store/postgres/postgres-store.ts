@@ -2,7 +2,7 @@ import { InvalidInputError, StateError } from '../../error/index.js'
 import { systemClock } from '../../time/index.js'
 import { levelAt, type Place, type TimerName, type TimerRow, shardOf } from '../../timer/index.js'
 import { checkStrategy, unknownShard } from '../check-call.js'
-import { checkOperations, checkRequests } from '../check-write.js'
+import { checkRequests, checkWrite } from '../check-write.js'
 import { claimed, lowered, refenced, released, renewed } from '../shard-row.js'
 import type {
   ClaimedRow,
@@ -53,7 +53,7 @@ import { isLevelOnly, LevelSettlements } from './level-settlements.js'
 import { migrate, type StoreFormat } from './migrations.js'
 import { placeOf, writeAnswerColumns, WriteBatch } from './write-batch.js'
 import { OwnerWrites } from './owner-writes.js'
-import { isPlain, PlainWrites } from './plain-writes.js'
+import { PlainWrites } from './plain-writes.js'
 import { dollars, PostgresClaims } from './postgres-claims.js'
 import { PostgresInbox } from './postgres-inbox.js'
 import { PostgresTransactions } from './postgres-transactions.js'
@@ -240,8 +240,8 @@ export class PostgresStore implements Store {
 
   async write(fence: Fence | undefined, write: OwnerWrite): Promise<WriteAnswer> {
     checkStrategy(this, fence === undefined ? 'claim' : 'owned', 'write')
-    checkOperations(write.operations, this.maxPayloadBytes)
-    if (fence !== undefined && write.operations.length > 0 && this.#taken.areNamesFree && isPlain(write)) {
+    checkWrite(write, this.maxPayloadBytes)
+    if (fence !== undefined && this.#taken.areNamesFree) {
       const answer = await this.#plainWrites.write(fence, write)
       if (answer !== undefined) return answer
     }

@@ -1,7 +1,10 @@
-import type { Operation, SetOperation } from '../store.js'
+import { copyBytes } from '../copy-bytes.js'
+import { PlainWrite } from '../plain-sets.js'
+import type { Operation, OwnerWrite, SetOperation } from '../store.js'
 import { PackedColumn } from './packed-column.js'
 import { PLACE_DIGITS, writePlace } from './place-text.js'
-import { HEAD_BYTES, mostBytesOf, writeHead, writeRest } from './row-codec.js'
+import { ColumnSource, OperationSource, type PlainSource } from './plain-source.js'
+import { HEAD_BYTES } from './row-codec.js'
 import { newSheet, type Sheet } from './sheet.js'
 
 const ARRAY = 0xdd
@@ -12,8 +15,15 @@ const ENTRY_BYTES = PLACE_DIGITS + 8
 // What MessagePack takes for the lengths of a name, an entry, a place and a value.
 const LENGTH_BYTES = 5 + 2 + 1 + 5
 
+/** What a write sets, where it is nothing but sets without conditions and notes; undefined otherwise. */
+export function plainSourceOf(write: OwnerWrite): PlainSource | undefined {
+  if (write instanceof PlainWrite) return new ColumnSource(write)
+  const { operations, history = [] } = write
+  return history.length === 0 && arePlainSets(operations) ? new OperationSource(operations) : undefined
+}
+
 /** Whether all of them are sets without conditions and notes, and all answer requests or none does. */
-export function arePlainSets(operations: readonly Operation[]): operations is readonly SetOperation[] {
+function arePlainSets(operations: readonly Operation[]): operations is readonly SetOperation[] {
   const isAsked = operations[0]?.request !== undefined
   for (const operation of operations) {
     if (operation.type !== 'set' || operation.note !== undefined) return false
@@ -28,16 +38,10 @@ export function arePlainSets(operations: readonly Operation[]): operations is re
  * Plain sets as the script `write` takes them (plain.lua.ts), in columns of MessagePack that have every text as
  * it is stored, and the ids of the requests that they answer or nothing. `lastRevision` is what the last revision of the shard is believed to be.
  */
-export function packPlainSets(sets: readonly SetOperation[], lastRevision: number): (Buffer | string)[] {
-  const { length } = sets
-  let bytes = 0
-  let nameBytes = 0
-  for (const set of sets) {
-    bytes += mostBytesOf(set)
-    nameBytes += 3 * (set.namespace.length + set.kind.length + set.key.length) + 2
-  }
+export function packPlainSets(sets: PlainSource, lastRevision: number): (Buffer | string)[] {
+  const { length, rowBytes, nameBytes } = sets
   const nameSheet = newSheet(5 + nameBytes + length * (ENTRY_BYTES + LENGTH_BYTES))
-  const rowSheet = newSheet(5 + bytes + length * (PLACE_DIGITS + LENGTH_BYTES))
+  const rowSheet = newSheet(5 + rowBytes + length * (PLACE_DIGITS + LENGTH_BYTES))
   const names = nameSheet.bytes
   const rows = rowSheet.bytes
   let namesAt = writeArray(nameSheet, 2 * length)
@@ -47,51 +51,48 @@ export function packPlainSets(sets: readonly SetOperation[], lastRevision: numbe
   const nameAts = new Uint32Array(2 * length)
   for (let at = 0; at < length; at++) {
     const index = order === undefined ? at : order[at]!
-    const set = sets[index]!
     rows[rowsAt++] = SMALL_TEXT + PLACE_DIGITS
-    writePlace(rows, rowsAt, set.position, lastRevision + 1 + index)
+    writePlace(rows, rowsAt, sets.position(index), lastRevision + 1 + index)
     const lengthAt = rowsAt + PLACE_DIGITS + 1
     rows[lengthAt - 1] = BLOCK
     const headAt = lengthAt + 4
-    const nameEnd = writeHead(rowSheet, headAt, set)
+    const nameEnd = sets.writeHead(rowSheet, headAt, index)
     nameAts[2 * index] = headAt + HEAD_BYTES
     nameAts[2 * index + 1] = nameEnd
-    rowsAt = writeRest(rowSheet, headAt, nameEnd, set)
+    rowsAt = sets.writeRest(rowSheet, headAt, nameEnd, index)
     rowSheet.view.setUint32(lengthAt, rowsAt - headAt)
   }
   for (let index = 0; index < length; index++) {
-    const set = sets[index]!
     const from = nameAts[2 * index]!
     const end = nameAts[2 * index + 1]!
     names[namesAt] = BLOCK
     nameSheet.view.setUint32(namesAt + 1, end - from)
-    namesAt += 5
-    for (let at = from; at < end; at++) names[namesAt++] = rows[at]!
+    namesAt = copyBytes(rowSheet.view, from, end, nameSheet.view, namesAt + 5)
     names[namesAt++] = ENTRY
     names[namesAt++] = ENTRY_BYTES
-    writePlace(names, namesAt, set.position, lastRevision + 1 + index)
-    nameSheet.view.setFloat64(namesAt + PLACE_DIGITS, set.identity, true)
+    writePlace(names, namesAt, sets.position(index), lastRevision + 1 + index)
+    nameSheet.view.setFloat64(namesAt + PLACE_DIGITS, sets.identity(index), true)
     namesAt += ENTRY_BYTES
   }
   return [names.subarray(0, namesAt), rows.subarray(0, rowsAt), requestsOf(sets)]
 }
 
-function requestsOf(sets: readonly SetOperation[]): Buffer | string {
-  if (sets[0]?.request === undefined) return ''
+function requestsOf(sets: PlainSource): Buffer | string {
+  if (sets.request(0) === undefined) return ''
   const ids = new PackedColumn(sets.length, 20)
-  for (const { request = '' } of sets) ids.addText(request)
+  for (let index = 0; index < sets.length; index++) ids.addText(sets.request(index) ?? '')
   return ids.done()
 }
 
 /** The sets in the order of their positions, and then of their own; undefined when that is how they come. */
-function orderOf(sets: readonly SetOperation[]): Uint32Array | undefined {
+function orderOf(sets: PlainSource): Uint32Array | undefined {
   let isSorted = true
   for (let index = 1; index < sets.length && isSorted; index++) {
-    isSorted = sets[index - 1]!.position <= sets[index]!.position
+    isSorted = sets.position(index - 1) <= sets.position(index)
   }
   if (isSorted) return undefined
-  const order = Uint32Array.from(sets, (_, index) => index)
-  return order.sort((a, b) => sets[a]!.position - sets[b]!.position || a - b)
+  const order = Uint32Array.from({ length: sets.length }, (_, index) => index)
+  return order.sort((a, b) => sets.position(a) - sets.position(b) || a - b)
 }
 
 function writeArray({ bytes, view }: Sheet, length: number): number {

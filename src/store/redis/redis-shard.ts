@@ -23,7 +23,7 @@ import { BelievedRevision } from './believed-revision.js'
 import type { RedisNodes } from './nodes.js'
 import { packOperations, parseAnswers } from './operation-codec.js'
 import { Packer } from './packer.js'
-import { arePlainSets, packPlainSets } from './plain-sets.js'
+import { packPlainSets, plainSourceOf } from './plain-sets.js'
 import { parsePlace, placeText } from './place-text.js'
 import { packEntry } from './record-codec.js'
 import { RedisPage } from './redis-page.js'
@@ -33,7 +33,7 @@ import { Script } from './script.js'
 import { pruneHistoryLua } from './scripts/shared.lua.js'
 import type { ShardScripts } from './scripts.js'
 import { packOutcomes, parseOutcomes } from './settlement-codec.js'
-import { WriteQueue } from './write-queue.js'
+import { operationsOf, WriteQueue } from './write-queue.js'
 
 const noFence: readonly Word[] = ['', '', '']
 const SWEPT_ROWS = 1000
@@ -120,18 +120,17 @@ export class RedisShard {
     return this.#writes.write(fence, write)
   }
 
-  async #write(
-    fence: Fence | undefined,
-    { operations, history = [], ifInboxEmpty = false }: OwnerWrite,
-  ): Promise<WriteAnswer> {
-    const isPlain = history.length === 0 && arePlainSets(operations)
-    const believed = this.#revisions.next(operations.length)
+  async #write(fence: Fence | undefined, write: OwnerWrite): Promise<WriteAnswer> {
+    const { history = [], ifInboxEmpty = false } = write
+    const plain = plainSourceOf(write)
+    const count = operationsOf(write)
+    const believed = this.#revisions.next(count)
     const words = [
       ...(fence === undefined ? noFence : fenceOf(fence)),
       ifInboxEmpty ? '1' : '',
-      ...(isPlain
-        ? [String(believed), ...packPlainSets(operations, believed)]
-        : ['', ...packOperations(operations, this.shard), ...historyWords(history)]),
+      ...(plain === undefined
+        ? ['', ...packOperations(write.operations, this.shard), ...historyWords(history)]
+        : [String(believed), ...packPlainSets(plain, believed)]),
     ]
     let lastRevision: number | undefined
     try {
@@ -139,10 +138,11 @@ export class RedisShard {
       const [read, settled, before, answers] = reply
       lastRevision = Number(before)
       const readLevel = parsePlace(String(read))
-      if (isPlain && answers.length === 0) return new NewTimers(operations, lastRevision + 1, readLevel)
-      return { answers: parseAnswers(operations, answers, String(settled), lastRevision), readLevel }
+      if (plain !== undefined && answers.length === 0)
+        return new NewTimers(write, lastRevision + 1, readLevel)
+      return { answers: parseAnswers(write.operations, answers, String(settled), lastRevision), readLevel }
     } finally {
-      this.#revisions.answered(operations.length, lastRevision)
+      this.#revisions.answered(count, lastRevision)
     }
   }
 

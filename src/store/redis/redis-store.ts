@@ -2,7 +2,7 @@ import { LimitError, StateError } from '../../error/index.js'
 import { type Clock, systemClock } from '../../time/index.js'
 import { firstPlace, type Place, shardOf, type TimerName, type TimerRow } from '../../timer/index.js'
 import { checkStrategy, shardAt } from '../check-call.js'
-import { checkOperations, checkRequests } from '../check-write.js'
+import { checkRequests, checkWrite } from '../check-write.js'
 import type {
   ClaimedRow,
   ClaimSettlement,
@@ -164,7 +164,7 @@ export class RedisStore implements Store {
 
   async write(fence: Fence | undefined, write: OwnerWrite): Promise<WriteAnswer> {
     checkStrategy(this, fence === undefined ? 'claim' : 'owned', 'write')
-    checkOperations(write.operations, this.maxPayloadBytes)
+    checkWrite(write, this.maxPayloadBytes)
     checkWeight(write)
     if (fence !== undefined) return await this.#run(() => this.#shard(fence.shard).write(fence, write))
     return await this.#run(() => this.#writeToMany(write))

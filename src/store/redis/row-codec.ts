@@ -1,6 +1,6 @@
 import type { Place, TimerContent, TimerProgress, TimerRow } from '../../timer/index.js'
 import type { Packer } from './packer.js'
-import type { Sheet } from './sheet.js'
+import { newSheet, type Sheet } from './sheet.js'
 import { positionAt, revisionAt } from './place-text.js'
 import { writeText } from '../write-text.js'
 
@@ -25,7 +25,11 @@ const noTags: readonly string[] = Object.freeze([])
 export const HEAD_BYTES = NAME
 
 /** Writes a row up to the end of its name, and answers where that is. */
-export function writeHead({ bytes, view }: Sheet, at: number, row: TimerContent & TimerProgress): number {
+export function writeHead(
+  { bytes, view }: Sheet,
+  at: number,
+  row: Omit<TimerContent, 'payload' | 'tags' | 'details'> & TimerProgress,
+): number {
   view.setFloat64(at, row.dueAt, true)
   view.setFloat64(at + IDENTITY, row.identity, true)
   view.setFloat64(at + CREATED_AT, row.createdAt, true)
@@ -40,6 +44,28 @@ export function writeHead({ bytes, view }: Sheet, at: number, row: TimerContent 
   view.setUint16(at + SCOPE_LENGTH, keyAt - 1 - nameAt, true)
   view.setUint16(at + NAME_LENGTH, end - nameAt, true)
   return end
+}
+
+/** What the rows of plain sets of one call begin with: the head, and the name up to the key. */
+export function plainHead(scope: Pick<TimerContent, 'namespace' | 'kind' | 'createdAt'>): DataView {
+  const sheet = newSheet(NAME + 2 + 3 * (scope.namespace.length + scope.kind.length))
+  const end = writeHead(sheet, 0, { ...scope, key: '', dueAt: 0, identity: 0, attempt: 0, occurrence: 0 })
+  sheet.view.setUint16(TAGS_LENGTH, 0, true)
+  sheet.view.setUint16(DETAILS_LENGTH, 0, true)
+  return new DataView(sheet.bytes.buffer, sheet.bytes.byteOffset, end)
+}
+
+/** Puts into a copy of that at `at` what differs from row to row. */
+export function finishHead(
+  view: DataView,
+  at: number,
+  nameEnd: number,
+  dueAt: number,
+  identity: number,
+): void {
+  view.setFloat64(at, dueAt, true)
+  view.setFloat64(at + IDENTITY, identity, true)
+  view.setUint16(at + NAME_LENGTH, nameEnd - at - NAME, true)
 }
 
 /** Writes what comes after a row's name, and answers where it ends. */

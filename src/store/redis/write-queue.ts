@@ -1,5 +1,6 @@
 import { comparePlaces } from '../../timer/index.js'
 import { NewTimers } from '../new-timers.js'
+import { PlainWrite } from '../plain-sets.js'
 import type { Fence, OwnerWrite, WriteAnswer } from '../store.js'
 
 interface Waiting {
@@ -56,7 +57,7 @@ export class WriteQueue {
     let operations = 0
     let bytes = 0
     for (const { fence, write } of this.#waiting) {
-      operations += write.operations.length
+      operations += operationsOf(write)
       bytes += payloadBytesOf(write)
       const isTooMuch = operations > MOST_OPERATIONS || bytes > MOST_BYTES
       const isOther = !isSame(fence, first!.fence) || write.ifInboxEmpty !== first!.write.ifInboxEmpty
@@ -73,10 +74,10 @@ function share(answer: WriteAnswer, together: readonly Waiting[]): void {
   const answers = newFrom === undefined ? answer.answers : []
   let from = 0
   for (const { write, resolve } of together) {
-    const { operations } = write
-    if (newFrom !== undefined) resolve(new NewTimers(operations, newFrom + from, readLevel))
-    else resolve({ answers: answers.slice(from, from + operations.length), readLevel })
-    from += operations.length
+    const count = operationsOf(write)
+    if (newFrom !== undefined) resolve(new NewTimers(write, newFrom + from, readLevel))
+    else resolve({ answers: answers.slice(from, from + count), readLevel })
+    from += count
   }
 }
 
@@ -90,10 +91,16 @@ function joined(together: readonly Waiting[]): OwnerWrite {
   }
 }
 
+/** How many operations a write has. */
+export function operationsOf(write: OwnerWrite): number {
+  return write instanceof PlainWrite ? write.length : write.operations.length
+}
+
 /** What the payloads of a write weigh together. */
-export function payloadBytesOf({ operations }: OwnerWrite): number {
+export function payloadBytesOf(write: OwnerWrite): number {
+  if (write instanceof PlainWrite) return write.payloadBytes
   let bytes = 0
-  for (const operation of operations) if (operation.type === 'set') bytes += operation.payload.length
+  for (const operation of write.operations) if (operation.type === 'set') bytes += operation.payload.length
   return bytes
 }
 

@@ -1,5 +1,6 @@
 import type { SubmitAnswer } from '../../engine/index.js'
-import type { RequestedOperation } from '../../store/index.js'
+import { PlainSets, type RequestedOperation } from '../../store/index.js'
+import { encodePayload, nameLimits } from '../../timer/index.js'
 import type { Journal } from './journal.js'
 import { type Change, type Ledger, nameText } from './ledger.js'
 import { lifeText } from './life.js'
@@ -51,6 +52,11 @@ export class Client {
     const now = process.clock.now()
     if (action.type === 'set') {
       if (action.again !== undefined) for (const { identity } of action.sets) this.#twins.add(identity)
+      // Every other call brings what it can in columns.
+      if (planned.id % 2 === 0 && action.sets.every(({ condition }) => condition === 'none')) {
+        this.#sendPlain(action.sets, process)
+        return
+      }
       this.#send(
         action.sets.map((set) => this.#setOf(set, now)),
         process,
@@ -78,7 +84,28 @@ export class Client {
     }
   }
 
-  #send(operations: readonly RequestedOperation[], process: SimulatedProcess): void {
+  /** Submits sets without conditions, each kind in columns of its own, where the engine takes such. */
+  #sendPlain(planned: readonly PlannedSet[], process: SimulatedProcess): void {
+    const createdAt = process.clock.now()
+    for (const kind of new Set(planned.map((set) => set.kind))) {
+      const ofKind = planned.filter((set) => set.kind === kind)
+      const sets = new PlainSets({ namespace, kind, createdAt }, ofKind.length, nameLimits.payloadBytes)
+      for (const { key, identity, dueInMs } of ofKind) {
+        sets.add(key, identity, Math.max(0, createdAt + dueInMs), identity)
+      }
+      this.#send(sets.operations(), process, async (operations) => {
+        const answers = await (process.engine.submitPlain?.(sets) ?? process.engine.submit(operations))
+        if (!(answers instanceof Float64Array)) return answers
+        return Array.from(answers, (revision) => ({ outcome: 'set', revision, replaced: undefined }))
+      })
+    }
+  }
+
+  #send(
+    operations: readonly RequestedOperation[],
+    process: SimulatedProcess,
+    submit: SimulatedProcess['engine']['submit'] = (all) => process.engine.submit(all),
+  ): void {
     const submissions = operations.map((operation): Submission => {
       this.#journal.count(operation.type)
       return { operation, process, at: this.#journal.at, answeredAt: Infinity, answer: undefined }
@@ -86,7 +113,7 @@ export class Client {
     this.#submissions.push(...submissions)
     this.#journal.say(process.member, () => `submits ${operations.map(operationText).join(', ')}`)
     const isStopping = process.isStopping
-    process.engine.submit(operations).then(
+    submit(operations).then(
       (answers) => submissions.forEach((submission, index) => this.#answered(submission, answers[index])),
       (error: unknown) => {
         // Whoever comes to one that is being stopped is told so.
@@ -234,7 +261,7 @@ export class Client {
       ...name,
       identity: set.identity,
       createdAt: now,
-      payload: Uint8Array.of(set.identity % 256),
+      payload: encodePayload(set.identity),
       tags: [],
       details: '',
       dueAt: Math.max(0, now + set.dueInMs),

@@ -1,4 +1,4 @@
-import { type Firing, firingIdOf } from '../../timer/index.js'
+import { decodePayload, type Firing, firingIdOf } from '../../timer/index.js'
 import type { Clock } from '../../time/index.js'
 import type { Journal } from './journal.js'
 import type { Ledger } from './ledger.js'
@@ -82,7 +82,7 @@ export class FiringCheck {
       const what = life.movedAtRevision > row.revision ? 'after it was moved' : 'from an old version'
       this.#journal.broken(3, `${lifeText(life)} was fired ${what}, at revision ${row.revision}`)
     }
-    if (row.occurrence !== version.occurrence || row.payload[0] !== life.identity % 256) {
+    if (row.occurrence !== version.occurrence || decodePayload(row.payload) !== life.identity) {
       this.#journal.broken(11, `${lifeText(life)} was fired with the content of another`)
     }
   }

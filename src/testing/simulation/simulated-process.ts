@@ -13,7 +13,8 @@ import type { Handler } from './receiver.js'
 import type { World } from './world.js'
 
 /** What a simulation needs of an engine. */
-export interface SimulatedEngine extends Pick<Engine, 'open' | 'start' | 'stop' | 'submit'> {
+export interface SimulatedEngine
+  extends Pick<Engine, 'open' | 'start' | 'stop' | 'submit'>, Partial<Pick<Engine, 'submitPlain'>> {
   /** What kinds are allowed has changed, if it heeds that. */
   refresh?(): void
   /** What it holds in memory for each of its shards, if it can tell. */
