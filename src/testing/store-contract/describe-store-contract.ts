@@ -10,6 +10,7 @@ import { describeLoad } from './load.js'
 import { describeModel } from './model/describe-model.js'
 import { describeNames } from './names.js'
 import { describeNotes } from './notes.js'
+import { describePlainSets } from './plain-sets.js'
 import { describeRecords } from './records.js'
 import { describeSettle } from './settle.js'
 import { describeShards } from './shards.js'
@@ -23,6 +24,7 @@ const chapters: readonly (readonly [title: string, describe: (suite: Suite) => v
   ['fences', describeFences],
   ['load', describeLoad],
   ['write', describeWrite],
+  ['plain sets', describePlainSets],
   ['conditions', describeConditions],
   ['notes', describeNotes],
   ['settle', describeSettle],

@@ -6,6 +6,7 @@ import type {
   LoadRequest,
   Operation,
   OperationAnswer,
+  OwnerWrite,
   SetOperation,
   SettleAnswer,
   Settlement,
@@ -35,8 +36,12 @@ export class Owner {
     history: readonly HistoryEntry[],
     ...operations: readonly Operation[]
   ): Promise<readonly OperationAnswer[]> {
-    const answer = await this.world.store.write(this.fence, { operations, history })
-    assert.equal(answer.answers.length, operations.length, 'one answer for each operation')
+    return await this.answersTo({ operations, history })
+  }
+
+  async answersTo(write: OwnerWrite): Promise<readonly OperationAnswer[]> {
+    const answer = await this.world.store.write(this.fence, write)
+    assert.equal(answer.answers.length, write.operations.length, 'one answer for each operation')
     samePlace(answer.readLevel, this.readLevel, 'the read level in the answer')
     const { answers, newFrom } = answer
     if (newFrom !== undefined) {

@@ -25,6 +25,19 @@ export class RandomOperation {
     return { ...operation, note: { at: now, event: operation.type, details: 'by chance' } }
   }
 
+  /** What a plain set says. */
+  plain(now: number): { readonly key: string; readonly dueAt: number; readonly payload: unknown } {
+    const random = this.#random
+    const row = random.chance(0.2) ? random.one([...this.#model.rows.values()]) : undefined
+    const isLow = random.chance(0.01)
+    const { position: level } = this.#model.settledLevel
+    return {
+      key: (row ?? random.one(this.#names)!).key,
+      dueAt: isLow && level > 0 ? level - 1 : this.position(now),
+      payload: random.chance(0.2) ? undefined : 'ü'.repeat(random.below(20)),
+    }
+  }
+
   #bare(now: number): Operation {
     const random = this.#random
     const row = random.one([...this.#model.rows.values()])

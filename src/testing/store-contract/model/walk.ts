@@ -10,6 +10,7 @@ import {
 } from '../../../timer/index.js'
 import { applied } from '../inbox.js'
 import { type Owner, settlementOf } from '../owner.js'
+import { plainWriteOf } from '../plain-sets.js'
 import {
   NAMESPACE,
   addsUp,
@@ -31,7 +32,8 @@ import { type Ledger, ShardModel } from './shard-model.js'
 const NAMES_PER_SHARD = 120
 
 const WEIGHTS = Object.freeze({
-  write: 40,
+  write: 34,
+  writePlain: 6,
   pass: 14,
   load: 14,
   settle: 10,
@@ -118,6 +120,14 @@ export class Walk {
         await this.#write(place, operations)
         return
       }
+      case 'writePlain': {
+        const count = random.chance(0.2) ? 1 : 1 + random.below(40)
+        const sets = Array.from({ length: count }, () => place.operation.plain(this.#world.now()))
+        const floor = random.chance(0.5) ? place.model.settledLevel.position : 0
+        const write = plainWriteOf(sets, floor)
+        this.#apply(place, write.operations, await owner.answersTo(write))
+        return
+      }
       case 'pass':
         await this.#world.clock.advance(2 * random.below(random.chance(0.1) ? 3000 : 300))
         // Nobody keeps a shard whose lease has run out.
@@ -161,10 +171,14 @@ export class Walk {
     }
   }
 
-  async #write({ owner, model }: Ground, operations: readonly Operation[]): Promise<void> {
+  async #write(place: Ground, operations: readonly Operation[]): Promise<void> {
+    const { owner } = place
     const history = this.#random.chance(0.1) ? [this.#entry(owner)] : []
     this.#history.push(...history)
-    const answers = await owner.writeWith(history, ...operations)
+    this.#apply(place, operations, await owner.writeWith(history, ...operations))
+  }
+
+  #apply({ model }: Ground, operations: readonly Operation[], answers: readonly OperationAnswer[]): void {
     for (const [index, operation] of operations.entries()) {
       const before = `operation ${index}: ${shownOperation(operation)}`
       this.trail.push(before)
