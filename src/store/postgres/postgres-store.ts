@@ -3,6 +3,7 @@ import { systemClock } from '../../time/index.js'
 import { levelAt, type Place, type TimerName, type TimerRow, shardOf } from '../../timer/index.js'
 import { checkStrategy, unknownShard } from '../check-call.js'
 import { checkRequests, checkWrite } from '../check-write.js'
+import { FewAtOnce } from '../few-at-once.js'
 import { claimed, lowered, refenced, released, renewed } from '../shard-row.js'
 import type {
   ClaimedRow,
@@ -77,6 +78,12 @@ const LONGEST_STUCK_MS = 5000
 /** Connections that only leases and heartbeats use: they must not wait for timers, or a busy owner is replaced. */
 const LEASE_CONNECTIONS = 2
 
+/**
+ * So many pages are read at once. An instance takes in rows slower than the server reads them: more at once would share
+ * the server's cores, and the first of them come when the last is nearly done.
+ */
+const MOST_LOADS = 3
+
 /** How many rows one `sweep` removes. */
 const SWEEP_ROWS = 2000
 
@@ -106,6 +113,7 @@ export class PostgresStore implements Store {
   readonly #ownerWrites: OwnerWrites
   readonly #levelSettlements: LevelSettlements
   readonly #taken = new TakenNames()
+  readonly #loads = new FewAtOnce(MOST_LOADS)
   #lastSweep: Promise<unknown> = Promise.resolve()
   #stopping: Promise<void> | undefined
 
@@ -217,7 +225,11 @@ export class PostgresStore implements Store {
 
   // ---- the owner
 
-  async load(fence: Fence, request: LoadRequest): Promise<Loaded> {
+  load(fence: Fence, request: LoadRequest): Promise<Loaded> {
+    return this.#loads.run(() => this.#load(fence, request))
+  }
+
+  async #load(fence: Fence, request: LoadRequest): Promise<Loaded> {
     const { from, untilExclusive, limit, limitBytes } = request
     const [row] = await this.#database.write('load', LOAD, [
       ...fenceParameters(fence),

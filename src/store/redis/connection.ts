@@ -1,5 +1,5 @@
 import type { DriverClient, RedisDriver } from './driver.js'
-import { FewAtOnce } from './few-at-once.js'
+import { LargeReplies } from './large-replies.js'
 import { type RedisAddress, type RedisTarget, shownAddress } from './redis-url.js'
 
 export type Reply = Buffer | string | number | null | Reply[]
@@ -12,8 +12,6 @@ const CONNECT_MS = 5000
 const PING_MS = 2000
 const SILENCE_MS = 8000
 const LONGEST_PAUSE_MS = 1000
-// So many are read at a time: the server works on the next while they are read.
-const MOST_LARGE = 8
 
 /**
  * One connection to one server. A command is sent once or not at all: what was lost with the connection is
@@ -21,11 +19,8 @@ const MOST_LARGE = 8
  */
 export class RedisConnection {
   readonly address: RedisAddress
-  /**
-   * For commands with large replies. A server sends no reply before it has carried out every command it has received
-   * by then: of pages that are all asked for at once the first would come when the last is done.
-   */
-  readonly large = new FewAtOnce(MOST_LARGE)
+  /** For commands with large replies. */
+  readonly large = new LargeReplies()
   readonly #client: DriverClient
   #failures = 0
 
