@@ -153,6 +153,10 @@ export interface Page {
   row(index: number): TimerRow
 }
 
+/**
+ * What an owner writes. The plain sets of a large call come as a `PlainWrite`: its operations are made when they are
+ * asked for, and a store that takes columns finds those instead.
+ */
 export interface OwnerWrite {
   readonly operations: readonly Operation[]
   /** Only while no request waits in the shard's inbox; otherwise it rejects with 'inbox-first'. */
