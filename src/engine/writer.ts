@@ -12,7 +12,7 @@ import {
   type Store,
   type WriteAnswer,
 } from '../store/index.js'
-import { isBefore, nameText, type Place, type TimerRow } from '../timer/index.js'
+import { isBefore, nameText, ownBytes, type Place, type TimerRow } from '../timer/index.js'
 import type { Attempts } from './attempts.js'
 import type { Holds } from './holds.js'
 import type { Loader } from './loader.js'
@@ -633,7 +633,7 @@ function rowOf(set: SetOperation, place: Place): TimerRow {
     key: set.key,
     identity: set.identity,
     createdAt: set.createdAt,
-    payload: set.payload,
+    payload: ownBytes(set.payload),
     tags: set.tags,
     details: set.details,
     dueAt: set.dueAt,

@@ -29,11 +29,10 @@ export function plainSetsOf<Payload>(
   keyOf: (index: number) => string | undefined,
   { namespace, now, random, history, maxPayloadBytes, trace }: PlainPlace,
 ): PlainSets | undefined {
-  if (history === 'all' || trace !== undefined) return undefined
+  if (history === 'all' || trace !== undefined || !rows.every(isPlain)) return undefined
   const sets = new PlainSets({ namespace, kind: kind.name, createdAt: now }, rows.length, maxPayloadBytes)
   for (let index = 0; index < rows.length; index++) {
     const row = rows[index]!
-    if (!isPlain(row)) return undefined
     const identity = newIdentity(random)
     const key = keyOf(index) ?? identityText(identity)
     if (!sets.add(key, identity, dueAtOf(row, now, ''), row.payload)) return undefined

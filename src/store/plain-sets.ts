@@ -1,4 +1,4 @@
-import { PayloadColumn, type Place, shardsOf, type TimerRow } from '../timer/index.js'
+import { ownBytes, PayloadColumn, type Place, shardsOf, type TimerRow } from '../timer/index.js'
 import { checkPayloadBytes, checkPlainSet, checkWholeInstant } from './check-set.js'
 import type { OwnerWrite, SetOperation } from './store.js'
 
@@ -46,12 +46,15 @@ export class PlainSets implements PlainScope {
   /** Refuses what no store should keep. Answers false, and adds nothing, when the payloads together are too much. */
   add(key: string, identity: number, dueAt: number, payload: unknown): boolean {
     const index = this.keys.length
-    checkPlainSet(this, key, identity, dueAt)
+    if (index === this.identities.length)
+      throw new RangeError(`these are ${index} sets already, as many as were to come`)
     if (!this.payloads.add(payload)) return false
-    const payloadBytes = this.payloads.end(index) - this.payloads.from(index)
-    if (payloadBytes > this.maxPayloadBytes) {
+    try {
+      checkPlainSet(this, key, identity, dueAt)
+      checkPayloadBytes(key, this.payloads.end(index) - this.payloads.from(index), this.maxPayloadBytes)
+    } catch (error) {
       this.payloads.removeLast()
-      checkPayloadBytes(key, payloadBytes, this.maxPayloadBytes)
+      throw error
     }
     this.keys.push(key)
     this.identities[index] = identity
@@ -110,7 +113,7 @@ export class PlainSets implements PlainScope {
       key: this.keys[index]!,
       identity: this.identities[index]!,
       createdAt: this.createdAt,
-      payload: this.payloads.copy(index),
+      payload: ownBytes(this.payloads.view(index)),
       tags: noTags,
       details: '',
       dueAt: this.dueAts[index]!,

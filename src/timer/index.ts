@@ -17,7 +17,7 @@ export type { TimerContent, TimerName, TimerProgress, TimerRow } from './timer-r
 export { checkTraceparent, isTraceparent, traceparentOf } from './trace.js'
 export { decodeDetails, encodeDetails, occurrenceDueAt, type TimerDetails } from './details.js'
 export { identityText, newIdentity } from './identity.js'
-export { decodePayload, encodePayload, PayloadEncoder, payloadTextOf } from './payload.js'
+export { decodePayload, encodePayload, ownBytes, PayloadEncoder, payloadTextOf } from './payload.js'
 export { PayloadColumn } from './payload-column.js'
 export {
   defaultRetry,

@@ -7,15 +7,20 @@ const ROOM_BYTES = 1024
 const MOST_FIRST_BYTES = 4 << 20
 // A call that carries more goes another way: nobody should have to find so much memory in one piece.
 const MOST_BYTES = 256 << 20
+// After so many that the writer was not sure of, the others are not tried.
+const MOST_MISSES = 8
 
 /** The payloads of one call as a store keeps them, one behind the other in the same bytes: no object for any of them. */
 export class PayloadColumn {
   readonly #ends: Uint32Array
   #writer: JsonWriter
+  readonly #mostBytes: number
   #length = 0
+  #misses = 0
 
-  /** For as many as `count`. */
-  constructor(count: number) {
+  /** For as many as `count`, of so many bytes together. */
+  constructor(count: number, mostBytes = MOST_BYTES) {
+    this.#mostBytes = mostBytes
     this.#ends = new Uint32Array(count)
     this.#writer = new JsonWriter(Math.min(count * USUAL_BYTES + ROOM_BYTES, MOST_FIRST_BYTES))
   }
@@ -45,16 +50,25 @@ export class PayloadColumn {
   /** Writes one behind the last, as `encodePayload` does. False, and it is not written, when all together are too much. */
   add(payload: unknown): boolean {
     const from = this.#writer.at
-    if (payload !== undefined) {
-      if (this.#writer.left < ROOM_BYTES) this.#writer.grow(ROOM_BYTES)
-      if (!this.#writer.append(payload)) {
-        const bytes = encodePayload(payload)
-        if (from + bytes.length > MOST_BYTES) return false
-        this.#writer.appendBytes(bytes)
-      }
+    if (payload !== undefined && !this.#write(payload)) {
+      const bytes = encodePayload(payload)
+      if (from + bytes.length > this.#mostBytes) return false
+      this.#writer.appendBytes(bytes)
+    }
+    if (this.#writer.at > this.#mostBytes) {
+      this.#writer.cut(from)
+      return false
     }
     this.#ends[this.#length++] = this.#writer.at
     return true
+  }
+
+  #write(payload: unknown): boolean {
+    if (this.#misses === MOST_MISSES) return false
+    if (this.#writer.left < ROOM_BYTES) this.#writer.grow(ROOM_BYTES)
+    const isWritten = this.#writer.append(payload)
+    if (!isWritten) this.#misses++
+    return isWritten
   }
 
   removeLast(): void {
@@ -64,10 +78,5 @@ export class PayloadColumn {
   /** One as a view of what it shares with the others. */
   view(index: number): Uint8Array {
     return this.bytes.subarray(this.from(index), this.end(index))
-  }
-
-  /** One in bytes of its own, which do not keep the others. */
-  copy(index: number): Uint8Array {
-    return Buffer.from(this.view(index))
   }
 }

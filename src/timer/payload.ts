@@ -55,6 +55,11 @@ export function encodePayload(payload: unknown): Uint8Array {
   return Buffer.from(text)
 }
 
+/** A payload for whoever keeps it for long: a copy, where it is a view that would keep many others with it. */
+export function ownBytes(payload: Uint8Array): Uint8Array {
+  return payload.buffer.byteLength > 2 * payload.length + SHARED_BYTES ? Buffer.from(payload) : payload
+}
+
 export function decodePayload(bytes: Uint8Array): unknown {
   const text = payloadTextOf(bytes)
   return text === undefined ? undefined : JSON.parse(text)

@@ -165,6 +165,33 @@ describe.each(['preload', 'lookahead'] as const)('plain sets, %s', (strategy) =>
     expect(payloads.map(textOf)).toEqual(['{"index":7}'])
     expect(payloads[0]!.buffer).not.toBe(sets.payloads.bytes.buffer)
   })
+
+  it.each([
+    ['replace others', {}, 5000],
+    ['are more than a write takes', { writeBatch: 3000 }, 5000],
+  ])('that %s keep nothing of it either', async (_, more, count) => {
+    const rig = new Rig({ settings: { ...settings, windowMs: 60_000, ...more }, holdsAll: true })
+    const payloads: Uint8Array[] = []
+    rig.handle = (firing) => payloads.push(firing.row.payload)
+    await rig.settled(rig.engine.start())
+    await rig.clock.advance('1s')
+    const sets = setsOf(many('m', count), (index) => (index === 7 ? 1500 : 3_600_000))
+    await rig.settled(rig.engine.submit([rig.set('m-7', 3_600_000)]))
+    await rig.settled(rig.engine.submitPlain(sets))
+    await rig.clock.advance('5s')
+    expect(payloads.map(textOf)).toEqual(['{"index":7}'])
+    expect(payloads[0]!.buffer).not.toBe(sets.payloads.bytes.buffer)
+  })
+
+  it('of many small calls share a write', async () => {
+    const rig = new Rig({ settings })
+    await rig.settled(rig.engine.start())
+    const calls = Array.from({ length: 100 }, (_, call) => setsOf(many(`n${call}`, 20), () => 5000))
+    await rig.settled(Promise.all(calls.map((sets) => rig.engine.submitPlain(sets))))
+    expect(rig.engine.stats().counts.writes).toBeLessThanOrEqual(2)
+    await rig.clock.advance('10s')
+    expect(rig.fired).toHaveLength(2000)
+  })
 })
 
 describe('what waits to be written', () => {
@@ -182,17 +209,20 @@ describe('what waits to be written', () => {
     return batch instanceof PlainTask ? batch.length : batch.map(({ asked }) => asked.key)
   }
 
-  it('is taken in its order, plain sets by themselves', () => {
+  it('is taken in its order, many plain sets by themselves', () => {
     const queue = new TaskQueue()
-    for (const task of [setTask('a'), setTask('b'), plainTask(5), setTask('c')]) queue.push(task)
-    expect(queue.length).toBe(8)
-    expect([taken(queue), taken(queue), queue.length, taken(queue), queue.length]).toEqual([
-      ['a', 'b'],
-      5,
-      1,
-      ['c'],
-      0,
-    ])
+    for (const task of [setTask('a'), setTask('b'), plainTask(300), setTask('c')]) queue.push(task)
+    expect(queue.length).toBe(303)
+    expect([taken(queue, 1000), taken(queue, 1000), queue.length]).toEqual([['a', 'b'], 300, 1])
+    expect([taken(queue), queue.length]).toEqual([['c'], 0])
+  })
+
+  it('goes together where plain sets are few, and by itself where they are alone', () => {
+    const queue = new TaskQueue()
+    for (const task of [setTask('a'), plainTask(2), setTask('c'), plainTask(300), plainTask(3)])
+      queue.push(task)
+    expect(taken(queue, 1000)).toEqual(['a', 'p-0', 'p-1', 'c'])
+    expect([taken(queue, 1000), taken(queue, 1000), queue.length]).toEqual([300, 3, 0])
   })
 
   it('is split where it is more than may be', () => {

@@ -41,7 +41,8 @@ describe('plain sets in columns', () => {
   })
 
   it('refuse what no store should keep, and stay as they were', () => {
-    const sets = setsOf(['a'])
+    const sets = new PlainSets(scope, 2, 1000)
+    sets.add('a', 1, 100, 1)
     const larger = new PlainSets(scope, 3, 10)
     const code = (wanted: string): unknown => expect.objectContaining({ code: wanted })
     expect(() => sets.add('', 1, 1, 1)).toThrow(code('invalid-key'))
@@ -53,7 +54,10 @@ describe('plain sets in columns', () => {
     expect(() => sets.add('b', 1, 1, 1n)).toThrow(code('invalid-payload'))
     expect(() => larger.add('b', 1, 1, 'x'.repeat(9))).toThrow(code('payload-too-large'))
     expect(() => new PlainSets({ ...scope, kind: '' }, 1, 10).add('b', 1, 1, 1)).toThrow(code('invalid-kind'))
+    expect(() => setsOf(['a']).add('b', 1, 1, 1)).toThrow('these are 1 sets already')
     expect([sets.length, sets.payloads.length, larger.length, larger.payloads.length]).toEqual([1, 1, 0, 0])
+    // What it carries is looked at first, as for one by itself.
+    expect(() => larger.add('', 1, 1, 1n)).toThrow(code('invalid-payload'))
     larger.add('b', 1, 1, 'x'.repeat(8))
     expect(String(larger.operation(0).payload)).toBe('"xxxxxxxx"')
   })

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { encodePayload, PayloadColumn } from '../../src/timer/index.js'
+import { encodePayload, ownBytes, PayloadColumn } from '../../src/timer/index.js'
 
 function columnOf(payloads: readonly unknown[]): PayloadColumn {
   const column = new PayloadColumn(payloads.length)
@@ -57,11 +57,34 @@ describe('payloads in one column', () => {
     expect(column.length).toBe(2)
   })
 
-  it('copy one so that it keeps nothing of the others', () => {
+  it('are refused where all together are too much, and stay as they were', () => {
+    for (const payload of ['x'.repeat(40), 'é'.repeat(20)]) {
+      const column = new PayloadColumn(5, 100)
+      expect([column.add(payload), column.add(payload), column.add(payload)]).toEqual([true, true, false])
+      expect([column.length, column.add(1), column.end(2)]).toEqual([2, true, column.end(1) + 1])
+    }
+  })
+
+  it('are written the usual way once the quick one was not sure of many', () => {
+    const payloads = Array.from({ length: 30 }, (_, index) => ({ at: new Date(index) }))
+    const column = columnOf([...payloads, { plain: true }])
+    expect(Buffer.from(column.view(29)).toString()).toBe(JSON.stringify(payloads[29]))
+    expect(Buffer.from(column.view(30)).toString()).toBe('{"plain":true}')
+  })
+})
+
+describe('bytes of its own', () => {
+  it('has a payload that would else keep many others, and only that', () => {
     const column = columnOf(Array.from({ length: 5000 }, () => 'x'.repeat(100)))
-    expect(column.bytes.buffer.byteLength).toBeGreaterThan(500_000)
-    const copy = column.copy(4000)
-    expect(String(copy)).toBe(JSON.stringify('x'.repeat(100)))
-    expect(copy.buffer.byteLength).toBeLessThan(65_536)
+    const view = column.view(4000)
+    expect(view.buffer.byteLength).toBeGreaterThan(500_000)
+    expect(ownBytes(view)).toEqual(view)
+    expect(ownBytes(view).buffer.byteLength).toBeLessThan(65_536)
+    const [small, large] = [Buffer.from('small'), Buffer.alloc(1_000_000)]
+    expect([ownBytes(small), ownBytes(large)].map((bytes) => bytes.buffer)).toEqual([
+      small.buffer,
+      large.buffer,
+    ])
+    expect(ownBytes(large)).toBe(large)
   })
 })

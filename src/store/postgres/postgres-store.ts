@@ -83,6 +83,8 @@ const LEASE_CONNECTIONS = 2
  * the server's cores, and the first of them come when the last is nearly done.
  */
 const MOST_LOADS = 3
+/** A page that waits so long for others is read beside them: they may hang, at a lock or a connection that is gone. */
+const LOAD_PATIENCE_MS = 500
 
 /** How many rows one `sweep` removes. */
 const SWEEP_ROWS = 2000
@@ -113,7 +115,7 @@ export class PostgresStore implements Store {
   readonly #ownerWrites: OwnerWrites
   readonly #levelSettlements: LevelSettlements
   readonly #taken = new TakenNames()
-  readonly #loads = new FewAtOnce(MOST_LOADS)
+  readonly #loads: FewAtOnce
   #lastSweep: Promise<unknown> = Promise.resolve()
   #stopping: Promise<void> | undefined
 
@@ -133,6 +135,7 @@ export class PostgresStore implements Store {
     this.#database = database
     this.#leases = leases
     this.#now = clock === systemClock ? () => null : () => clock.now()
+    this.#loads = new FewAtOnce(MOST_LOADS, { clock, ms: LOAD_PATIENCE_MS })
     this.#plainWrites = new PlainWrites(database)
     this.#ownerWrites = new OwnerWrites(database, this.#now)
     this.#levelSettlements = new LevelSettlements(database, this.#now)
