@@ -20,8 +20,8 @@ export interface PlainPlace {
 }
 
 /**
- * The rows of a call as plain sets, if that is what they are, in the order in which `setRequestOf` would look at them
- * and refuse them; undefined when anything else is said of one of them.
+ * The rows of a call as plain sets, if that is what they are; undefined when anything else is said of one of them. It
+ * refuses what `setRequestOf` would; of a row with two faults perhaps the other.
  */
 export function plainSetsOf<Payload>(
   kind: TimerKind<Payload>,
@@ -29,10 +29,11 @@ export function plainSetsOf<Payload>(
   keyOf: (index: number) => string | undefined,
   { namespace, now, random, history, maxPayloadBytes, trace }: PlainPlace,
 ): PlainSets | undefined {
-  if (history === 'all' || trace !== undefined || !rows.every(isPlain)) return undefined
+  if (history === 'all' || trace !== undefined) return undefined
   const sets = new PlainSets({ namespace, kind: kind.name, createdAt: now }, rows.length, maxPayloadBytes)
   for (let index = 0; index < rows.length; index++) {
     const row = rows[index]!
+    if (!isPlain(row)) return undefined
     const identity = newIdentity(random)
     const key = keyOf(index) ?? identityText(identity)
     if (!sets.add(key, identity, dueAtOf(row, now, ''), row.payload)) return undefined

@@ -48,13 +48,12 @@ export class PlainSets implements PlainScope {
     const index = this.keys.length
     if (index === this.identities.length)
       throw new RangeError(`these are ${index} sets already, as many as were to come`)
+    checkPlainSet(this, key, identity, dueAt)
     if (!this.payloads.add(payload)) return false
-    try {
-      checkPlainSet(this, key, identity, dueAt)
-      checkPayloadBytes(key, this.payloads.end(index) - this.payloads.from(index), this.maxPayloadBytes)
-    } catch (error) {
+    const payloadBytes = this.payloads.end(index) - this.payloads.from(index)
+    if (payloadBytes > this.maxPayloadBytes) {
       this.payloads.removeLast()
-      throw error
+      checkPayloadBytes(key, payloadBytes, this.maxPayloadBytes)
     }
     this.keys.push(key)
     this.identities[index] = identity

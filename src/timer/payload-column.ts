@@ -50,25 +50,21 @@ export class PayloadColumn {
   /** Writes one behind the last, as `encodePayload` does. False, and it is not written, when all together are too much. */
   add(payload: unknown): boolean {
     const from = this.#writer.at
-    if (payload !== undefined && !this.#write(payload)) {
-      const bytes = encodePayload(payload)
-      if (from + bytes.length > this.#mostBytes) return false
-      this.#writer.appendBytes(bytes)
-    }
-    if (this.#writer.at > this.#mostBytes) {
-      this.#writer.cut(from)
-      return false
+    if (payload !== undefined) {
+      if (this.#writer.left < ROOM_BYTES) this.#writer.grow(ROOM_BYTES)
+      if (this.#misses === MOST_MISSES || !this.#writer.append(payload)) {
+        this.#misses = Math.min(this.#misses + 1, MOST_MISSES)
+        const bytes = encodePayload(payload)
+        if (from + bytes.length > this.#mostBytes) return false
+        this.#writer.appendBytes(bytes)
+      }
+      if (this.#writer.at > this.#mostBytes) {
+        this.#writer.cut(from)
+        return false
+      }
     }
     this.#ends[this.#length++] = this.#writer.at
     return true
-  }
-
-  #write(payload: unknown): boolean {
-    if (this.#misses === MOST_MISSES) return false
-    if (this.#writer.left < ROOM_BYTES) this.#writer.grow(ROOM_BYTES)
-    const isWritten = this.#writer.append(payload)
-    if (!isWritten) this.#misses++
-    return isWritten
   }
 
   removeLast(): void {
