@@ -15,7 +15,7 @@ export interface RedisFormat {
   readonly bucketMs: number
 }
 
-export const FORMAT_VERSION = 2
+export const FORMAT_VERSION = 3
 const formatScript = Script.writing(formatLua)
 const upgradeScript = Script.writing(upgradeLua)
 const upgradedScript = Script.writing(upgradedLua)

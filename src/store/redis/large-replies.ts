@@ -2,7 +2,7 @@ import { FewAtOnce } from '../few-at-once.js'
 import type { Reply } from './connection.js'
 
 // About what a process reads while the server makes as much again.
-const ELEMENTS_UNDER_WAY = 25_000
+const BYTES_UNDER_WAY = 3_000_000
 const LEAST = 2
 const MOST = 8
 
@@ -18,15 +18,15 @@ export class LargeReplies {
   run(call: () => Promise<Reply>): Promise<Reply> {
     return this.#few.run(async () => {
       const reply = await call()
-      const fitting = Math.floor(ELEMENTS_UNDER_WAY / (elementsOf(reply) + 1))
+      const fitting = Math.floor(BYTES_UNDER_WAY / (bytesOf(reply) + 1))
       this.#few.allow(Math.max(LEAST, Math.min(MOST, fitting)))
       return reply
     })
   }
 }
 
-/** How many elements a reply has, those of its lists counted. */
-function elementsOf(reply: Reply): number {
-  if (!Array.isArray(reply)) return 1
-  return reply.reduce<number>((sum, each) => sum + (Array.isArray(each) ? each.length : 1), 0)
+/** What the texts of a reply weigh, those of its lists too. */
+function bytesOf(reply: Reply): number {
+  if (Array.isArray(reply)) return reply.reduce<number>((sum, each) => sum + bytesOf(each), 0)
+  return reply instanceof Uint8Array ? reply.length : 0
 }

@@ -4,7 +4,7 @@ import { PackedColumn } from './packed-column.js'
 import type { Packer } from './packer.js'
 import { packNote, parseLetterId } from './record-codec.js'
 import { PLACE_DIGITS, parsePlace, positionAt, revisionAt, standingAt } from './place-text.js'
-import { packRow, rowAt } from './row-codec.js'
+import { packRow, rowWith } from './row-codec.js'
 
 const KIND = Object.freeze({ set: 1, move: 2, cancel: 3, answer: 4 })
 const IF_ABSENT = 8
@@ -146,7 +146,7 @@ export function parseAnswers(
         answers[index] = {
           outcome: 'moved',
           from: { position: positionAt(bytes, at), revision: revisionAt(bytes, at) },
-          row: rowAt({ position: positionIn(operation), revision: ++revision }, bytes.subarray(valueAt, end)),
+          row: rowWith({ position: positionIn(operation), revision: ++revision }, bytes.subarray(valueAt, end)),
         }
         at = end
         break

@@ -5,10 +5,15 @@ export const PLACE_DIGITS = 26
 const POSITION_DIGITS = 14
 const FARTHEST = 2 ** 53 - 1
 
+/** A position as it is stored: the farthest of all for what is beyond it. */
+export function placePosition(position: number): number {
+  return Math.min(position, FARTHEST)
+}
+
 /** A place as the scripts compare it: 14 hexadecimal digits of the position, 12 of the revision. */
 export function placeText({ position, revision }: Place): string {
-  const farthest = Math.min(position, FARTHEST)
-  return farthest.toString(16).padStart(POSITION_DIGITS, '0') + revision.toString(16).padStart(12, '0')
+  const stored = placePosition(position)
+  return stored.toString(16).padStart(POSITION_DIGITS, '0') + revision.toString(16).padStart(12, '0')
 }
 
 export function parsePlace(text: string): Place {
@@ -26,10 +31,10 @@ const hexPairs = Uint16Array.from({ length: 256 }, (_, byte) => {
 
 /** Writes a place as `placeText` has it. */
 export function writePlace(bytes: Buffer, at: number, position: number, revision: number): void {
-  const farthest = Math.min(position, FARTHEST)
-  const high = Math.floor(farthest / 0x100_0000)
+  const stored = placePosition(position)
+  const high = Math.floor(stored / 0x100_0000)
   writeHex(bytes, at, 4, high)
-  writeHex(bytes, at + 8, 3, farthest - high * 0x100_0000)
+  writeHex(bytes, at + 8, 3, stored - high * 0x100_0000)
   const above = Math.floor(revision / 0x100_0000)
   writeHex(bytes, at + 14, 3, above)
   writeHex(bytes, at + 20, 3, revision - above * 0x100_0000)

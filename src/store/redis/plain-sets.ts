@@ -1,19 +1,19 @@
 import { copyBytes } from '../copy-bytes.js'
 import { PlainWrite } from '../plain-sets.js'
 import type { Operation, OwnerWrite, SetOperation } from '../store.js'
+import { chunkValuesAt, writeChunkEntry, writeChunkHead } from './chunk.js'
 import { PackedColumn } from './packed-column.js'
-import { PLACE_DIGITS, writePlace } from './place-text.js'
+import { PLACE_DIGITS, placePosition, writePlace } from './place-text.js'
 import { ColumnSource, OperationSource, type PlainSource } from './plain-source.js'
 import { HEAD_BYTES } from './row-codec.js'
 import { newSheet, type Sheet } from './sheet.js'
 
 const ARRAY = 0xdd
-const SMALL_TEXT = 0xa0
 const BLOCK = 0xdb
 const ENTRY = 0xd9
 const ENTRY_BYTES = PLACE_DIGITS + 8
-// What MessagePack takes for the lengths of a name, an entry, a place and a value.
-const LENGTH_BYTES = 5 + 2 + 1 + 5
+// What MessagePack takes for the lengths of a name and an entry.
+const LENGTH_BYTES = 5 + 2
 
 /** What a write sets, where it is nothing but sets without conditions and notes; undefined otherwise. */
 export function plainSourceOf(write: OwnerWrite): PlainSource | undefined {
@@ -35,46 +35,42 @@ function arePlainSets(operations: readonly Operation[]): operations is readonly 
 }
 
 /**
- * Plain sets as the script `write` takes them (plain.lua.ts), in columns of MessagePack that have every text as
- * it is stored, and the ids of the requests that they answer or nothing. `lastRevision` is what the last revision of the shard is believed to be.
+ * Plain sets as the script `write` takes them (plain.lua.ts): a column of MessagePack that has every name and what the
+ * index says of it as it is stored, the rows as a chunk, and the ids of the requests that they answer or nothing.
+ * `lastRevision` is what the last revision of the shard is believed to be.
  */
 export function packPlainSets(sets: PlainSource, lastRevision: number): (Buffer | string)[] {
   const { length, rowBytes, nameBytes } = sets
-  const nameSheet = newSheet(5 + nameBytes + length * (ENTRY_BYTES + LENGTH_BYTES))
-  const rowSheet = newSheet(5 + rowBytes + length * (PLACE_DIGITS + LENGTH_BYTES))
-  const names = nameSheet.bytes
-  const rows = rowSheet.bytes
-  let namesAt = writeArray(nameSheet, 2 * length)
-  let rowsAt = writeArray(rowSheet, 2 * length)
+  const valuesAt = chunkValuesAt(length)
+  const chunk = newSheet(valuesAt + rowBytes)
+  writeChunkHead(chunk, length, lastRevision)
+  let rowsAt = valuesAt
   const order = orderOf(sets)
-  // Where the name of each lies among the rows, for the other column.
+  // Where the name of each lies among the rows, for the column of names.
   const nameAts = new Uint32Array(2 * length)
   for (let at = 0; at < length; at++) {
     const index = order === undefined ? at : order[at]!
-    rows[rowsAt++] = SMALL_TEXT + PLACE_DIGITS
-    writePlace(rows, rowsAt, sets.position(index), lastRevision + 1 + index)
-    const lengthAt = rowsAt + PLACE_DIGITS + 1
-    rows[lengthAt - 1] = BLOCK
-    const headAt = lengthAt + 4
-    const nameEnd = sets.writeHead(rowSheet, headAt, index)
-    nameAts[2 * index] = headAt + HEAD_BYTES
+    const nameEnd = sets.writeHead(chunk, rowsAt, index)
+    nameAts[2 * index] = rowsAt + HEAD_BYTES
     nameAts[2 * index + 1] = nameEnd
-    rowsAt = sets.writeRest(rowSheet, headAt, nameEnd, index)
-    rowSheet.view.setUint32(lengthAt, rowsAt - headAt)
+    rowsAt = sets.writeRest(chunk, rowsAt, nameEnd, index)
+    writeChunkEntry(chunk, at, placePosition(sets.position(index)), index + 1, rowsAt - valuesAt)
   }
+  const names = newSheet(5 + nameBytes + length * (ENTRY_BYTES + LENGTH_BYTES))
+  let namesAt = writeArray(names, 2 * length)
   for (let index = 0; index < length; index++) {
     const from = nameAts[2 * index]!
     const end = nameAts[2 * index + 1]!
-    names[namesAt] = BLOCK
-    nameSheet.view.setUint32(namesAt + 1, end - from)
-    namesAt = copyBytes(rowSheet.view, from, end, nameSheet.view, namesAt + 5)
-    names[namesAt++] = ENTRY
-    names[namesAt++] = ENTRY_BYTES
-    writePlace(names, namesAt, sets.position(index), lastRevision + 1 + index)
-    nameSheet.view.setFloat64(namesAt + PLACE_DIGITS, sets.identity(index), true)
+    names.bytes[namesAt] = BLOCK
+    names.view.setUint32(namesAt + 1, end - from)
+    namesAt = copyBytes(chunk.view, from, end, names.view, namesAt + 5)
+    names.bytes[namesAt++] = ENTRY
+    names.bytes[namesAt++] = ENTRY_BYTES
+    writePlace(names.bytes, namesAt, sets.position(index), lastRevision + 1 + index)
+    names.view.setFloat64(namesAt + PLACE_DIGITS, sets.identity(index), true)
     namesAt += ENTRY_BYTES
   }
-  return [names.subarray(0, namesAt), rows.subarray(0, rowsAt), requestsOf(sets)]
+  return [names.bytes.subarray(0, namesAt), chunk.bytes.subarray(0, rowsAt), requestsOf(sets)]
 }
 
 function requestsOf(sets: PlainSource): Buffer | string {

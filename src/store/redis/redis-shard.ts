@@ -103,9 +103,10 @@ export class RedisShard {
   async load(fence: Fence, { from, untilExclusive, limit, limitBytes }: LoadRequest): Promise<Loaded> {
     const end = placeText({ position: untilExclusive, revision: 0 })
     const words = [...fenceOf(fence), placeText(from), end, String(limit), String(limitBytes)]
-    const [read, left, rows] = (await this.run(this.#scripts.load, words)) as [Buffer, Buffer, Buffer[]]
+    const reply = (await this.run(this.#scripts.load, words)) as [Buffer, Buffer, Buffer[], Buffer[]]
+    const [read, left, rows, chunks] = reply
     return {
-      page: new RedisPage(rows),
+      page: new RedisPage(rows, chunks),
       readLevel: parsePlace(String(read)),
       nextPosition: left.length === 0 ? undefined : parsePlace(String(left)).position,
     }
@@ -225,11 +226,9 @@ export class RedisShard {
     from: Place,
     limit: number,
   ): Promise<{ readonly page: RedisPage; readonly next: Place | undefined }> {
-    const [left, rows] = (await this.run(this.#scripts.list, [placeText(from), String(limit)])) as [
-      Buffer,
-      Buffer[],
-    ]
-    return { page: new RedisPage(rows), next: left.length === 0 ? undefined : parsePlace(String(left)) }
+    const words = [placeText(from), String(limit)]
+    const [left, rows, chunks] = (await this.run(this.#scripts.list, words)) as [Buffer, Buffer[], Buffer[]]
+    return { page: new RedisPage(rows, chunks), next: left.length === 0 ? undefined : parsePlace(String(left)) }
   }
 
   async countRows(): Promise<number> {

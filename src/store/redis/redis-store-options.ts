@@ -21,14 +21,16 @@ export interface RedisStoreOptions {
   readonly loadDriver?: () => Promise<RedisDriver>
 }
 
-interface RedisTuning {
+export interface RedisTuning {
   /** How much time a bucket of a new store spans; one that is there keeps what it has. */
   readonly bucketMs: number
   /** A part with more rows is cut. */
   readonly partRows: number
+  /** So many rows of one call, or more, are kept together as they came. */
+  readonly chunkRows: number
 }
 
-const tuningDefaults: RedisTuning = Object.freeze({ bucketMs: 86_400_000, partRows: 2000 })
+const tuningDefaults: RedisTuning = Object.freeze({ bucketMs: 86_400_000, partRows: 2000, chunkRows: 16 })
 
 const known = ['clock', 'strategy', 'shardCount', 'maxPayloadBytes', 'tuning', 'loadDriver']
 
@@ -53,5 +55,6 @@ export function redisStoreOptions(options: RedisStoreOptions, shardCountOfUrl?: 
   checkWhole('maxPayloadBytes', whole.maxPayloadBytes, 0, MOST_PAYLOAD_BYTES)
   checkWhole('tuning.bucketMs', whole.tuning.bucketMs, 1, 2 ** 40)
   checkWhole('tuning.partRows', whole.tuning.partRows, 2, 1_000_000)
+  checkWhole('tuning.chunkRows', whole.tuning.chunkRows, 1, 1_000_000)
   return whole
 }

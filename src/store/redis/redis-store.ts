@@ -43,7 +43,7 @@ import { RedisNodes } from './nodes.js'
 import { RedisClaims } from './redis-claims.js'
 import { RedisRecords } from './redis-records.js'
 import { RedisShard } from './redis-shard.js'
-import { type RedisStoreOptions, redisStoreOptions } from './redis-store-options.js'
+import { type RedisStoreOptions, redisStoreOptions, type RedisTuning } from './redis-store-options.js'
 import { parseRedisUrl } from './redis-url.js'
 import { type ShardScripts, shardScripts } from './scripts.js'
 import { SharedState } from './shared-state.js'
@@ -77,16 +77,17 @@ export class RedisStore implements Store {
 
   private constructor(
     nodes: RedisNodes,
-    { shardCount, strategy, bucketMs }: RedisFormat,
+    format: RedisFormat,
     clock: Clock,
     maxPayloadBytes: number,
-    partRows: number,
+    tuning: RedisTuning,
   ) {
+    const { shardCount, strategy } = format
     this.shardCount = shardCount
     this.strategy = strategy
     this.maxPayloadBytes = maxPayloadBytes
     this.#nodes = nodes
-    this.#scripts = shardScripts(bucketMs, partRows)
+    this.#scripts = shardScripts(format, tuning)
     // The clock of a store that several share is the server's; another one is a test's.
     const now = clock === systemClock ? () => '' : () => String(clock.now())
     this.#shards = Array.from(
@@ -113,7 +114,7 @@ export class RedisStore implements Store {
     try {
       for (const info of await nodes.infos()) checkServer(info, target)
       const format = await takeFormat(nodes, { shardCount, strategy, bucketMs: tuning.bucketMs })
-      const store = new RedisStore(nodes, format, clock, maxPayloadBytes, tuning.partRows)
+      const store = new RedisStore(nodes, format, clock, maxPayloadBytes, tuning)
       await store.#channel.start()
       return store
     } catch (error) {

@@ -1,7 +1,7 @@
 import type { Request, RequestedOperation, SetOperation } from '../store.js'
 import { PackedColumn } from './packed-column.js'
 import { Packer } from './packer.js'
-import { packRow, rowAt } from './row-codec.js'
+import { packRow, rowWith } from './row-codec.js'
 
 /*
  * A request is its length (4 bytes), its deadline (8), the length of its id (1) and the id, a byte that tells how its
@@ -104,7 +104,7 @@ function parseOperation(how: number, bytes: Buffer): RequestedOperation {
     const rest = JSON.parse(bytes.toString('utf8', 4, jsonEnd)) as RequestedOperation
     return rest.type === 'set' ? { ...rest, payload: bytes.subarray(jsonEnd) } : rest
   }
-  const row = rowAt({ position: 0, revision: 0 }, bytes)
+  const row = rowWith({ position: 0, revision: 0 }, bytes)
   // Written out field by field: copying by spread costs several times as much.
   return {
     type: 'set',

@@ -1,6 +1,6 @@
 import type { Place, TimerContent, TimerProgress, TimerRow } from '../../timer/index.js'
 import type { Packer } from './packer.js'
-import { newSheet, type Sheet } from './sheet.js'
+import { newSheet, type Sheet, sheetOf } from './sheet.js'
 import { positionAt, revisionAt } from './place-text.js'
 import { writeText } from '../write-text.js'
 
@@ -95,8 +95,9 @@ export function packRow(packer: Packer, row: TimerContent & TimerProgress): void
   packer.room(mostBytesOf(row), (sheet, at) => writeRest(sheet, at, writeHead(sheet, at, row), row))
 }
 
-export function dueAtOf(value: Buffer): number {
-  return value.readDoubleLE(0)
+/** When the row is due whose value begins there. */
+export function dueAtOf({ view }: Sheet, at: number): number {
+  return view.getFloat64(at, true)
 }
 
 /** The namespace and kind of rows. Most of a page share them: their texts are made once for as long as they do. */
@@ -124,31 +125,44 @@ export class Scopes {
   }
 }
 
-/** The row at a place, from its value. The payload is a view of it. */
-export function rowAt(place: Place, value: Buffer, scopes = new Scopes()): TimerRow {
-  const tagsAt = NAME + value.readUInt16LE(NAME_LENGTH)
-  const detailsAt = tagsAt + value.readUInt16LE(TAGS_LENGTH)
-  const payloadAt = detailsAt + value.readUInt16LE(DETAILS_LENGTH)
-  const scopeEnd = NAME + value.readUInt16LE(SCOPE_LENGTH)
-  scopes.read(value, NAME, scopeEnd)
+/** The row at a place, from its value, which lies between the two. The payload is a view of it. */
+export function rowAt(
+  place: Place,
+  sheet: Sheet,
+  from: number,
+  end: number,
+  scopes = new Scopes(),
+): TimerRow {
+  const { bytes, view } = sheet
+  const nameAt = from + NAME
+  const tagsAt = nameAt + view.getUint16(from + NAME_LENGTH, true)
+  const detailsAt = tagsAt + view.getUint16(from + TAGS_LENGTH, true)
+  const payloadAt = detailsAt + view.getUint16(from + DETAILS_LENGTH, true)
+  const scopeEnd = nameAt + view.getUint16(from + SCOPE_LENGTH, true)
+  scopes.read(bytes, nameAt, scopeEnd)
   return {
     namespace: scopes.namespace,
     kind: scopes.kind,
-    key: value.toString('utf8', scopeEnd + 1, tagsAt),
-    identity: value.readDoubleLE(IDENTITY),
-    createdAt: value.readDoubleLE(CREATED_AT),
-    payload: value.subarray(payloadAt),
-    tags: detailsAt === tagsAt ? noTags : value.toString('utf8', tagsAt, detailsAt).split('\0'),
-    details: payloadAt === detailsAt ? '' : value.toString('utf8', detailsAt, payloadAt),
-    dueAt: dueAtOf(value),
-    attempt: value.readUInt32LE(ATTEMPT),
-    occurrence: value.readUInt32LE(OCCURRENCE),
+    key: bytes.toString('utf8', scopeEnd + 1, tagsAt),
+    identity: view.getFloat64(from + IDENTITY, true),
+    createdAt: view.getFloat64(from + CREATED_AT, true),
+    payload: bytes.subarray(payloadAt, end),
+    tags: detailsAt === tagsAt ? noTags : bytes.toString('utf8', tagsAt, detailsAt).split('\0'),
+    details: payloadAt === detailsAt ? '' : bytes.toString('utf8', detailsAt, payloadAt),
+    dueAt: dueAtOf(sheet, from),
+    attempt: view.getUint32(from + ATTEMPT, true),
+    occurrence: view.getUint32(from + OCCURRENCE, true),
     position: place.position,
     revision: place.revision,
   }
 }
 
+/** The row of a place and a value. */
+export function rowWith(place: Place, value: Buffer): TimerRow {
+  return rowAt(place, sheetOf(value), 0, value.length)
+}
+
 /** The row of a field and a value of a part. */
 export function rowOf(field: Buffer, value: Buffer): TimerRow {
-  return rowAt({ position: positionAt(field, 0), revision: revisionAt(field, 0) }, value)
+  return rowWith({ position: positionAt(field, 0), revision: revisionAt(field, 0) }, value)
 }

@@ -1,3 +1,5 @@
+import type { RedisFormat } from './format.js'
+import type { RedisTuning } from './redis-store-options.js'
 import { Script } from './script.js'
 import { claimDueLua, extendLua, nextDueLua, peekDueLua, settleClaimedLua } from './scripts/claims.lua.js'
 import { answersLua, appendLua, requestsLua } from './scripts/inbox.lua.js'
@@ -13,9 +15,10 @@ const PIECES = 32
 
 export type ShardScripts = ReturnType<typeof shardScripts>
 
-/** The scripts of a shard. The width of its buckets is part of a store's format; how large a part may be is not. */
-export function shardScripts(bucketMs: number, partRows: number) {
-  const parts = partsLua(bucketMs, partRows, PIECES)
+/** The scripts of a shard. The width of its buckets is part of a store's format; how large its parts and chunks are is not. */
+export function shardScripts({ bucketMs, strategy }: RedisFormat, { partRows, chunkRows }: RedisTuning) {
+  // Claims take every row by itself.
+  const parts = partsLua(bucketMs, partRows, PIECES, strategy === 'claim' ? Infinity : chunkRows)
   return Object.freeze({
     claim: Script.writing(claimLua),
     renew: Script.writing(renewLua),

@@ -3,7 +3,7 @@ import type { ClaimProgress, ClaimSettlement, Settlement } from '../store.js'
 import type { Packer } from './packer.js'
 import { placeText } from './place-text.js'
 import { packEntry, packLetter } from './record-codec.js'
-import { rowAt } from './row-codec.js'
+import { rowWith } from './row-codec.js'
 
 const DONE = 1
 const DEAD = 2
@@ -70,7 +70,7 @@ export function parseOutcomes(settlement: Settlement, bytes: Buffer): SettledRow
     if (letter !== '2') return { stood: letter === '1', next: undefined }
     const valueAt = at + 12
     const end = valueAt + bytes.readUInt32LE(at + 8)
-    const next = rowAt({ position, revision: bytes.readDoubleLE(at) }, bytes.subarray(valueAt, end))
+    const next = rowWith({ position, revision: bytes.readDoubleLE(at) }, bytes.subarray(valueAt, end))
     at = end
     return { stood: true, next }
   })

@@ -1,4 +1,4 @@
-/** Bytes to write on. Numbers go through the view, which costs a fraction of what the methods of a Buffer do. */
+/** Bytes to write on or to read from. Numbers go through the view, which costs a fraction of what the methods of a Buffer do. */
 export interface Sheet {
   readonly bytes: Buffer
   readonly view: DataView
@@ -6,6 +6,10 @@ export interface Sheet {
 
 /** A sheet with whatever its memory held before. */
 export function newSheet(size: number): Sheet {
-  const bytes = Buffer.allocUnsafe(size)
+  return sheetOf(Buffer.allocUnsafe(size))
+}
+
+/** A sheet of bytes that are there, to read from or to write on. */
+export function sheetOf(bytes: Buffer): Sheet {
   return { bytes, view: new DataView(bytes.buffer, bytes.byteOffset, bytes.length) }
 }

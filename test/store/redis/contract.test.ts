@@ -12,7 +12,7 @@ afterAll(() => server.stop())
 const urls = new WeakMap<Store, string>()
 
 // Once as it comes, and once with everything so small that parts are cut and pages go over many of them.
-const small = { bucketMs: 1000, partRows: 6 }
+const small = { bucketMs: 1000, partRows: 6, chunkRows: 2 }
 
 for (const [name, tuning] of [
   ['redis', {}],

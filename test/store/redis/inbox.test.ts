@@ -117,7 +117,7 @@ describe('the inbox', () => {
 })
 
 describe('a store of layout 1', () => {
-  it('is brought to layout 2 with what is in its inbox', async () => {
+  it('is brought to layout 3 with what is in its inbox', async () => {
     const url = withNewPrefix(server.url)
     const before = await openAt(url)
     await before.write(await own(before), { operations: [setOf('row', later)] })
@@ -151,7 +151,7 @@ describe('a store of layout 1', () => {
       expect(await store.countRows()).toBe(1)
       await store.stop()
     }
-    expect(await raw.hGet(`{${prefix}}`, 'version')).toBe('2')
+    expect(await raw.hGet(`{${prefix}}`, 'version')).toBe('3')
     expect(
       await raw.exists([':inbox', ':requests', ':answers', ':answerorder'].map((end) => keyOf(url, end))),
     ).toBe(0)
@@ -169,7 +169,7 @@ describe('a store of layout 1', () => {
     expect(await raw.hGet(`{${prefix}}`, 'version')).toBe('1')
     await before.leave('old')
     await openAt(url)
-    expect(await raw.hGet(`{${prefix}}`, 'version')).toBe('2')
+    expect(await raw.hGet(`{${prefix}}`, 'version')).toBe('3')
     raw.destroy()
   })
 })

@@ -4,7 +4,7 @@ import { LargeReplies } from '../../../src/store/redis/large-replies.js'
 /** Calls that are answered when the test says so. */
 class Calls {
   readonly large = new LargeReplies()
-  readonly #answers: ((elements: number) => void)[] = []
+  readonly #answers: ((kilobytes: number) => void)[] = []
   #answered = 0
 
   ask(count: number): void {
@@ -12,16 +12,21 @@ class Calls {
       void this.large.run(
         () =>
           new Promise((resolve) =>
-            this.#answers.push((elements) =>
-              resolve(['level', '', Array.from({ length: elements }, () => 'x')]),
+            this.#answers.push((kilobytes) =>
+              resolve([
+                Buffer.from('level'),
+                null,
+                Array.from({ length: kilobytes }, () => Buffer.alloc(900)),
+                [Buffer.alloc(100 * kilobytes)],
+              ]),
             ),
           ),
       )
     }
   }
 
-  async answer(elements: number): Promise<void> {
-    this.#answers[this.#answered++]!(elements)
+  async answer(kilobytes: number): Promise<void> {
+    this.#answers[this.#answered++]!(kilobytes)
     await new Promise((resolve) => setImmediate(resolve))
   }
 
@@ -36,7 +41,7 @@ describe('large replies of one connection', () => {
     calls.ask(10)
     expect(calls.underWay).toBe(2)
     for (let i = 0; i < 6; i++) {
-      await calls.answer(20_000)
+      await calls.answer(2000)
       expect(calls.underWay).toBe(2)
     }
   })
@@ -44,13 +49,13 @@ describe('large replies of one connection', () => {
   it('come more at a time when they turn out small, and few again when they grow', async () => {
     const calls = new Calls()
     calls.ask(100)
-    await calls.answer(3000)
+    await calls.answer(300)
     expect(calls.underWay).toBe(8)
     await calls.answer(0)
     expect(calls.underWay).toBe(8)
-    await calls.answer(6000)
+    await calls.answer(700)
     expect(calls.underWay).toBe(7)
-    for (let i = 0; i < 8; i++) await calls.answer(6000)
+    for (let i = 0; i < 8; i++) await calls.answer(700)
     expect(calls.underWay).toBe(4)
   })
 })

@@ -87,7 +87,7 @@ describe('a Redis store is not opened', () => {
     const url = withNewPrefix(server.url)
     const key = `{${url.slice(url.indexOf('prefix=') + 7)}}`
     await openAt(url)
-    server.process.cli('hset', key, 'version', '3')
+    server.process.cli('hset', key, 'version', '4')
     await expect(openAt(url)).rejects.toMatchObject({ code: 'store-newer' })
     server.process.cli('del', key)
     server.process.cli('set', key, 'something')

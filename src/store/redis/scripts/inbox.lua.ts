@@ -85,8 +85,8 @@ if isNew then
   -- Redis keeps a small hash as a list, which it searches from the beginning, until something long is put into it.
   redis.call('HSETNX', ASKED, '', string.rep('-', 100))
   local added = 0
-  for from = 1, #batch, CHUNK do
-    added = added + redis.call('HSET', ASKED, unpack(batch, from, math.min(from + CHUNK - 1, #batch)))
+  for from = 1, #batch, AT_ONCE do
+    added = added + redis.call('HSET', ASKED, unpack(batch, from, math.min(from + AT_ONCE - 1, #batch)))
   end
   if added == #ids then
     redis.call('RPUSH', INBOX, ARGV[3], ARGV[4])

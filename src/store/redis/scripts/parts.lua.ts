@@ -1,10 +1,19 @@
+import { chunkLua } from './chunk.lua.js'
+
 /**
- * The parts that rows lie in, for a script that puts rows: a part is a hash whose name ends with the first place it
- * may hold. The sorted set PARTS has the parts that are not empty. A part never reaches over the end of its bucket
- * of time, and is cut when it is large.
+ * The parts that rows lie in, for a script that puts rows: a hash whose name ends with the first place it may hold, and
+ * the chunk beside it (chunk.lua.ts). The sorted set PARTS has the parts that are not empty. A part never reaches over
+ * the end of its bucket of time, and is cut when it is large. In a store that makes no chunks `chunkRows` is Infinity.
  */
-export const partsLua = (widthMs: number, largeRows: number, pieces: number): string => String.raw`
+export const partsLua = (
+  widthMs: number,
+  largeRows: number,
+  pieces: number,
+  chunkRows: number,
+): string => String.raw`${chunkLua}
 local WIDTH, LARGE, PIECES = ${widthMs}, ${largeRows}, ${pieces}
+-- Fewer rows than that make no chunk, nor do those of so many bytes: taking a part of a large string takes its time.
+local CHUNK_ROWS, CHUNK_BYTES = ${chunkRows === Infinity ? 'math.huge' : chunkRows}, 1048576
 local format, sub = string.format, string.sub
 
 -- Redis keeps a small hash as a list, which it searches from the beginning for every field, until something long is
@@ -13,7 +22,12 @@ local function beginNames() redis.call('HSET', NAMES, '', string.rep('-', 100)) 
 
 local function partKey(part) return SHARD .. ':p:' .. part end
 
--- Takes rows out of a part into one that begins at a place.
+-- A part goes with its last row.
+local function endIfEmpty(part)
+  if redis.call('EXISTS', partKey(part), chunkKey(part)) == 0 then redis.call('ZREM', PARTS, part) end
+end
+
+-- Takes rows out of the hash of a part into that of one that begins at a place.
 local function moveRows(part, start, fields)
   local found, moved = fetched(partKey(part), fields), {}
   for index = 1, #fields do
@@ -28,7 +42,7 @@ end
 -- Where what this call put stands together, with no other row between, as timers of one delay and those of one instant
 -- do: it and what stands behind it, if that is not the most of it. What comes next goes with it, and no row is
 -- taken along more than once.
-local function endOf(fields, firstRevision)
+local function endOf(fields, chunk, firstRevision)
   local since, put, first, last = format('%012x', firstRevision), {}, nil, nil
   for index = 1, #fields do
     local field = fields[index]
@@ -38,7 +52,8 @@ local function endOf(fields, firstRevision)
       if not last or field > last then last = field end
     end
   end
-  if not first or #put == #fields then return end
+  local size = #fields + (chunk and chunk.live or 0)
+  if not first or #put == size or (chunk and lastOf(chunk) > first) then return end
   local together, behind, next = 0, {}, nil
   for index = 1, #fields do
     local field = fields[index]
@@ -50,51 +65,90 @@ local function endOf(fields, firstRevision)
     end
   end
   if together > #put then return end
-  if #put + #behind > #fields / 2 and positionOf(first) ~= positionOf(last) then return end
+  if #put + #behind > size / 2 and positionOf(first) ~= positionOf(last) then return end
   return put, first, behind, next
 end
 
--- By time into many.
-local function piecesOf(fields, least, most)
-  local step, groups = math.ceil((most - least + 1) / PIECES), {}
+-- Puts rows of a chunk, from the one to before the other, into the part that begins at a place: as its chunk, unless
+-- they are few. Answers whether it has one now.
+local function putPiece(chunk, start, low, high)
+  local standing = standingIn(chunk, low, high)
+  if standing == 0 then return false end
+  local piece, isChunk = pieceOf(chunk, low, high), standing >= CHUNK_ROWS
+  if isChunk then
+    redis.call('SET', chunkKey(start), piece)
+    if standing < high - low then redis.call('SETRANGE', chunkKey(start), 4, struct.pack('<I4', standing)) end
+  else
+    local rows = {}
+    eachRowIn(piece, function(text, value)
+      rows[#rows + 1] = text
+      rows[#rows + 1] = value
+    end)
+    many('HSET', partKey(start), rows)
+  end
+  redis.call('ZADD', PARTS, 0, start)
+  return isChunk
+end
+
+-- Cuts a part at places, which come in order: what stands at each of them or behind goes into a part that begins there.
+local function cutAt(part, starts)
+  local chunk, fields, groups = chunkOf(part), redis.call('HKEYS', partKey(part)), {}
   for index = 1, #fields do
-    local number = math.floor((positionOf(fields[index]) - least) / step)
-    if number > 0 then
-      local start = place(least + number * step, 0)
-      local group = groups[start]
-      if not group then
-        group = {}
-        groups[start] = group
-      end
+    local low, high = 0, #starts
+    while low < high do
+      local middle = math.ceil((low + high) / 2)
+      if starts[middle] <= fields[index] then low = middle else high = middle - 1 end
+    end
+    if low > 0 then
+      local group = groups[low] or {}
+      groups[low] = group
       group[#group + 1] = fields[index]
     end
   end
-  return groups
+  for number, group in pairs(groups) do moveRows(part, starts[number], group) end
+  if not chunk then return end
+  local high = chunk.count
+  for number = #starts, 1, -1 do
+    local low = firstFrom(chunk, starts[number])
+    putPiece(chunk, starts[number], low, high)
+    high = low
+  end
+  if high < chunk.count and not putPiece(chunk, part, 0, high) then redis.call('UNLINK', chunk.key) end
+  chunks[part] = nil
 end
 
--- Cuts a large part: its end off, or by time into many, or, where all its rows stand at one instant, in half.
-local function cut(part, firstRevision)
-  local fields = redis.call('HKEYS', partKey(part))
-  local put, first, behind, next = endOf(fields, firstRevision)
-  if put then
-    moveRows(part, first, put)
-    if next then moveRows(part, next, behind) end
-    return
-  end
+-- Places at which a part is cut: by time into pieces, or, where all its rows stand at one instant, in the middle of most.
+local function startsOf(part, fields, chunk)
   local least, most = math.huge, 0
   for index = 1, #fields do
     local position = positionOf(fields[index])
     if position < least then least = position end
     if position > most then most = position end
   end
-  if most > least then
-    for start, group in pairs(piecesOf(fields, least, most)) do moveRows(part, start, group) end
-  else
-    table.sort(fields)
-    local half = {}
-    for index = math.floor(#fields / 2) + 1, #fields do half[#half + 1] = fields[index] end
-    moveRows(part, half[1], half)
+  if chunk then
+    least, most = math.min(least, positionOf(firstOf(chunk))), math.max(most, positionOf(lastOf(chunk)))
   end
+  if least == most then
+    if chunk and chunk.live > #fields then return { (rowIn(chunk, math.ceil(chunk.count / 2))) } end
+    table.sort(fields)
+    return { fields[math.floor(#fields / 2) + 1] }
+  end
+  local step, starts = math.ceil((most - least + 1) / PIECES), {}
+  for position = least + step, most, step do starts[#starts + 1] = place(position, 0) end
+  return starts
+end
+
+-- Cuts a large part: its end off, or all of it into pieces.
+local function cut(part, firstRevision)
+  local chunk, fields = chunkOf(part), redis.call('HKEYS', partKey(part))
+  local put, first, behind, next = endOf(fields, chunk, firstRevision)
+  if put then
+    moveRows(part, first, put)
+    if next then moveRows(part, next, behind) end
+    return
+  end
+  cutAt(part, startsOf(part, fields, chunk))
+  endIfEmpty(part)
 end
 
 -- Cuts one at most of the parts that rows were put into, the largest: the parts of a busy hour become large
@@ -102,8 +156,8 @@ end
 local function cutLargest(parts, firstRevision)
   local largest, most = nil, LARGE
   for part in pairs(parts) do
-    local length = redis.call('HLEN', partKey(part))
-    if length > most then largest, most = part, length end
+    local size = sizeOf(part)
+    if size > most then largest, most = part, size end
   end
   if largest then cut(largest, firstRevision) end
 end

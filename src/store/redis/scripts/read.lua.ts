@@ -1,34 +1,85 @@
+import { chunkLua } from './chunk.lua.js'
 import { rowsLua } from './rows.lua.js'
 import { shardLua } from './shard.lua.js'
 
 /**
- * Rows in the order of their parts, from a place on. `rowsFrom` answers fields and values in turn, and the place
- * of the first row it left; rows of one part may come in any order, which is for the reader to mend.
+ * Rows in the order of their parts, from a place on. `rowsFrom` answers fields and values in turn, chunks or pieces of
+ * them, and the place of the first row it left; rows of one part may come in any order, which is for the reader to
+ * mend, and chunks have rows that no longer stand.
  */
 const pageLua = String.raw`
+-- What a row weighs beside its value.
+local ROW_WEIGHT = 100
+
 local function rowsFrom(from, untilExclusive, limit, limitBytes)
-  local rows, count, bytes = {}, 0, 0
+  local rows, pieces, count, bytes = {}, {}, 0, 0
+
+  -- Takes rows of a hash, and those of a chunk from one number to before another, unless they are too heavy.
+  local function take(values, fields, chunk, low, high, standing)
+    local weight = ROW_WEIGHT * standing + (chunk and weightIn(chunk, low, high) or 0)
+    for at = 1, #values do weight = weight + #values[at] end
+    if bytes + weight > limitBytes then return false end
+    local base = #rows
+    for at = 1, #fields do
+      rows[base + 2 * at - 1], rows[base + 2 * at] = fields[at], values[at]
+    end
+    if high > low then pieces[#pieces + 1] = pieceOf(chunk, low, high) end
+    count, bytes = count + standing, bytes + weight
+    return true
+  end
+
+  -- Takes what there is room for, one at least; answers the place of the first that is left.
+  local function takeFirst(key, fields, chunk, low, high)
+    local places, weights, numbers, some = {}, {}, {}, {}
+    for at = 1, #fields do places[at] = fields[at] end
+    if chunk then
+      eachPlace(chunk, low, high, function(text, weight, number)
+        places[#places + 1] = text
+        weights[text], numbers[text] = weight, number
+      end)
+    end
+    table.sort(places)
+    local most = math.min(#places, limit - count)
+    for at = 1, most do
+      if not numbers[places[at]] then some[#some + 1] = places[at] end
+    end
+    local values, next, taken, last = fetched(key, some), 1, 0, nil
+    for at = 1, most do
+      if count > 0 and bytes >= limitBytes then break end
+      local text = places[at]
+      local weight = weights[text]
+      if weight then
+        last = numbers[text]
+      else
+        local value = values[next]
+        next, weight = next + 1, #value
+        rows[#rows + 1] = text
+        rows[#rows + 1] = value
+      end
+      count, bytes, taken = count + 1, bytes + weight + ROW_WEIGHT, at
+    end
+    if last then pieces[#pieces + 1] = pieceOf(chunk, low, last + 1) end
+    return places[taken + 1]
+  end
+
   local first = redis.call('ZREVRANGEBYLEX', PARTS, '[' .. from, '-', 'LIMIT', 0, 1)[1]
   local cursor = first and '[' .. first or '-'
   while true do
     local parts = redis.call('ZRANGEBYLEX', PARTS, cursor, '+', 'LIMIT', 0, 17)
     for index = 1, math.min(#parts, 16) do
       local part, after = parts[index], parts[index + 1]
-      local key = SHARD .. ':p:' .. part
+      local key, chunk = SHARD .. ':p:' .. part, chunkOf(part)
       local isFull = count >= limit or (count > 0 and bytes >= limitBytes)
       local size = redis.call('HLEN', key)
-      if not isFull and part >= from and after and after <= untilExclusive and count + size <= limit then
+      local standing, isTaken = size + (chunk and chunk.live or 0), false
+      if not isFull and part >= from and after and after <= untilExclusive and count + standing <= limit then
         -- All of it, unless it is too heavy.
-        local all, weight = redis.call('HGETALL', key), 0
-        for at = 2, #all, 2 do weight = weight + #all[at] + 100 end
-        if bytes + weight <= limitBytes then
-          local base = 2 * count
-          for at = 1, #all do rows[base + at] = all[at] end
-          count, bytes, size = count + #all / 2, bytes + weight, 0
-        end
+        local all, fields, values = size > 0 and redis.call('HGETALL', key) or {}, {}, {}
+        for at = 1, size do fields[at], values[at] = all[2 * at - 1], all[2 * at] end
+        isTaken = take(values, fields, chunk, 0, chunk and chunk.count or 0, standing)
       end
-      if size > 0 then
-        local fields, wanted, least = redis.call('HKEYS', key), {}, nil
+      if not isTaken and standing > 0 then
+        local fields, wanted, least = size > 0 and redis.call('HKEYS', key) or {}, {}, nil
         for at = 1, #fields do
           local field = fields[at]
           if field >= from then
@@ -39,68 +90,53 @@ local function rowsFrom(from, untilExclusive, limit, limitBytes)
             end
           end
         end
-        if #wanted > 0 then
-          local isCut = count + #wanted > limit
-          if not isCut then
-            local values = fetched(key, wanted)
-            local weight = 0
-            for at = 1, #values do weight = weight + #values[at] + 100 end
-            if bytes + weight <= limitBytes then
-              for at = 1, #values do
-                rows[2 * count + 1], rows[2 * count + 2] = wanted[at], values[at]
-                count = count + 1
-              end
-              bytes = bytes + weight
-            else
-              isCut = true
-            end
-          end
-          if isCut then
-            table.sort(wanted)
-            local some = {}
-            for at = 1, math.min(#wanted, limit - count) do some[at] = wanted[at] end
-            local values = fetched(key, some)
-            local taken = 0
-            for at = 1, #some do
-              if count > 0 and bytes >= limitBytes then break end
-              rows[2 * count + 1], rows[2 * count + 2] = some[at], values[at]
-              count, bytes, taken = count + 1, bytes + #values[at] + 100, at
-            end
-            if taken < #wanted then return rows, wanted[taken + 1] end
-          end
+        local low, high = 0, 0
+        if chunk then
+          low = firstFrom(chunk, from)
+          high = isFull and low or math.max(low, firstFrom(chunk, untilExclusive))
+          local text = high < chunk.count and rowIn(chunk, high)
+          if text and (not least or text < least) then least = text end
         end
-        if least then return rows, least end
+        local found = #wanted + (chunk and standingIn(chunk, low, high) or 0)
+        if found > 0 then
+          local left = nil
+          if count + found > limit or not take(fetched(key, wanted), wanted, chunk, low, high, found) then
+            left = takeFirst(key, wanted, chunk, low, high)
+          end
+          if left then return rows, pieces, left end
+        end
+        if least then return rows, pieces, least end
       end
     end
-    if #parts < 17 then return rows, nil end
+    if #parts < 17 then return rows, pieces, nil end
     cursor = '[' .. parts[17]
   end
 end
 `
 
-/** ARGV: now, the fence, the level its owner believes in, where it ends, limit, limitBytes. */
-export const loadLua = String.raw`${shardLua}${pageLua}
+/** ARGV: now, the fence, the level its owner believes in, where it ends, limit, limitBytes. Answers the level, the place of the first row that is left, rows and chunks. */
+export const loadLua = String.raw`${shardLua}${chunkLua}${pageLua}
 local refusal = fenced()
 if refusal then return refusal end
 if read ~= ARGV[5] then
   return refuse('FENCED', 'it is read to ' .. shown(read) .. ', its owner believes ' .. shown(ARGV[5]))
 end
-local rows, left = rowsFrom(read, ARGV[6], tonumber(ARGV[7]), tonumber(ARGV[8]))
+local rows, pieces, left = rowsFrom(read, ARGV[6], tonumber(ARGV[7]), tonumber(ARGV[8]))
 local level = ARGV[6]
 if left and left < level then level = left end
 if level > read then
   read = level
   redis.call('HSET', SHARD, 'read', read)
 end
-return { read, left or '', rows }
+return { read, left or '', rows, pieces }
 `
 
-/** ARGV: now, from which place on, limit. Answers rows and the place to go on from. */
-export const listLua = String.raw`${shardLua}${pageLua}
+/** ARGV: now, from which place on, limit. Answers the place to go on from, rows and chunks. */
+export const listLua = String.raw`${shardLua}${chunkLua}${pageLua}
 local from = ARGV[2]
 if from < settled then from = settled end
-local rows, left = rowsFrom(from, 'g', tonumber(ARGV[3]), math.huge)
-return { left or '', rows }
+local rows, pieces, left = rowsFrom(from, 'g', tonumber(ARGV[3]), math.huge)
+return { left or '', rows, pieces }
 `
 
 /** ARGV: now, the names. Answers place and value of each in turn, both empty where there is none. */
@@ -121,7 +157,7 @@ return reply
  * it is narrowed to: nothing, a namespace, or a namespace and a kind. Answers the part to go on with, how many rows
  * stand in those that were looked at, and how many of them fall into each slice.
  */
-export const countLua = String.raw`${shardLua}
+export const countLua = String.raw`${shardLua}${chunkLua}
 local parts = redis.call('ZRANGEBYLEX', PARTS, ARGV[2], '+', 'LIMIT', 0, 65)
 local isHistogram, count, looked = #ARGV > 2, 0, 0
 local from, untilExclusive, width = tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
@@ -138,28 +174,18 @@ end
 
 for index = 1, math.min(#parts, 64) do
   local part, after = parts[index], parts[index + 1]
-  local key = SHARD .. ':p:' .. part
   if after and after <= settled then
     -- All of it is settled.
   elseif not isHistogram then
-    if part >= settled then
-      count = count + redis.call('HLEN', key)
-    else
-      local fields = redis.call('HKEYS', key)
-      for field = 1, #fields do
-        if fields[field] >= settled then count = count + 1 end
-      end
-    end
+    count = count + sizeFrom(part, settled)
   else
-    local rows = redis.call('HGETALL', key)
-    for at = 1, #rows, 2 do
-      local dueAt = struct.unpack('<d', rows[at + 1])
-      if rows[at] >= settled and dueAt >= from and dueAt < untilExclusive and isIn(rows[at + 1]) then
+    looked = looked + eachRow(part, function(text, value)
+      local dueAt = struct.unpack('<d', value)
+      if text >= settled and dueAt >= from and dueAt < untilExclusive and isIn(value) then
         local slice = math.floor((dueAt - from) / width)
         slices[slice] = (slices[slice] or 0) + 1
       end
-    end
-    looked = looked + #rows / 2
+    end)
     if looked > 5000 and after then
       parts = { [65] = after }
       break
@@ -175,19 +201,11 @@ return { parts[65] and '[' .. parts[65] or '', count, flat }
 `
 
 /** ARGV: now. Counters and rows of one instant: the size of a part is asked for, not its rows. */
-export const tallyLua = String.raw`${shardLua}
+export const tallyLua = String.raw`${shardLua}${chunkLua}
 local parts, count = redis.call('ZRANGE', PARTS, 0, -1), 0
 for index = 1, #parts do
-  local part, after = parts[index], parts[index + 1]
-  local key = SHARD .. ':p:' .. part
-  if part >= settled then
-    count = count + redis.call('HLEN', key)
-  elseif not after or after > settled then
-    local fields = redis.call('HKEYS', key)
-    for field = 1, #fields do
-      if fields[field] >= settled then count = count + 1 end
-    end
-  end
+  local after = parts[index + 1]
+  if not after or after > settled then count = count + sizeFrom(parts[index], settled) end
 end
 local counts = redis.call('HMGET', SHARD, 'count:created', 'count:settled', 'count:cancelled', 'count:replaced',
   'count:dead')
@@ -198,22 +216,19 @@ return { count, counts }
  * ARGV: now, the part to begin with, a namespace. Answers the part to go on with, how many rows of the namespace stand
  * in those that were looked at, and what their payloads weigh.
  */
-export const usageLua = String.raw`${shardLua}
+export const usageLua = String.raw`${shardLua}${chunkLua}
 local parts = redis.call('ZRANGEBYLEX', PARTS, ARGV[2], '+', 'LIMIT', 0, 65)
 local prefix, timers, bytes, looked = ARGV[3] .. '\0', 0, 0, 0
 local nextPart = parts[65]
 for index = 1, math.min(#parts, 64) do
   local after = parts[index + 1]
   if not after or after > settled then
-    local rows = redis.call('HGETALL', SHARD .. ':p:' .. parts[index])
-    for at = 1, #rows, 2 do
-      local value = rows[at + 1]
-      if rows[at] >= settled and string.sub(value, 41, 40 + #prefix) == prefix then
+    looked = looked + eachRow(parts[index], function(text, value)
+      if text >= settled and string.sub(value, 41, 40 + #prefix) == prefix then
         local name, tags, details = struct.unpack('<I2I2I2', value, 35)
         timers, bytes = timers + 1, bytes + #value - 40 - name - tags - details
       end
-    end
-    looked = looked + #rows / 2
+    end)
   end
   if looked > 5000 and after then
     nextPart = after

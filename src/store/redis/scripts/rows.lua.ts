@@ -2,7 +2,7 @@
  * Rows and names, as a script changes them: everything is kept aside until `flush` writes it, so that the
  * operations of one call see one another and commands take many at a time.
  *
- * A row lies in its part (parts.lua.ts).
+ * A row lies in its part (parts.lua.ts): what is put goes into its hash, what is taken out may lie in its chunk.
  * NAMES leads from a name to the place and the identity of its row; what it says of a place below the settled
  * level is no longer so.
  *
@@ -76,7 +76,7 @@ local function readValues(list)
   end
   for part, fields in pairs(wanted) do
     local found = fetched(partKey(part), fields)
-    for index = 1, #fields do values[fields[index]] = found[index] end
+    for index = 1, #fields do values[fields[index]] = found[index] or chunkValue(part, fields[index]) end
   end
 end
 
@@ -85,7 +85,9 @@ local function valueOf(entry)
   local value = values[text]
   if value then return value end
   local part = partOf(text, positionOf(text))
-  if revisionOf(text) <= firstRevision then return redis.call('HGET', partKey(part), text) end
+  if revisionOf(text) <= firstRevision then
+    return redis.call('HGET', partKey(part), text) or chunkValue(part, text)
+  end
   local list = puts[part]
   for index = #list - 1, 1, -2 do
     if list[index] == text then return list[index + 1] end
@@ -145,6 +147,30 @@ local function rewritten(value, dueAt, attempt, occurrence, details)
     details .. sub(value, at + old)
 end
 
+-- Takes those rows out that lie in the chunk of a part; answers the others.
+local function takeOutOfChunk(part, list)
+  local chunk = chunkOf(part)
+  if not chunk then return list end
+  local others = {}
+  for index = 1, #list do
+    local text = list[index]
+    local _, _, number = seek(chunk, text)
+    if number then
+      redis.call('SETRANGE', chunk.key, 20 * number + 20, pack('<d', -1 - positionOf(text)))
+      chunk.live = chunk.live - 1
+    else
+      others[#others + 1] = text
+    end
+  end
+  if chunk.live == 0 then
+    redis.call('UNLINK', chunk.key)
+    chunks[part] = nil
+  elseif #others < #list then
+    redis.call('SETRANGE', chunk.key, 4, pack('<I4', chunk.live))
+  end
+  return others
+end
+
 local function flush(isClaim)
   for part, list in pairs(puts) do
     if dropped then
@@ -163,9 +189,9 @@ local function flush(isClaim)
     end
   end
   for part, list in pairs(gone) do
-    many('HDEL', partKey(part), list)
+    many('HDEL', partKey(part), takeOutOfChunk(part, list))
     if isClaim then many('HDEL', LEASES, list) end
-    if redis.call('EXISTS', partKey(part)) == 0 then redis.call('ZREM', PARTS, part) end
+    endIfEmpty(part)
   end
   cutLargest(puts, firstRevision)
   local named, size, unnamed = {}, 0, {}

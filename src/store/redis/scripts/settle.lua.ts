@@ -1,3 +1,4 @@
+import { chunkLua } from './chunk.lua.js'
 import { recordsLua } from './records.lua.js'
 import { rowsLua } from './rows.lua.js'
 import { shardLua } from './shard.lua.js'
@@ -64,59 +65,65 @@ return { read, table.concat(replies) }
 `
 
 /**
- * ARGV: now, the fence, how many rows at most, or nearly. Whole parts below the settled level are unlinked, of the
- * part in which it lies only what is below it; names that still lead there are taken away. Answers how many rows
- * went, and whether there is more.
+ * ARGV: now, the fence, how many rows at most, or nearly. Whole parts below the settled level are unlinked; of the
+ * part in which it lies goes what is below it, but for a chunk that reaches over it. Names that still lead there are
+ * taken away. Answers how many rows went, and whether there is more.
  */
-export const sweepLua = String.raw`${shardLua}
+export const sweepLua = String.raw`${shardLua}${chunkLua}
 local refusal = fenced()
 if refusal then return refusal end
 
--- Takes names away that lead to these rows: fields and values in turn.
-local function unname(rows)
-  local names, stale = {}, {}
-  for index = 2, #rows, 2 do
-    local length = struct.unpack('<I2', rows[index], 35)
-    names[index / 2] = string.sub(rows[index], 41, 40 + length)
-  end
-  local found = fetched(NAMES, names)
+-- Rows whose names are to go, when those still lead to them.
+local places, names = {}, {}
+
+local function unname(text, value)
+  local length = struct.unpack('<I2', value, 35)
+  places[#places + 1] = text
+  names[#names + 1] = string.sub(value, 41, 40 + length)
+end
+
+local function flushNames()
+  local found, stale = fetched(NAMES, names), {}
   for index = 1, #names do
-    if found[index] and string.sub(found[index], 1, 26) == rows[2 * index - 1] then stale[#stale + 1] = names[index] end
+    if found[index] and string.sub(found[index], 1, 26) == places[index] then stale[#stale + 1] = names[index] end
   end
   many('HDEL', NAMES, stale)
 end
 
-local removed, most = 0, tonumber(ARGV[5])
+-- Takes away what is below the level of the part in which it lies; answers how many rows that were.
+local function sweepLast(part)
+  local key, chunk, removed = SHARD .. ':p:' .. part, chunkOf(part), 0
+  local fields, below = redis.call('HKEYS', key), {}
+  for field = 1, #fields do
+    if fields[field] < settled then below[#below + 1] = fields[field] end
+  end
+  local values = fetched(key, below)
+  for row = 1, #below do unname(below[row], values[row]) end
+  many('HDEL', key, below)
+  if chunk and lastOf(chunk) < settled then
+    eachRowIn(redis.call('GET', chunk.key), unname)
+    redis.call('UNLINK', chunk.key)
+    removed, chunk = chunk.live, false
+  end
+  if #below == #fields and not chunk then redis.call('ZREM', PARTS, part) end
+  return removed + #below
+end
+
+local removed, most, isMore = 0, tonumber(ARGV[5]), false
 -- A part that begins at the level holds nothing below it.
 local parts = redis.call('ZRANGEBYLEX', PARTS, '-', '(' .. settled, 'LIMIT', 0, 65)
 for index = 1, math.min(#parts, 64) do
   local part = parts[index]
-  local key = SHARD .. ':p:' .. part
-  if parts[index + 1] then
-    local rows = redis.call('HGETALL', key)
-    unname(rows)
-    redis.call('UNLINK', key)
-    redis.call('ZREM', PARTS, part)
-    removed = removed + #rows / 2
-  else
-    local fields, below = redis.call('HKEYS', key), {}
-    for field = 1, #fields do
-      if fields[field] < settled then below[#below + 1] = fields[field] end
-    end
-    if #below > 0 then
-      local values, rows = fetched(key, below), {}
-      for row = 1, #below do
-        rows[2 * row - 1] = below[row]
-        rows[2 * row] = values[row]
-      end
-      unname(rows)
-      many('HDEL', key, below)
-      if #below == #fields then redis.call('ZREM', PARTS, part) end
-      removed = removed + #below
-    end
-    return { removed, 0 }
+  if not parts[index + 1] then
+    removed = removed + sweepLast(part)
+    break
   end
-  if removed >= most then return { removed, 1 } end
+  removed = removed + eachRow(part, unname)
+  redis.call('UNLINK', SHARD .. ':p:' .. part, chunkKey(part))
+  redis.call('ZREM', PARTS, part)
+  isMore = removed >= most or index == 64
+  if isMore then break end
 end
-return { removed, #parts > 64 and 1 or 0 }
+flushNames()
+return { removed, isMore and 1 or 0 }
 `

@@ -10,7 +10,7 @@ export const shardLua = String.raw`
 local SHARD = KEYS[1]
 local PARTS, NAMES = SHARD .. ':parts', SHARD .. ':names'
 local FIRST = '00000000000000000000000000'
-local CHUNK = 3000
+local AT_ONCE = 3000
 
 local function clock()
   if ARGV[1] ~= '' then return tonumber(ARGV[1]) end
@@ -52,18 +52,18 @@ end
 -- Calls a command with many arguments, some at a time: Lua has room for some thousands on its stack.
 local function many(command, key, list)
   local count = #list
-  for from = 1, count, CHUNK do
-    redis.call(command, key, unpack(list, from, math.min(from + CHUNK - 1, count)))
+  for from = 1, count, AT_ONCE do
+    redis.call(command, key, unpack(list, from, math.min(from + AT_ONCE - 1, count)))
   end
 end
 
 local function fetched(key, fields)
   local count = #fields
   if count == 0 then return {} end
-  if count <= CHUNK then return redis.call('HMGET', key, unpack(fields)) end
+  if count <= AT_ONCE then return redis.call('HMGET', key, unpack(fields)) end
   local all = {}
-  for from = 1, count, CHUNK do
-    local some = redis.call('HMGET', key, unpack(fields, from, math.min(from + CHUNK - 1, count)))
+  for from = 1, count, AT_ONCE do
+    local some = redis.call('HMGET', key, unpack(fields, from, math.min(from + AT_ONCE - 1, count)))
     for index = 1, #some do all[from + index - 1] = some[index] end
   end
   return all
