@@ -146,7 +146,10 @@ export function parseAnswers(
         answers[index] = {
           outcome: 'moved',
           from: { position: positionAt(bytes, at), revision: revisionAt(bytes, at) },
-          row: rowWith({ position: positionIn(operation), revision: ++revision }, bytes.subarray(valueAt, end)),
+          row: rowWith(
+            { position: positionIn(operation), revision: ++revision },
+            bytes.subarray(valueAt, end),
+          ),
         }
         at = end
         break

@@ -228,7 +228,10 @@ export class RedisShard {
   ): Promise<{ readonly page: RedisPage; readonly next: Place | undefined }> {
     const words = [placeText(from), String(limit)]
     const [left, rows, chunks] = (await this.run(this.#scripts.list, words)) as [Buffer, Buffer[], Buffer[]]
-    return { page: new RedisPage(rows, chunks), next: left.length === 0 ? undefined : parsePlace(String(left)) }
+    return {
+      page: new RedisPage(rows, chunks),
+      next: left.length === 0 ? undefined : parsePlace(String(left)),
+    }
   }
 
   async countRows(): Promise<number> {

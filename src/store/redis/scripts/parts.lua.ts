@@ -3,7 +3,7 @@ import { chunkLua } from './chunk.lua.js'
 /**
  * The parts that rows lie in, for a script that puts rows: a hash whose name ends with the first place it may hold, and
  * the chunk beside it (chunk.lua.ts). The sorted set PARTS has the parts that are not empty. A part never reaches over
- * the end of its bucket of time, and is cut when it is large. In a store that makes no chunks `chunkRows` is Infinity.
+ * the end of its bucket of time, and is cut when its hash is large. In a store that makes no chunks `chunkRows` is Infinity.
  */
 export const partsLua = (
   widthMs: number,
@@ -156,7 +156,7 @@ end
 local function cutLargest(parts, firstRevision)
   local largest, most = nil, LARGE
   for part in pairs(parts) do
-    local size = sizeOf(part)
+    local size = redis.call('HLEN', partKey(part))
     if size > most then largest, most = part, size end
   end
   if largest then cut(largest, firstRevision) end

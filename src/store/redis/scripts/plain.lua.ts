@@ -50,33 +50,61 @@ end
 
 -- Puts the rows of a chunk into their parts. Many that none stands among begin a part where they stand, and so does what
 -- there is no room for: what comes in the order of time is never moved. Answers the parts that may be too large.
-local function putRows(blob)
-  local parts, first, count = {}, 0, struct.unpack('<I4', blob)
+local function putRows(blob, named)
+  local parts, first, count = {}, 0, #named / 2
   local start = 20 * (count + 1) + 1
 
-  local function placeAt(index)
-    local position, number = struct.unpack('<dd', blob, 20 * index + 21)
-    return place(position, revision + number)
+  -- Position, number of the operation and end of the value of each, in turn: unpacked once, and only where all do not
+  -- go together into one part.
+  local entries
+  local function unpacked()
+    if entries then return entries end
+    entries = {}
+    for index = 0, count - 1, 1000 do
+      local some = math.min(1000, count - index)
+      local values = { struct.unpack('<' .. string.rep('ddI4', some), blob, 20 * index + 21) }
+      if index == 0 then
+        entries = values
+      else
+        for at = 1, 3 * some do entries[3 * index + at] = values[at] end
+      end
+    end
+    return entries
   end
 
-  -- As they are sent, all of them.
-  local function asChunk(part, low, high, from, untilExclusive)
+  local function placeAt(index)
+    local number = entries and entries[3 * index + 2] or struct.unpack('<d', blob, 20 * index + 29)
+    return sub(named[2 * number], 1, 26)
+  end
+
+  -- Where the values of rows begin and end.
+  local function boundsOf(low, high)
+    return struct.unpack('<I4', blob, 20 * low + 17), struct.unpack('<I4', blob, 20 * high + 37)
+  end
+
+  local function canBeChunk(low, high)
+    local from, untilExclusive = boundsOf(low, high)
+    return high - low + 1 >= CHUNK_ROWS and untilExclusive - from <= CHUNK_BYTES
+  end
+
+  local function asChunk(part, low, high)
     if high - low + 1 == count then
       redis.call('SET', chunkKey(part), blob)
       if revision ~= tonumber(ARGV[6]) then redis.call('SETRANGE', chunkKey(part), 8, struct.pack('<d', revision)) end
     else
+      local from, untilExclusive = boundsOf(low, high)
       redis.call('SET', chunkKey(part), struct.pack('<I4I4d', high - low + 1, high - low + 1, revision) ..
         sub(blob, 20 * low + 17, 20 * high + 40) .. sub(blob, start + from, start + untilExclusive - 1))
     end
   end
 
-  local function oneByOne(part, low, high, from)
-    local rows = {}
-    for index = low, high do
-      local position, number, untilExclusive = struct.unpack('<ddI4', blob, 20 * index + 21)
-      rows[#rows + 1] = place(position, revision + number)
-      rows[#rows + 1] = sub(blob, start + from, start + untilExclusive - 1)
-      from = untilExclusive
+  local function oneByOne(part, low, high)
+    local all, rows, size = unpacked(), {}, 0
+    local from = start + boundsOf(low, high)
+    for at = 3 * low + 2, 3 * high + 2, 3 do
+      local untilExclusive = start + all[at + 1]
+      rows[size + 1], rows[size + 2] = sub(named[2 * all[at]], 1, 26), sub(blob, from, untilExclusive - 1)
+      from, size = untilExclusive, size + 2
     end
     many('HSET', partKey(part), rows)
   end
@@ -93,6 +121,7 @@ local function putRows(blob)
     if placeAt(last) >= untilExclusive then
       -- The last row before the end: of row number low it is so, of row number high not.
       local low, high = first, last
+      unpacked()
       while high - low > 1 do
         local middle = math.floor((low + high) / 2)
         if placeAt(middle) < untilExclusive then low = middle else high = middle end
@@ -103,9 +132,10 @@ local function putRows(blob)
     if isNew then
       part = from
     else
-      local isLarge = sizeOf(part) + size > LARGE
-      -- Looking at the rows of a large part would cost few rows more than a chunk saves them.
-      if isLarge or (size >= CHUNK_ROWS and redis.call('HLEN', partKey(part)) <= 8 * size) then
+      local standing = redis.call('HLEN', partKey(part))
+      local isLarge = standing + size > LARGE
+      -- Looking through many rows would cost few more than a chunk saves them.
+      if isLarge or (size >= CHUNK_ROWS and standing <= 2 * size) then
         isNew = cleared(part, text, placeAt(last))
         if isNew then part = text elseif isLarge then parts[part] = true end
       end
@@ -113,13 +143,8 @@ local function putRows(blob)
     while first <= last do
       -- A new one gets no more than it may hold; what is left begins the next.
       local piece = isNew and math.min(first + LARGE - 1, last) or last
-      local begins, ends = struct.unpack('<I4', blob, 20 * first + 17), struct.unpack('<I4', blob, 20 * piece + 37)
       if isNew then redis.call('ZADD', PARTS, 0, part) end
-      if isNew and piece - first + 1 >= CHUNK_ROWS and ends - begins <= CHUNK_BYTES then
-        asChunk(part, first, piece, begins, ends)
-      else
-        oneByOne(part, first, piece, begins)
-      end
+      if isNew and canBeChunk(first, piece) then asChunk(part, first, piece) else oneByOne(part, first, piece) end
       first = piece + 1
       if first <= last then part = placeAt(first) end
     end
@@ -155,7 +180,7 @@ if ARGV[6] ~= '' then
       added = added + redis.call('HSET', NAMES, unpack(named, index, math.min(index + AT_ONCE - 1, size)))
     end
     if added == count then
-      cutLargest(putRows(blob), revision)
+      cutLargest(putRows(blob, named), revision)
       redis.call('HSET', SHARD, 'rev', format('%.0f', revision + count))
       redis.call('HINCRBY', SHARD, 'count:created', count)
       if ids then flushAnswers(clock()) end
