@@ -10,6 +10,8 @@ export interface ServerCounts {
   readonly operations: number
   /** Processor time of all its processes; undefined where that cannot be read. */
   readonly cpuMs: number | undefined
+  /** Redis: how often it began to write its append-only file anew, and whether it is at it. */
+  readonly rewrites?: { readonly begun: number; readonly isUnderWay: boolean }
 }
 
 /** A server for one candidate, with counters that are its own. */
@@ -48,9 +50,16 @@ function redisKind(settings: readonly string[], query: string): ServerKind {
     return {
       url: server.url + query,
       counts() {
-        const stats = server.process.cli('info', 'stats')
-        const operations = Number(/total_commands_processed:(\d+)/.exec(stats)?.[1])
-        return Promise.resolve({ operations, cpuMs: cpuMsOf(server.process.pid, false) })
+        const info = server.process.cli('info')
+        const numberOf = (name: string): number => Number(new RegExp(`${name}:(\\d+)`).exec(info)?.[1])
+        return Promise.resolve({
+          operations: numberOf('total_commands_processed'),
+          cpuMs: cpuMsOf(server.process.pid, false),
+          rewrites: {
+            begun: numberOf('aof_rewrites'),
+            isUnderWay: numberOf('aof_rewrite_in_progress') === 1,
+          },
+        })
       },
       stop: () => server.stop(),
     }

@@ -18,6 +18,8 @@ export interface Outcome {
   readonly end: Extract<DriverMessage, { say: 'end' }>
   readonly operations: number
   readonly serverCpuUs: number | undefined
+  /** Whether Redis wrote its append-only file anew meanwhile, on the same cores. */
+  readonly wasRewriting: boolean
 }
 
 type Work = DriverTask extends infer Each
@@ -70,5 +72,7 @@ async function drive(server: CountedServer, node: string, task: DriverTask): Pro
 function outcomeOf(end: Outcome['end'], before: ServerCounts, after: ServerCounts): Outcome {
   const serverCpuUs =
     before.cpuMs === undefined || after.cpuMs === undefined ? undefined : (after.cpuMs - before.cpuMs) * 1000
-  return { end, operations: after.operations - before.operations, serverCpuUs }
+  const wasRewriting =
+    before.rewrites?.isUnderWay === true || before.rewrites?.begun !== after.rewrites?.begun
+  return { end, operations: after.operations - before.operations, serverCpuUs, wasRewriting }
 }
