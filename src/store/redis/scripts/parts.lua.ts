@@ -118,7 +118,7 @@ local function cutAt(part, starts)
 end
 
 -- Places at which a part is cut: by time into pieces, or, where all its rows stand at one instant, in the middle of most.
-local function startsOf(part, fields, chunk)
+local function startsOf(fields, chunk)
   local least, most = math.huge, 0
   for index = 1, #fields do
     local position = positionOf(fields[index])
@@ -145,9 +145,9 @@ local function cut(part, firstRevision)
   if put then
     moveRows(part, first, put)
     if next then moveRows(part, next, behind) end
-    return
+  else
+    cutAt(part, startsOf(fields, chunk))
   end
-  cutAt(part, startsOf(part, fields, chunk))
   endIfEmpty(part)
 end
 

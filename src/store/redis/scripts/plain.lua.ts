@@ -19,9 +19,9 @@ local function putRight(named, shift)
   end
 end
 
--- Whether rows between two places can begin a part of their own, because none of this part stands among them and not
--- the most of it behind. What does stand behind gets another.
-local function cleared(part, first, last)
+-- Whether so many rows between two places can begin a part of their own, because none of this part stands among them, and
+-- behind them neither more than they are nor the most of it. What does stand behind gets another.
+local function cleared(part, first, last, size)
   local chunk, start = chunkOf(part), nil
   if chunk and lastOf(chunk) > first then
     start = firstOf(chunk)
@@ -37,14 +37,14 @@ local function cleared(part, first, last)
       if not start or field < start then start = field end
     end
   end
-  if #behind > #fields / 2 then return false end
+  if #behind > math.max(size, #fields / 2) then return false end
   if #behind > 0 then moveRows(part, start, behind) end
   if isBehind then
     redis.call('RENAME', chunk.key, chunkKey(start))
     redis.call('ZADD', PARTS, 0, start)
     chunks[part] = nil
-    endIfEmpty(part)
   end
+  endIfEmpty(part)
   return true
 end
 
@@ -136,7 +136,7 @@ local function putRows(blob, named)
       local isLarge = standing + size > LARGE
       -- Looking through many rows would cost few more than a chunk saves them.
       if isLarge or (size >= CHUNK_ROWS and standing <= 2 * size) then
-        isNew = cleared(part, text, placeAt(last))
+        isNew = cleared(part, text, placeAt(last), size)
         if isNew then part = text elseif isLarge then parts[part] = true end
       end
     end
