@@ -1,5 +1,4 @@
-// npm run sim -- [--seeds 3000] [--from 1] [--workers 2]: many seeds, over the cores.
-// npm run sim -- --seed N [--trace] [--only-faults 3,17] [--only-ops 2,5] [--shrink]: one of them, again.
+// npm run sim: the engine under random faults and virtual time, many seeds over the cores or one of them again.
 import { once } from 'node:events'
 import os from 'node:os'
 import path from 'node:path'
@@ -12,18 +11,44 @@ import { runSeeds } from './sim-pool.mjs'
 const MOST_FAILURES = 10
 const MOST_SHRUNK = 3
 
-const { values } = parseArgs({
-  options: {
-    seeds: { type: 'string', default: '300' },
-    from: { type: 'string', default: '1' },
-    workers: { type: 'string', default: String(os.availableParallelism()) },
-    seed: { type: 'string' },
-    trace: { type: 'boolean', default: false },
-    shrink: { type: 'boolean', default: false },
-    'only-faults': { type: 'string' },
-    'only-ops': { type: 'string' },
-  },
-})
+const options = {
+  seeds: { type: 'string', default: '300' },
+  from: { type: 'string', default: '1' },
+  workers: { type: 'string', default: String(os.availableParallelism()) },
+  seed: { type: 'string' },
+  trace: { type: 'boolean', default: false },
+  shrink: { type: 'boolean', default: false },
+  'only-faults': { type: 'string' },
+  'only-ops': { type: 'string' },
+  help: { type: 'boolean', default: false },
+}
+
+const usage = `usage: npm run sim -- [options]
+
+  --seeds 300            how many seeds, over the cores
+  --from 1               the first of them
+  --workers N            in so many threads; one for each core unless given
+  --seed N               this one only, again
+    --trace              with everything that happens
+    --shrink             with the fewest faults and operations that still break a promise
+    --only-faults 3,17   with these faults only
+    --only-ops 2,5       with these operations only
+`
+
+const { values } = given()
+if (values.help) {
+  process.stdout.write(usage)
+  process.exit(0)
+}
+
+function given() {
+  try {
+    return parseArgs({ options })
+  } catch (error) {
+    process.stderr.write(`${error.message}\n\n${usage}`)
+    return process.exit(2)
+  }
+}
 
 await built()
 const library = fileURLToPath(new URL('../dist', import.meta.url))
