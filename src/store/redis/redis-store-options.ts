@@ -30,7 +30,7 @@ export interface RedisTuning {
   readonly chunkRows: number
 }
 
-const tuningDefaults: RedisTuning = Object.freeze({ bucketMs: 86_400_000, partRows: 2000, chunkRows: 32 })
+const tuningDefaults: RedisTuning = Object.freeze({ bucketMs: 86_400_000, partRows: 2000, chunkRows: 128 })
 
 const known = ['clock', 'strategy', 'shardCount', 'maxPayloadBytes', 'tuning', 'loadDriver']
 

@@ -179,7 +179,7 @@ describe('?wait=1', () => {
       const store = await openAt(url)
       const fence = await own(store)
       await store.write(fence, { operations: [setOf('safe', 1000)] })
-      const parts = `{${url.slice(url.indexOf('prefix=') + 7)}:0}:parts`
+      const parts = `{${url.slice(url.indexOf('prefix=') + 7)}:0}:parts3`
       expect(replica.process.cli('zcard', parts)).toBe('1')
       // A replica takes no writes.
       await expect(openAt(`${replica.url}?prefix=other`)).rejects.toMatchObject({ code: 'store-unavailable' })

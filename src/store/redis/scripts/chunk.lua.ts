@@ -7,7 +7,11 @@
  * the lowest byte first. Head: how many rows, how many of them stand (4 bytes each), what revisions count from (8), and
  * where the first value begins (4). Entry: position and revision (8 each), and where the value ends (4), counted like the
  * beginning: from where they were counted when the rows were sent, so that a piece of a chunk is a head, some
- * entries and some values as they are. A row that was taken out has -1 - position in its entry, and is skipped.
+ * entries and some values as they are. A row that was taken out has -1 - position in its entry, and is skipped; when
+ * most of them were, the chunk is made anew of those that stand.
+ *
+ * Numbers of rows are counted from 0 on, and so are the offsets of GETRANGE and SETRANGE: entry i begins at 20 * i + 20,
+ * after the four bytes that say where its value begins. Those of Lua's own functions are one more.
  */
 export const chunkLua = String.raw`
 local function chunkKey(part) return SHARD .. ':c:' .. part end
@@ -29,7 +33,7 @@ local function chunkOf(part)
   return chunk
 end
 
--- Of a row, by its number from 0 on: its place, where its value begins and ends, and whether it stands.
+-- Of a row, by its number: its place, where its value begins and ends, and whether it stands.
 local function rowIn(chunk, index)
   local entry = redis.call('GETRANGE', chunk.key, 20 * index + 16, 20 * index + 39)
   local from, position, revision, untilExclusive = struct.unpack('<I4ddI4', entry)
@@ -53,17 +57,40 @@ local function firstFrom(chunk, text)
   return low
 end
 
--- Where the value of the row at a place begins and ends, and its number; nothing when it is not in the chunk.
+-- The place of the first row that stands, from a number on; nothing when there is none.
+local function firstStanding(chunk, index)
+  for number = index, chunk.count - 1 do
+    local text, _, _, stands = rowIn(chunk, number)
+    if stands then return text end
+  end
+end
+
+-- Reads all entries at once, for whoever will seek many rows.
+local function readEntries(chunk)
+  if chunk.numbers then return end
+  local entries, numbers, ends = redis.call('GETRANGE', chunk.key, 20, 20 * chunk.count + 19), {}, { [-1] = chunk.from }
+  for index = 0, chunk.count - 1 do
+    local position, revision, untilExclusive = struct.unpack('<ddI4', entries, 20 * index + 1)
+    if position >= 0 then numbers[place(position, chunk.base + revision)] = index end
+    ends[index] = untilExclusive
+  end
+  chunk.numbers, chunk.ends = numbers, ends
+end
+
+-- Where the value of a row begins and ends, and its number; nothing when it is not in the chunk. The row stands: no
+-- name leads to the place of one that was taken out.
 local function seek(chunk, text)
+  if chunk.numbers then
+    local index = chunk.numbers[text]
+    if not index then return end
+    return chunk.ends[index - 1], chunk.ends[index], index
+  end
   -- Where rows came in the order of time their revisions are their order.
   local index = revisionOf(text) - chunk.base - chunk.first
   for attempt = 1, 2 do
     if index >= 0 and index < chunk.count then
-      local found, from, untilExclusive, stands = rowIn(chunk, index)
-      if found == text then
-        if not stands then return end
-        return from, untilExclusive, index
-      end
+      local found, from, untilExclusive = rowIn(chunk, index)
+      if found == text then return from, untilExclusive, index end
     end
     if attempt == 1 then index = firstFrom(chunk, text) end
   end
@@ -83,7 +110,8 @@ local function chunkValue(part, text)
   return from and valuesIn(chunk, from, untilExclusive)
 end
 
--- Some of its rows, from the one to before the other, as a chunk, and how many bytes their values have.
+-- Some of its rows, from the one to before the other, as a chunk. It says of all that they stand: a reader does not ask,
+-- and whoever stores it puts that right.
 local function pieceOf(chunk, low, high)
   if low == 0 and high == chunk.count then return redis.call('GET', chunk.key) end
   local entries = redis.call('GETRANGE', chunk.key, 20 * low + 16, 20 * high + 19)
@@ -98,15 +126,18 @@ local function weightIn(chunk, low, high)
   return untilExclusive - from
 end
 
--- Calls with place, weight and number of those rows that stand.
+-- Calls with place, weight and number of those rows that stand. What was taken out before one weighs with it, since it
+-- is sent with it.
 local function eachPlace(chunk, low, high, visit)
   if high <= low then return end
   local entries = redis.call('GETRANGE', chunk.key, 20 * low + 16, 20 * high + 19)
   local from = struct.unpack('<I4', entries)
   for index = low, high - 1 do
     local position, revision, untilExclusive = struct.unpack('<ddI4', entries, 20 * (index - low) + 5)
-    if position >= 0 then visit(place(position, chunk.base + revision), untilExclusive - from, index) end
-    from = untilExclusive
+    if position >= 0 then
+      visit(place(position, chunk.base + revision), untilExclusive - from, index)
+      from = untilExclusive
+    end
   end
 end
 

@@ -12,8 +12,9 @@ export const partsLua = (
   chunkRows: number,
 ): string => String.raw`${chunkLua}
 local WIDTH, LARGE, PIECES = ${widthMs}, ${largeRows}, ${pieces}
--- Fewer rows than that make no chunk, nor do those of so many bytes: taking a part of a large string takes its time.
-local CHUNK_ROWS, CHUNK_BYTES = ${chunkRows === Infinity ? 'math.huge' : chunkRows}, 1048576
+-- Fewer rows than that make no chunk: they would be many parts. Nor do those of more bytes: whoever keeps one row of a
+-- chunk that was loaded keeps all of it.
+local CHUNK_ROWS, CHUNK_BYTES = ${chunkRows === Infinity ? 'math.huge' : chunkRows}, 262144
 local format, sub = string.format, string.sub
 
 -- Redis keeps a small hash as a list, which it searches from the beginning for every field, until something long is
@@ -69,25 +70,45 @@ local function endOf(fields, chunk, firstRevision)
   return put, first, behind, next
 end
 
--- Puts rows of a chunk, from the one to before the other, into the part that begins at a place: as its chunk, unless
--- they are few. Answers whether it has one now.
-local function putPiece(chunk, start, low, high)
-  local standing = standingIn(chunk, low, high)
-  if standing == 0 then return false end
-  local piece, isChunk = pieceOf(chunk, low, high), standing >= CHUNK_ROWS
-  if isChunk then
-    redis.call('SET', chunkKey(start), piece)
-    if standing < high - low then redis.call('SETRANGE', chunkKey(start), 4, struct.pack('<I4', standing)) end
-  else
-    local rows = {}
-    eachRowIn(piece, function(text, value)
+-- Puts rows that come in the order of their places, fields and values in turn, into a part without a chunk: as its
+-- chunk, unless they are few.
+local function putTogether(part, rows)
+  if #rows < 2 * CHUNK_ROWS then return many('HSET', partKey(part), rows) end
+  local count, weight, entries, values = #rows / 2, 0, {}, {}
+  for index = 1, count do
+    local text, value = rows[2 * index - 1], rows[2 * index]
+    weight = weight + #value
+    entries[index] = struct.pack('<ddI4', positionOf(text), revisionOf(text), weight)
+    values[index] = value
+  end
+  redis.call('SET', chunkKey(part),
+    struct.pack('<I4I4dI4', count, count, 0, 0) .. table.concat(entries) .. table.concat(values))
+end
+
+-- Puts those rows of a piece of a chunk that stand and are not gone into a part without a chunk.
+local function putPiece(part, piece, gone)
+  local rows = {}
+  eachRowIn(piece, function(text, value)
+    if not gone[text] then
       rows[#rows + 1] = text
       rows[#rows + 1] = value
-    end)
-    many('HSET', partKey(start), rows)
+    end
+  end)
+  putTogether(part, rows)
+end
+
+-- Takes rows of a chunk, from the one to before the other, to a part that begins at a place. Where all of them stand,
+-- the piece is the chunk of that part as it is.
+local function movePiece(chunk, start, low, high)
+  local standing = standingIn(chunk, low, high)
+  if standing == 0 then return end
+  local piece = pieceOf(chunk, low, high)
+  if standing == high - low and standing >= CHUNK_ROWS then
+    redis.call('SET', chunkKey(start), piece)
+  else
+    putPiece(start, piece, {})
   end
   redis.call('ZADD', PARTS, 0, start)
-  return isChunk
 end
 
 -- Cuts a part at places, which come in order: what stands at each of them or behind goes into a part that begins there.
@@ -110,14 +131,18 @@ local function cutAt(part, starts)
   local high = chunk.count
   for number = #starts, 1, -1 do
     local low = firstFrom(chunk, starts[number])
-    putPiece(chunk, starts[number], low, high)
+    movePiece(chunk, starts[number], low, high)
     high = low
   end
-  if high < chunk.count and not putPiece(chunk, part, 0, high) then redis.call('UNLINK', chunk.key) end
+  if high == chunk.count then return end
+  local kept = standingIn(chunk, 0, high) > 0 and pieceOf(chunk, 0, high)
+  redis.call('UNLINK', chunk.key)
   chunks[part] = nil
+  if kept then putPiece(part, kept, {}) end
 end
 
--- Places at which a part is cut: by time into pieces, or, where all its rows stand at one instant, in the middle of most.
+-- Places at which a part is cut: by time into pieces, or, where all its rows stand at one instant, in the middle of those
+-- of its hash, which are the most.
 local function startsOf(fields, chunk)
   local least, most = math.huge, 0
   for index = 1, #fields do
@@ -129,7 +154,6 @@ local function startsOf(fields, chunk)
     least, most = math.min(least, positionOf(firstOf(chunk))), math.max(most, positionOf(lastOf(chunk)))
   end
   if least == most then
-    if chunk and chunk.live > #fields then return { (rowIn(chunk, math.ceil(chunk.count / 2))) } end
     table.sort(fields)
     return { fields[math.floor(#fields / 2) + 1] }
   end

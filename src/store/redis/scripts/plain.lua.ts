@@ -19,8 +19,8 @@ local function putRight(named, shift)
   end
 end
 
--- Whether so many rows between two places can begin a part of their own, because none of this part stands among them, and
--- behind them neither more than they are nor the most of it. What does stand behind gets another.
+-- Whether so many rows between two places can begin a part of their own: none of this part stands among them, and what
+-- stands behind is no more than they are, or than what stands before. It gets a part too.
 local function cleared(part, first, last, size)
   local chunk, start = chunkOf(part), nil
   if chunk and lastOf(chunk) > first then
@@ -82,9 +82,10 @@ local function putRows(blob, named)
     return struct.unpack('<I4', blob, 20 * low + 17), struct.unpack('<I4', blob, 20 * high + 37)
   end
 
-  local function canBeChunk(low, high)
+  -- Whether they are light enough for a chunk.
+  local function isLight(low, high)
     local from, untilExclusive = boundsOf(low, high)
-    return high - low + 1 >= CHUNK_ROWS and untilExclusive - from <= CHUNK_BYTES
+    return untilExclusive - from <= CHUNK_BYTES
   end
 
   local function asChunk(part, low, high)
@@ -141,10 +142,17 @@ local function putRows(blob, named)
       end
     end
     while first <= last do
-      -- A new one gets no more than it may hold; what is left begins the next.
+      -- A new one gets no more than it and its chunk may hold; what is left begins the next.
       local piece = isNew and math.min(first + LARGE - 1, last) or last
+      while isNew and piece - first + 1 >= 2 * CHUNK_ROWS and not isLight(first, piece) do
+        piece = math.floor((first + piece) / 2)
+      end
       if isNew then redis.call('ZADD', PARTS, 0, part) end
-      if isNew and canBeChunk(first, piece) then asChunk(part, first, piece) else oneByOne(part, first, piece) end
+      if isNew and piece - first + 1 >= CHUNK_ROWS and isLight(first, piece) then
+        asChunk(part, first, piece)
+      else
+        oneByOne(part, first, piece)
+      end
       first = piece + 1
       if first <= last then part = placeAt(first) end
     end

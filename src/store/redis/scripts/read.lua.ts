@@ -5,7 +5,7 @@ import { shardLua } from './shard.lua.js'
 /**
  * Rows in the order of their parts, from a place on. `rowsFrom` answers fields and values in turn, chunks or pieces of
  * them, and the place of the first row it left; rows of one part may come in any order, which is for the reader to
- * mend, and chunks have rows that no longer stand.
+ * mend, and chunks have rows that no longer stand, which weigh as others do.
  */
 const pageLua = String.raw`
 -- What a row weighs beside its value.
@@ -94,7 +94,7 @@ local function rowsFrom(from, untilExclusive, limit, limitBytes)
         if chunk then
           low = firstFrom(chunk, from)
           high = isFull and low or math.max(low, firstFrom(chunk, untilExclusive))
-          local text = high < chunk.count and rowIn(chunk, high)
+          local text = firstStanding(chunk, high)
           if text and (not least or text < least) then least = text end
         end
         local found = #wanted + (chunk and standingIn(chunk, low, high) or 0)
@@ -135,7 +135,7 @@ return { read, left or '', rows, pieces }
 export const listLua = String.raw`${shardLua}${chunkLua}${pageLua}
 local from = ARGV[2]
 if from < settled then from = settled end
-local rows, pieces, left = rowsFrom(from, 'g', tonumber(ARGV[3]), math.huge)
+local rows, pieces, left = rowsFrom(from, 'g', tonumber(ARGV[3]), 16777216)
 return { left or '', rows, pieces }
 `
 
@@ -144,6 +144,9 @@ export const findLua = (partsLua: string): string => String.raw`${shardLua}${par
 local names, reply = {}, {}
 for index = 2, #ARGV do names[index - 1] = ARGV[index] end
 readNames(names)
+local found = {}
+for index = 1, #names do found[#found + 1] = standing(names[index]) end
+readValues(found)
 for index = 1, #names do
   local entry = standing(names[index])
   reply[2 * index - 1] = entry and string.sub(entry, 1, 26) or ''

@@ -14,14 +14,24 @@ local LEASES = SHARD .. ':leases'
 local pack = struct.pack
 local entries, changed, changes = {}, {}, 0
 local puts, gone, buckets, starts, values, isNew = {}, {}, {}, {}, {}, {}
-local firstRevision, dropped, isBulk = revision, nil, false
+local firstRevision, dropped, wanted = revision, nil, 0
 local counted = { created = 0, settled = 0, cancelled = 0, replaced = 0, dead = 0 }
+
+-- Whether the parts of a bucket are to be fetched once, rather than one for each row: not where they are far more.
+local function isWorthFetching(start)
+  if wanted < 10 or buckets[start] == false then return false end
+  if buckets[start] then return true end
+  local count = redis.call('ZLEXCOUNT', PARTS, '[' .. place(start, 0), '(' .. place(start + WIDTH, 0))
+  if count <= 4 * wanted then return true end
+  buckets[start] = false
+  return false
+end
 
 -- The part that holds a place, or would: the last of its bucket that begins at or before it. For few rows it is
 -- asked for; for many, the parts of the bucket are fetched once.
 local function partOf(text, position)
   local start = position - position % WIDTH
-  if not isBulk then
+  if not isWorthFetching(start) then
     local found = redis.call('ZREVRANGEBYLEX', PARTS, '[' .. text, '[' .. place(start, 0), 'LIMIT', 0, 1)
     if found[1] then return found[1] end
     local part = place(start, 0)
@@ -50,7 +60,7 @@ local function partOf(text, position)
 end
 
 local function readNames(names)
-  isBulk = #names > LARGE / 20
+  wanted = #names
   local found = fetched(NAMES, names)
   for index = 1, #names do entries[names[index]] = found[index] end
 end
@@ -63,19 +73,20 @@ end
 
 -- Fetches the values of rows that will be asked for, a part at a time.
 local function readValues(list)
-  local wanted = {}
+  local byPart = {}
   for index = 1, #list do
     local text = sub(list[index], 1, 26)
     local part = partOf(text, positionOf(text))
-    local fields = wanted[part]
+    local fields = byPart[part]
     if not fields then
       fields = {}
-      wanted[part] = fields
+      byPart[part] = fields
     end
     fields[#fields + 1] = text
   end
-  for part, fields in pairs(wanted) do
-    local found = fetched(partKey(part), fields)
+  for part, fields in pairs(byPart) do
+    local found, chunk = fetched(partKey(part), fields), chunkOf(part)
+    if chunk and #fields > chunk.count / 16 then readEntries(chunk) end
     for index = 1, #fields do values[fields[index]] = found[index] or chunkValue(part, fields[index]) end
   end
 end
@@ -147,26 +158,35 @@ local function rewritten(value, dueAt, attempt, occurrence, details)
     details .. sub(value, at + old)
 end
 
--- Takes those rows out that lie in the chunk of a part; answers the others.
+-- Takes those rows out that lie in the chunk of a part; answers the others. A chunk of which less than half would stand is
+-- made anew of what does.
 local function takeOutOfChunk(part, list)
   local chunk = chunkOf(part)
   if not chunk then return list end
-  local others = {}
+  if #list > chunk.count / 16 then readEntries(chunk) end
+  local others, found, size = {}, {}, 0
   for index = 1, #list do
-    local text = list[index]
-    local _, _, number = seek(chunk, text)
+    local _, _, number = seek(chunk, list[index])
     if number then
-      redis.call('SETRANGE', chunk.key, 20 * number + 20, pack('<d', -1 - positionOf(text)))
-      chunk.live = chunk.live - 1
+      found[list[index]] = number
+      size = size + 1
     else
-      others[#others + 1] = text
+      others[#others + 1] = list[index]
     end
   end
-  if chunk.live == 0 then
+  if size == 0 then return others end
+  chunk.live = chunk.live - size
+  if chunk.live < chunk.count / 2 then
+    local rest = chunk.live > 0 and redis.call('GET', chunk.key)
     redis.call('UNLINK', chunk.key)
     chunks[part] = nil
-  elseif #others < #list then
+    if rest then putPiece(part, rest, found) end
+  else
+    for text, number in pairs(found) do
+      redis.call('SETRANGE', chunk.key, 20 * number + 20, pack('<d', -1 - positionOf(text)))
+    end
     redis.call('SETRANGE', chunk.key, 4, pack('<I4', chunk.live))
+    chunk.numbers = nil
   end
   return others
 end

@@ -8,7 +8,7 @@
  */
 export const shardLua = String.raw`
 local SHARD = KEYS[1]
-local PARTS, NAMES = SHARD .. ':parts', SHARD .. ':names'
+local PARTS, NAMES = SHARD .. ':parts3', SHARD .. ':names'
 local FIRST = '00000000000000000000000000'
 local AT_ONCE = 3000
 

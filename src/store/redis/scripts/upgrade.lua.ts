@@ -2,10 +2,14 @@ import { inboxLua } from './inbox.lua.js'
 import { shardLua } from './shard.lua.js'
 
 /**
- * Brings a shard of layout 1 to layout 2, which has another inbox: before, each request and each answer lay by itself.
- * Does nothing where that was done.
+ * Brings a shard of layout 1 or 2 to layout 3. Layout 2 got another inbox: before, each request and each answer lay by
+ * itself. Layout 3 got chunks, which whoever knows only layout 2 would pass over and take for settled: so the sorted set
+ * of parts has another name, and what they would look into is no longer one. Does nothing where that was done.
  */
 export const upgradeLua = String.raw`${shardLua}${inboxLua}
+local before = SHARD .. ':parts'
+if redis.call('TYPE', before).ok == 'zset' then redis.call('RENAME', before, PARTS) end
+redis.call('SET', before, 'of layout 3: see parts3')
 local ids = redis.call('ZRANGE', SHARD .. ':inbox', 0, -1)
 local bodies = fetched(SHARD .. ':requests', ids)
 for from = 1, #ids, 250 do
