@@ -11,7 +11,7 @@ import { runSeeds } from './sim-pool.mjs'
 const MOST_FAILURES = 10
 const MOST_SHRUNK = 3
 
-const options = {
+const known = {
   seeds: { type: 'string', default: '300' },
   from: { type: 'string', default: '1' },
   workers: { type: 'string', default: String(os.availableParallelism()) },
@@ -43,7 +43,7 @@ if (values.help) {
 
 function given() {
   try {
-    return parseArgs({ options })
+    return parseArgs({ options: known })
   } catch (error) {
     process.stderr.write(`${error.message}\n\n${usage}`)
     return process.exit(2)
