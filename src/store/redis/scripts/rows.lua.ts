@@ -86,7 +86,7 @@ local function readValues(list)
   end
   for part, fields in pairs(byPart) do
     local found, chunk = fetched(partKey(part), fields), chunkOf(part)
-    if chunk and #fields > chunk.count / 16 then readEntries(chunk) end
+    if chunk and #fields > 1 + chunk.count / 16 then readEntries(chunk) end
     for index = 1, #fields do values[fields[index]] = found[index] or chunkValue(part, fields[index]) end
   end
 end
@@ -163,7 +163,7 @@ end
 local function takeOutOfChunk(part, list)
   local chunk = chunkOf(part)
   if not chunk then return list end
-  if #list > chunk.count / 16 then readEntries(chunk) end
+  if #list > 1 + chunk.count / 16 then readEntries(chunk) end
   local others, found, size = {}, {}, 0
   for index = 1, #list do
     local _, _, number = seek(chunk, list[index])
