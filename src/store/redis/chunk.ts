@@ -6,7 +6,7 @@ import type { Sheet } from './sheet.js'
  * first value begins (4). Entry: position, revision (8 each), where the value ends (4). A row that was taken out has
  * -1 - position.
  */
-const LIVE = 4
+const STANDING = 4
 const BASE = 8
 const FROM = 16
 const ENTRY_BYTES = 20
@@ -21,7 +21,7 @@ export function chunkValuesAt(rows: number): number {
 /** Writes the head of a chunk whose values begin with the first. */
 export function writeChunkHead({ view }: Sheet, rows: number, base: number): void {
   view.setUint32(0, rows, true)
-  view.setUint32(LIVE, rows, true)
+  view.setUint32(STANDING, rows, true)
   view.setFloat64(BASE, base, true)
   view.setUint32(FROM, 0, true)
 }

@@ -8,7 +8,7 @@ import { sheetOf } from '../../../src/store/redis/sheet.js'
 import type { Operation, OperationAnswer } from '../../../src/store/index.js'
 import { comparePlaces, type Place, type TimerRow } from '../../../src/timer/index.js'
 import { own, setOf } from '../owner.js'
-import { withNewPrefix } from './prefix.js'
+import { prefixOf, withNewPrefix } from './prefix.js'
 
 type RawClient = ReturnType<typeof rawClient>
 
@@ -77,7 +77,7 @@ export class ChunkWorld {
     const tuning = { bucketMs: BUCKET_MS, partRows: PART_ROWS, chunkRows: 3 }
     const open = async () => await RedisStore.open(storeUrl, { shardCount: 1, tuning })
     const stores = [await open(), await open()]
-    return new ChunkWorld(raw, storeUrl.slice(storeUrl.indexOf('prefix=') + 7), stores, await own(stores[0]!))
+    return new ChunkWorld(raw, prefixOf(storeUrl), stores, await own(stores[0]!))
   }
 
   async stop(): Promise<void> {

@@ -4,7 +4,7 @@ import type { Operation } from '../../../src/store/index.js'
 import { startOwnRedis } from '../../servers/redis.js'
 import { own, setOf } from '../owner.js'
 import { anyStep, ChunkWorld, rawClient, take } from './chunk-world.js'
-import { withNewPrefix } from './prefix.js'
+import { prefixOf, withNewPrefix } from './prefix.js'
 import { openAt } from './scratch.js'
 
 const server = await startOwnRedis()
@@ -46,7 +46,7 @@ describe('rows of a call that are kept together', () => {
     const url = withNewPrefix(server.url)
     const store = await openAt(url)
     const fence = await own(store)
-    const shard = `{${url.slice(url.indexOf('prefix=') + 7)}:0}`
+    const shard = `{${prefixOf(url)}:0}`
     const chunks = async () => (await raw.keys(`${shard}:c:*`)).length
     const call = async (count: number, from: number, weight = 10) =>
       await store.write(fence, {
@@ -77,7 +77,7 @@ describe('rows of a call that are kept together', () => {
     const url = withNewPrefix(server.url)
     const store = await openAt(url)
     const fence = await own(store)
-    const shard = `{${url.slice(url.indexOf('prefix=') + 7)}:0}`
+    const shard = `{${prefixOf(url)}:0}`
     const sets = Array.from({ length: 1000 }, (_, index) => setOf(`key-${index}`, 1000 + index))
     await store.write(fence, { operations: sets })
     const [chunk] = await raw.keys(`${shard}:c:*`)
@@ -148,7 +148,7 @@ describe('rows of a call that are kept together', () => {
     const store = await openAt(url, { strategy: 'claim' })
     const operations = Array.from({ length: 100 }, (_, index) => setOf(`key-${index}`, 1000 + index))
     await store.write(undefined, { operations })
-    expect(await raw.keys(`{${url.slice(url.indexOf('prefix=') + 7)}:0}:c:*`)).toEqual([])
+    expect(await raw.keys(`{${prefixOf(url)}:0}:c:*`)).toEqual([])
     const claimed = await store.claimDue({ owner: 'me', limit: 1000, leaseMs: 1000 })
     expect(claimed.length).toBe(100)
   })
@@ -157,7 +157,7 @@ describe('rows of a call that are kept together', () => {
 describe('a store of layout 2', () => {
   it('is brought to layout 3, and whoever knows only layout 2 no longer reads or writes it', async () => {
     const url = withNewPrefix(server.url)
-    const prefix = url.slice(url.indexOf('prefix=') + 7)
+    const prefix = prefixOf(url)
     const shard = `{${prefix}:0}`
     const before = await openAt(url)
     const sets = Array.from({ length: 50 }, (_, index) => setOf(`key-${index}`, 1000 + index))

@@ -7,7 +7,7 @@ import { levelAt } from '../../../src/timer/index.js'
 import { startOwnRedis } from '../../servers/redis.js'
 import { eventually, until } from '../../eventually.js'
 import { TcpProxy } from '../../servers/tcp-proxy.js'
-import { withNewPrefix } from './prefix.js'
+import { prefixOf, withNewPrefix } from './prefix.js'
 import { own, setOf } from '../owner.js'
 import { openAt } from './scratch.js'
 
@@ -179,7 +179,7 @@ describe('?wait=1', () => {
       const store = await openAt(url)
       const fence = await own(store)
       await store.write(fence, { operations: [setOf('safe', 1000)] })
-      const parts = `{${url.slice(url.indexOf('prefix=') + 7)}:0}:parts3`
+      const parts = `{${prefixOf(url)}:0}:parts3`
       expect(replica.process.cli('zcard', parts)).toBe('1')
       // A replica takes no writes.
       await expect(openAt(`${replica.url}?prefix=other`)).rejects.toMatchObject({ code: 'store-unavailable' })

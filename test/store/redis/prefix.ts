@@ -4,3 +4,8 @@ import { randomUUID } from 'node:crypto'
 export function withNewPrefix(url: string): string {
   return `${url}${url.includes('?') ? '&' : '?'}prefix=test-${randomUUID().slice(0, 13)}`
 }
+
+/** The prefix that `withNewPrefix` gave a URL. */
+export function prefixOf(url: string): string {
+  return url.slice(url.indexOf('prefix=') + 'prefix='.length)
+}

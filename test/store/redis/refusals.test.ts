@@ -5,7 +5,7 @@ import { parseRedisUrl } from '../../../src/store/redis/redis-url.js'
 import { loadDriver } from '../../../src/store/redis/driver.js'
 import { freePorts } from '../../servers/free-ports.js'
 import { startOwnRedis } from '../../servers/redis.js'
-import { withNewPrefix } from './prefix.js'
+import { prefixOf, withNewPrefix } from './prefix.js'
 import { own, setOf } from '../owner.js'
 import { openAt } from './scratch.js'
 
@@ -85,7 +85,7 @@ describe('a Redis store is not opened', () => {
 
   it('of a newer layout, or of something else', async () => {
     const url = withNewPrefix(server.url)
-    const key = `{${url.slice(url.indexOf('prefix=') + 7)}}`
+    const key = `{${prefixOf(url)}}`
     await openAt(url)
     server.process.cli('hset', key, 'version', '4')
     await expect(openAt(url)).rejects.toMatchObject({ code: 'store-newer' })

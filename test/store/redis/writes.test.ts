@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, describe, expect, it } from 'vitest'
 import type { Store } from '../../../src/store/index.js'
 import { startOwnRedis } from '../../servers/redis.js'
-import { withNewPrefix } from './prefix.js'
+import { prefixOf, withNewPrefix } from './prefix.js'
 import { own, setOf } from '../owner.js'
 import { openAt } from './scratch.js'
 
@@ -157,7 +157,7 @@ describe('plain sets', () => {
 describe('rows that come in the order of time', () => {
   const partRows = 40
   const sizesOf = (url: string): number[] => {
-    const prefix = url.slice(url.indexOf('prefix=') + 7)
+    const prefix = prefixOf(url)
     const keys = server.process.cli('--scan', '--pattern', `*${prefix}*:p:*`).trim().split('\n')
     return keys.map((key) => Number(server.process.cli('hlen', key)))
   }

@@ -26,8 +26,8 @@ local function chunkOf(part)
   if head == '' then
     chunk = false
   else
-    local count, live, base, from, _, first = struct.unpack('<I4I4dI4dd', head)
-    chunk = { key = key, count = count, live = live, base = base, from = from, first = first }
+    local count, standing, base, from, _, first = struct.unpack('<I4I4dI4dd', head)
+    chunk = { key = key, count = count, standing = standing, base = base, from = from, first = first }
   end
   chunks[part] = chunk
   return chunk
@@ -143,7 +143,7 @@ end
 
 -- How many of those rows stand.
 local function standingIn(chunk, low, high)
-  if chunk.live == chunk.count then return high - low end
+  if chunk.standing == chunk.count then return high - low end
   local count = 0
   eachPlace(chunk, low, high, function() count = count + 1 end)
   return count
@@ -168,19 +168,14 @@ local function eachRow(part, visit)
   for index = 1, #all, 2 do visit(all[index], all[index + 1]) end
   if not chunk then return #all / 2 end
   eachRowIn(redis.call('GET', chunk.key), visit)
-  return #all / 2 + chunk.live
-end
-
--- How many rows a part has.
-local function sizeOf(part)
-  local chunk = chunkOf(part)
-  return redis.call('HLEN', SHARD .. ':p:' .. part) + (chunk and chunk.live or 0)
+  return #all / 2 + chunk.standing
 end
 
 -- How many rows of a part stand at a place or after it.
 local function sizeFrom(part, text)
-  if part >= text then return sizeOf(part) end
-  local fields, count, chunk = redis.call('HKEYS', SHARD .. ':p:' .. part), 0, chunkOf(part)
+  local key, chunk, count = SHARD .. ':p:' .. part, chunkOf(part), 0
+  if part >= text then return redis.call('HLEN', key) + (chunk and chunk.standing or 0) end
+  local fields = redis.call('HKEYS', key)
   for index = 1, #fields do
     if fields[index] >= text then count = count + 1 end
   end

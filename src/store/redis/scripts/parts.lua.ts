@@ -53,7 +53,7 @@ local function endOf(fields, chunk, firstRevision)
       if not last or field > last then last = field end
     end
   end
-  local size = #fields + (chunk and chunk.live or 0)
+  local size = #fields + (chunk and chunk.standing or 0)
   if not first or #put == size or (chunk and lastOf(chunk) > first) then return end
   local together, behind, next = 0, {}, nil
   for index = 1, #fields do

@@ -71,7 +71,7 @@ local function rowsFrom(from, untilExclusive, limit, limitBytes)
       local key, chunk = SHARD .. ':p:' .. part, chunkOf(part)
       local isFull = count >= limit or (count > 0 and bytes >= limitBytes)
       local size = redis.call('HLEN', key)
-      local standing, isTaken = size + (chunk and chunk.live or 0), false
+      local standing, isTaken = size + (chunk and chunk.standing or 0), false
       if not isFull and part >= from and after and after <= untilExclusive and count + standing <= limit then
         -- All of it, unless it is too heavy.
         local all, fields, values = size > 0 and redis.call('HGETALL', key) or {}, {}, {}

@@ -175,9 +175,9 @@ local function takeOutOfChunk(part, list)
     end
   end
   if size == 0 then return others end
-  chunk.live = chunk.live - size
-  if chunk.live < chunk.count / 2 then
-    local rest = chunk.live > 0 and redis.call('GET', chunk.key)
+  chunk.standing = chunk.standing - size
+  if chunk.standing < chunk.count / 2 then
+    local rest = chunk.standing > 0 and redis.call('GET', chunk.key)
     redis.call('UNLINK', chunk.key)
     chunks[part] = nil
     if rest then putPiece(part, rest, found) end
@@ -185,7 +185,7 @@ local function takeOutOfChunk(part, list)
     for text, number in pairs(found) do
       redis.call('SETRANGE', chunk.key, 20 * number + 20, pack('<d', -1 - positionOf(text)))
     end
-    redis.call('SETRANGE', chunk.key, 4, pack('<I4', chunk.live))
+    redis.call('SETRANGE', chunk.key, 4, pack('<I4', chunk.standing))
     chunk.numbers = nil
   end
   return others

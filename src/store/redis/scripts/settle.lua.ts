@@ -103,7 +103,7 @@ local function sweepLast(part)
   if chunk and lastOf(chunk) < settled then
     eachRowIn(redis.call('GET', chunk.key), unname)
     redis.call('UNLINK', chunk.key)
-    removed, chunk = chunk.live, false
+    removed, chunk = chunk.standing, false
   end
   if #below == #fields and not chunk then redis.call('ZREM', PARTS, part) end
   return removed + #below
