@@ -18,6 +18,8 @@ export default defineConfig({
     reporters: process.env['CI']
       ? ['verbose', './scripts/closing-line.mjs']
       : ['default', './scripts/closing-line.mjs'],
+    // Many tests let handlers fail on purpose. Their warnings on the console say nothing new.
+    onConsoleLog: (log, type) => !(type === 'stderr' && log.startsWith('carillon: ')),
     pool: 'forks',
     // By default one core is left idle; with two cores that is half of them.
     maxWorkers: Math.max(2, availableParallelism() - 1),

@@ -1,13 +1,13 @@
 /**
- * npm run bench engine: what the engine asks of its store, how fast it fires a backlog, how late it is under a
- * steady load, how that grows with what is pending, and whether memory stays under the governor's limit.
+ * npm run bench engine: how many calls the engine makes to its store, how fast it fires a backlog, how late it is under a
+ * steady load, how these change with the number of pending timers, and whether the governor keeps its memory limit.
  *
  *   npm run bench engine                                  load, burst, lateness, growth
- *   npm run bench engine -- --only burst,load             some of them
+ *   npm run bench engine -- --only burst,load             some parts
  *   npm run bench engine -- --only growth --full          growth up to 10 M pending
- *   npm run bench engine -- --part governor               5 M timers on a limit of 100,000: minutes
+ *   npm run bench engine -- --part governor               5 M timers, at most 100,000 in memory: minutes
  *
- * `--candidates a,b` chooses within a part; other options (`--n`, `--rounds`, `--json`, `--help`) go to each part.
+ * `--candidates a,b` selects within a part. Other options (`--n`, `--rounds`, `--json`, `--help`) go to each part.
  */
 import process from 'node:process'
 import { runBench } from './harness/run.js'
@@ -25,7 +25,7 @@ const parts: Readonly<Record<string, (isFull: boolean) => readonly Bench[]>> = {
   growth: (isFull) => [growth(isFull)],
   governor: () => [governor],
 }
-const usual = ['load', 'burst', 'lateness', 'growth']
+const defaultParts = ['load', 'burst', 'lateness', 'growth']
 
 const args = process.argv.slice(2)
 if (args[0] === 'measure') {
@@ -34,11 +34,11 @@ if (args[0] === 'measure') {
   if (bench === undefined) throw new Error(`no part has a candidate '${args[1]}'`)
   await runBench(bench, args)
 } else {
-  const { names, isFull, rest } = chosen(args)
+  const { names, isFull, rest } = parseParts(args)
   const unknown = names.filter((name) => !(name in parts))
   if (unknown.length > 0) {
     process.stderr.write(
-      `the bench engine has no part '${unknown.join(', ')}'; there are ${Object.keys(parts).join(', ')}\n`,
+      `the bench engine has no part '${unknown.join(', ')}'; its parts are ${Object.keys(parts).join(', ')}\n`,
     )
     process.exitCode = 2
   } else {
@@ -46,9 +46,9 @@ if (args[0] === 'measure') {
   }
 }
 
-function chosen(given: readonly string[]) {
+function parseParts(given: readonly string[]) {
   const rest: string[] = []
-  let names = usual
+  let names = defaultParts
   let isFull = false
   for (let i = 0; i < given.length; i++) {
     const [option = '', inline] = given[i]!.split('=')

@@ -1,7 +1,7 @@
 /**
- * npm run bench forwarding [-- --n 300]: what a change through an instance that does not own the shard takes, over
- * HTTP, with forwarding to the owner and without it, on PostgreSQL and on a Redis Cluster. Two pairs of servers in this
- * process, one with forwarding and one without, are asked in turn, one call at a time, so that both meet the same
+ * npm run bench forwarding [-- --n 300]: how long a change takes over HTTP through an instance that does not own the
+ * shard, with and without forwarding to the owner, on PostgreSQL and on a Redis Cluster. Two pairs of servers run in this
+ * process, one with forwarding and one without. They are called in turn, one call at a time, so that both see the same
  * machine.
  */
 import process from 'node:process'
@@ -20,7 +20,7 @@ type Step = (typeof steps)[number]
 const path = (key: string): string => `/v1/timers/bench/${key}`
 const body = JSON.stringify({ in: '1h', payload: 'x' })
 
-/** Two servers on one store, of which the first is asked for timers of the second. */
+/** Two servers on one store. The first one is called for timers that the second one owns. */
 class Pair {
   readonly ms = new Map<Step, number[]>(steps.map((step) => [step, []]))
   readonly #servers: Server[] = []
@@ -41,16 +41,16 @@ class Pair {
     return pair
   }
 
-  /** One of each step on a timer of the other server. */
+  /** Runs each step once on a timer of the other server. */
   async round(): Promise<void> {
     for (;;) {
       const key = `k${this.#made++}`
       const before = this.#appended
       const setMs = await this.#call('PUT', path(key), body)
-      // What did not go by an inbox was on a shard of the server itself.
+      // A set that did not go through an inbox was for a shard of the called server itself.
       if (this.#appended === before) continue
       this.ms.get('set')!.push(setMs)
-      // The owner has carried it out before the next is measured.
+      // The owner must have applied it before the next step is measured.
       await sleep(60)
       this.ms.get('move')!.push(await this.#call('POST', `${path(key)}/move`, '{"in":"2h"}'))
       this.ms.get('cancel')!.push(await this.#call('DELETE', path(key)))
@@ -81,7 +81,7 @@ class Pair {
     })
     const text = await answer.body.text()
     if (answer.statusCode >= 300)
-      throw new Error(`${method} ${to} was answered ${answer.statusCode}: ${text}`)
+      throw new Error(`${method} ${to} failed with status ${answer.statusCode}: ${text}`)
     return performance.now() - from
   }
 
@@ -102,7 +102,7 @@ class Pair {
 
 async function measure(name: string, urlOf: (pair: string) => string): Promise<void> {
   const [on, off] = [await Pair.start(urlOf('on'), true), await Pair.start(urlOf('off'), false)]
-  // Until each has its share of the shards and has heard where the other is.
+  // Wait until each server owns its shards and knows the other's address.
   await sleep(8000)
   for (let round = 0; round < 20 + rounds; round++) {
     await on.round()
@@ -129,7 +129,7 @@ function shown(ms: readonly number[]): string {
   return [0.5, 0.99].map((share) => quantile(ms, share).toFixed(1).padStart(6)).join(' / ') + ' ms'
 }
 
-process.stdout.write(`p50 / p99 of ${rounds} calls each, in turn, with forwarding and without\n`)
+process.stdout.write(`p50 / p99 of ${rounds} calls each, interleaved, with and without forwarding\n`)
 const postgres = await startPostgres()
 await measure('postgres', (pair) => `${postgres.url}?schema=bench_${pair}`)
 await postgres.stop()

@@ -8,13 +8,13 @@ import { Folder } from './stores/folder.js'
 import { BenchOwner } from './stores/owner.js'
 
 /**
- * npm run bench front: what the front door costs over what lies beneath it, on file. Setting: `setMany` with
- * 10,000 rows to a call, against the store's own `write` of as many operations that are there already. Firing: a
- * backlog of timers through `handleMany` with an empty function, against the engine's bare `deliver`.
+ * npm run bench front: the cost of `openTimers` over the layers below it, on file. Setting: `setMany` with 10,000 rows per
+ * call, against the store's own `write` with as many prepared operations. Firing: a backlog of timers through `handleMany`
+ * with an empty function, against the engine's bare `deliver`.
  */
 const metrics: readonly Metric[] = [
-  lower('set', 'µs', 'one timer, 10,000 to a call, each call awaited'),
-  lower('fire', 'µs', 'one timer of a backlog loaded, fired and settled'),
+  lower('set', 'µs', 'one timer, 10,000 per call, each call awaited'),
+  lower('fire', 'µs', 'one timer of a backlog: loaded, fired and settled'),
 ]
 
 const BATCH = 10_000
@@ -22,7 +22,7 @@ const WARM_UP = 50_000
 
 await runBench({
   name: 'front',
-  about: 'timers on file: set and fired through the front door, and without it',
+  about: 'timers on file: set and fired with and without `openTimers`',
   defaultN: 1_000_000,
   leastN: 10_000,
   defaultRounds: 3,
@@ -71,7 +71,7 @@ async function setThroughFront(n: number): Promise<number> {
   }
 }
 
-/** The same timers as operations that were made before the clock starts. */
+/** Writes the same timers as operations that are prepared before the measurement. */
 async function writeToStore(n: number): Promise<number> {
   const folder = new Folder()
   const store = await openStore(`file:${folder.path}`)

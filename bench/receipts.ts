@@ -3,18 +3,18 @@ import { runBench } from './harness/run.js'
 import { measureReceipts } from './stores/receipts.js'
 
 /**
- * npm run bench receipts: timers for receipt handles, as a queue needs them, with ticks of one second. A million
- * timers are added with random due times within an hour, half by calls of their own with 1,000 in flight and
- * half 10,000 to a call; 1,200 ticks pass, each loading and settling what is due; the rest is cancelled, half
- * of it in each way. Payloads of 120 bytes, keys of 20 characters.
+ * npm run bench receipts: timers for the receipt handles of a queue, with ticks of one second. A million timers are added
+ * with random due times within an hour: half in separate calls with 1,000 in flight, half with 10,000 per call. In each of
+ * 1,200 ticks the due timers are loaded and settled. The rest is cancelled, half in each way. Payloads have 120 bytes, keys
+ * 20 characters.
  */
 const metrics: readonly Metric[] = [
   lower('user', 's', 'processor time in user mode, of all threads'),
-  lower('add', 'µs', 'one timer by a call of its own, 1,000 in flight'),
-  lower('add batch', 'µs', 'one timer, 10,000 to a call'),
-  lower('cancel', 'µs', 'one cancel by a call of its own, 1,000 in flight'),
-  lower('cancel batch', 'µs', 'one cancel, 10,000 to a call'),
-  lower('tick avg', 'ms', 'one tick of a second: what is due is loaded, looked at and settled'),
+  lower('add', 'µs', 'one timer in a separate call, 1,000 in flight'),
+  lower('add batch', 'µs', 'one timer, 10,000 per call'),
+  lower('cancel', 'µs', 'one cancel in a separate call, 1,000 in flight'),
+  lower('cancel batch', 'µs', 'one cancel, 10,000 per call'),
+  lower('tick avg', 'ms', 'one tick of one second: due timers are loaded, read and settled'),
   lower('tick worst', 'ms', 'the longest tick'),
 ]
 
@@ -39,7 +39,7 @@ await runBench({
     },
     {
       name: 'redis',
-      about: 'a Redis server of its own, append-only file flushed every second',
+      about: 'a separate Redis server, append-only file flushed every second',
       mostN: 2_000_000,
       measure: async (task) => await measureReceipts((await import('./stores/redis.js')).redis, task),
     },

@@ -1,14 +1,14 @@
 /**
- * npm run bench servers: timers through the front door on PostgreSQL and on Redis, beside what users would pick
- * instead (pg-boss, graphile-worker, BullMQ) and beside what the servers allow. Every candidate has a process and
- * a server of its own; all of PostgreSQL flush every commit.
+ * npm run bench servers: timers through `openTimers` on PostgreSQL and on Redis, against what users would choose instead
+ * (pg-boss, graphile-worker, BullMQ) and against the servers' own limits. Every candidate has its own process and server.
+ * PostgreSQL always flushes every commit.
  *
- *   npm run bench servers                                   burst and lateness, on both
+ *   npm run bench servers                                   burst and lateness, on both servers
  *   npm run bench servers -- --only burst --on postgres     one part, on one server
  *   npm run bench servers -- --only future --on redis       a burst among 10,000 and 5 M timers for later: long
  *
- * `--candidates a,b` chooses within a part; other options (`--n`, `--rounds`, `--json`, `--help`) go to each part.
- * n is timers in `burst` and `future`, and seconds of load in `lateness`.
+ * `--candidates a,b` selects within a part. Other options (`--n`, `--rounds`, `--json`, `--help`) go to each part.
+ * n is the number of timers in `burst` and `future`, and seconds of load in `lateness`.
  */
 import process from 'node:process'
 import type { Bench } from './harness/bench.js'
@@ -23,37 +23,37 @@ const parts: Readonly<Record<string, (on: ServerName) => readonly Bench[]>> = {
   lateness,
   future: (on) => [future(on)],
 }
-const places: readonly ServerName[] = ['postgres', 'redis']
+const servers: readonly ServerName[] = ['postgres', 'redis']
 
 const args = process.argv.slice(2)
 if (args[0] === 'measure') {
-  const all = Object.values(parts).flatMap((benches) => places.flatMap((on) => benches(on)))
+  const all = Object.values(parts).flatMap((benches) => servers.flatMap((on) => benches(on)))
   const bench = all.find(({ candidates }) => candidates.some(({ name }) => name === args[1]))
   if (bench === undefined) throw new Error(`no part has a candidate '${args[1]}'`)
   await runBench(bench, args)
 } else {
-  const { names, on, rest } = chosen(args)
+  const { names, on, rest } = parseParts(args)
   const unknown = [
     ...names.filter((name) => !(name in parts)),
-    ...on.filter((name) => !places.includes(name)),
+    ...on.filter((name) => !servers.includes(name)),
   ]
   if (unknown.length > 0) {
     process.stderr.write(
-      `the bench servers knows no '${unknown.join(', ')}'; --only takes ${Object.keys(parts).join(', ')}, ` +
-        `--on takes ${places.join(', ')}\n`,
+      `unknown to the bench servers: '${unknown.join(', ')}'; --only takes ${Object.keys(parts).join(', ')}, ` +
+        `--on takes ${servers.join(', ')}\n`,
     )
     process.exitCode = 2
   } else {
     if (isAsked(rest, 'pg-boss', 'graphile', 'bullmq')) installPeers('servers')
     for (const part of names)
-      for (const place of on) for (const bench of parts[part]!(place)) await runBench(bench, rest)
+      for (const server of on) for (const bench of parts[part]!(server)) await runBench(bench, rest)
   }
 }
 
-function chosen(given: readonly string[]) {
+function parseParts(given: readonly string[]) {
   const rest: string[] = []
   let names = ['burst', 'lateness']
-  let on = places
+  let on = servers
   for (let i = 0; i < given.length; i++) {
     const [option = '', inline] = given[i]!.split('=')
     const next = (): string => inline ?? given[++i] ?? ''

@@ -1,5 +1,5 @@
-// Birthday messages on PostgreSQL: the same code (examples/birthday-postgres/) as two processes that run at once, and
-// as two serverless functions that are called at once. Give it a database: node birthday-postgres.js postgres://…
+// Birthday messages on PostgreSQL. The same code (examples/birthday-postgres/) runs as two processes at once, and as
+// two serverless functions at once. It needs a database: node birthday-postgres.js postgres://…
 // It uses the schema `birthday_example` and the table `birthday_message`, and removes both.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -20,7 +20,7 @@ process.env['DATABASE_URL'] = store.href
 const database = new pg.Client({ connectionString: url })
 await database.connect()
 await cleanUp()
-// No key keeps a message from being written twice: settling by the transaction does.
+// The table has no unique key: the transaction that settles the firing prevents a second message.
 await database.query(
   'create table birthday_message (user_id text, occurrence integer, due_at timestamptz, sent_by text)',
 )
@@ -51,7 +51,7 @@ const [byLambda, byFetch] = await Promise.all([
 console.log(`  Lambda is caught up: ${byLambda.isCaughtUp}, fetch answers ${byFetch.status}`)
 tell(await messages(second))
 
-// The next year is set by the same transaction that wrote this one's message.
+// The transaction that wrote this year's message also set the timer for next year.
 const { items } = await setter.list({ limit: 1000 })
 const inAYear = items.filter(
   ({ occurrence, dueAt }) => occurrence === 1 && dueAt > Date.now() + 300 * 86_400_000,
@@ -63,7 +63,7 @@ await cleanUp()
 await database.end()
 console.log(`${all.length} messages, one for each: ${isOnce}; ${inAYear.length} wait for next year`)
 
-/** Users all over the world whose birthday is today, in so many seconds. */
+/** Users all over the world whose birthday message is due in `seconds` seconds. */
 function usersBornIn(seconds: number, count: number, name: string): User[] {
   const zones = ['America/New_York', 'Europe/London', 'Asia/Tokyo', 'Pacific/Auckland', 'Africa/Nairobi']
   const instant = new Date(Math.ceil(Date.now() / 1000) * 1000 + seconds * 1000)

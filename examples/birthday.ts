@@ -1,6 +1,6 @@
-// Birthday messages at 9:00 local time: once a year for each user, wherever they live and move, February 29
-// included. The next year is set in the same write that settles this one; failures are retried, then kept as
-// dead letters; and for each message it can be told when it was set, due and sent, after how many attempts.
+// Birthday messages at 9:00 local time, once a year for each user, in every zone, February 29 included. The write that
+// settles a message also sets the next year's. Failures are retried, then kept as dead letters. The history says of
+// each message when it was set, due and sent, and how many attempts it took.
 import { type Timers, timer, yearly } from 'carillon'
 import { testTimers } from 'carillon/testing'
 
@@ -12,7 +12,7 @@ interface User {
 }
 const birthday = timer<{ userId: string }>('birthday', { retry: { attempts: 4, backoff: '1m..1h' } })
 
-/** Whoever is born on February 29 is congratulated on February 28 in common years. */
+/** Users born on February 29 get their message on February 28 in common years. */
 async function setBirthday(timers: Timers, { id, month, day, zone }: User): Promise<void> {
   await timers.set(birthday, id, {
     on: yearly({ month, day, at: '09:00', zone, invalidDate: 'backward' }),
@@ -23,17 +23,17 @@ async function setBirthday(timers: Timers, { id, month, day, zone }: User): Prom
 await using timers = await testTimers({ start: Date.UTC(2026, 0, 1) })
 const users = new Map<string, User>()
 const sent = new Map<string, { user: string; local: string }>()
-const trouble = new Map([
+const failuresOf = new Map([
   ['ana', 2],
   ['eve', 99],
 ])
 
 timers.handle(birthday, ({ payload: { userId }, attempt, occurrence, dueAt, id }) => {
-  const failures = trouble.get(userId) ?? 0
+  const failures = failuresOf.get(userId) ?? 0
   if (occurrence === 0 && attempt <= failures) throw new Error(`mail server said 451 (${attempt})`)
   const { zone } = users.get(userId)!
   const local = new Date(dueAt).toLocaleString('sv-SE', { timeZone: zone })
-  // Given to the mail service as idempotency key, the id makes one message of several attempts.
+  // As an idempotency key of the mail service, the id turns several attempts into one message.
   sent.set(id, { user: userId, local })
   console.log(`${local} ${zone}: happy birthday, ${userId}! (attempt ${attempt})`)
 })
@@ -48,26 +48,26 @@ for (const user of [
   await setBirthday(timers, user)
 }
 
-// Cy moves to Auckland and corrects the date: the same key is set anew, nothing else is to be done.
+// Cy moves to Auckland and corrects the date: set the same key again, and that is all.
 await timers.advance('31d')
 users.set('cy', { id: 'cy', month: 7, day: 2, zone: 'Pacific/Auckland' })
 await setBirthday(timers, users.get('cy')!)
 await timers.advance(Date.UTC(2029, 0, 1) - timers.clock.now())
 
-// When was it set, when was it due, when was it sent, after how many attempts, and what went wrong?
+// When was it set, due and sent, after how many attempts, and what failed?
 console.log('\nwhat became of ana in 2026:')
 const { told, events } = await timers.why(birthday, 'ana')
 for (const line of told.slice(0, 4)) console.log(`  ${line}`)
 const attempts = events.filter(({ event, occurrence }) => event === 'attempt' && occurrence === 0)
 console.log(
-  `  ${attempts.length} attempts, the last ${attempts.at(-1)!.outcome === 'next' ? 'went well' : 'failed'}`,
+  `  ${attempts.length} attempts, the last ${attempts.at(-1)!.outcome === 'next' ? 'succeeded' : 'failed'}`,
 )
 
-// Eve's message could not be sent in 2026. It was kept, and the years after it came as they should.
+// Eve's message of 2026 could not be sent. It became a dead letter, and the later years were on time.
 const { items } = await timers.dead({ kind: birthday })
 for (const { key, reason, attempts: made } of items)
-  console.log(`${key} was given up after ${made}: ${reason}`)
-trouble.clear()
+  console.log(`${key} became a dead letter after ${made}: ${reason}`)
+failuresOf.clear()
 await timers.redrive({ kind: birthday })
 await timers.advance('1m')
 

@@ -1,4 +1,4 @@
-// A cache whose values expire; requests for an absent key share one fetch, later ones find the value.
+// A cache whose values expire. Concurrent requests for a missing key share one fetch. Later ones find the value.
 import { ExpiringCache } from 'carillon/cache'
 
 const cache = new ExpiringCache<string, string>({ ttl: '5m', limit: 10_000 })

@@ -1,4 +1,4 @@
-// Debounce by key: every change sets the same key anew, so the index is rebuilt once, when it has been quiet.
+// Debounce by key: every change sets the same key again, so the index is rebuilt once, after a quiet time.
 import { timer } from 'carillon'
 import { testTimers } from 'carillon/testing'
 
@@ -15,7 +15,7 @@ for (let change = 1; change <= 20; change++) {
   await timers.set(reindex, 'document:1', { in: '30s', payload: { changes: change } })
   await timers.advance('10s')
 }
-// However busy it is, at the latest five minutes after the first change: that one is set only if it is absent.
+// At the latest, the index is rebuilt five minutes after the first change: that timer is set with ifAbsent.
 const latest = timer('reindex-latest')
 let forced = 0
 timers.handle(latest, async ({ key }) => {

@@ -1,5 +1,5 @@
-// A live demonstration of the wheel, run by `npm start`: a million timers kept pending, each set again as it
-// fires, with the rate and the lateness shown once a second. Ctrl-C ends it.
+// A live demonstration of the wheel, run by `npm start`. It keeps a million timers pending, and sets each again when it
+// fires. It shows the rate and the lateness once a second. Ctrl-C ends it.
 //
 //   npm start -- --pending 1000000 --seconds 10
 import { parseArgs } from 'node:util'
@@ -17,7 +17,7 @@ const { pending, spreadMs, seconds } = readArguments()
 const dueAt = new Float64Array(pending)
 const wheel = new Wheel({ reserve: pending })
 const startedAt = performance.now()
-// Lateness in tenths of a millisecond, up to a second.
+// A histogram of lateness, in tenths of a millisecond, up to a second.
 const lateness = new Uint32Array(10_001)
 let fired = 0
 let early = 0
@@ -118,5 +118,5 @@ function readArguments(): { pending: number; spreadMs: number; seconds: number }
 function wholeNumber(name: string, text: string, max: number): number {
   const value = Number(text)
   if (Number.isInteger(value) && value >= 1 && value <= max) return value
-  throw new Error(`${name} takes a whole number from 1 to ${max}, got ${text}`)
+  throw new Error(`${name} must be an integer from 1 to ${max}, got ${text}`)
 }

@@ -1,4 +1,4 @@
-// Timers in a folder: they are set, moved and cancelled by key, fire at their time, and outlive the process.
+// Timers in a folder: set, move and cancel them by key. They fire at their time, and survive a restart.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -16,7 +16,7 @@ const folder = await mkdtemp(path.join(tmpdir(), 'carillon-quick-start-'))
   console.log(`order:9 was ${await timers.move(remind, 'order:9', { in: '300ms' })}`)
 }
 
-// As after a restart: what was set is still there.
+// As after a restart: the timers are still there.
 await using timers = await openTimers({ store: `file:${folder}/timers` })
 await new Promise<void>((resolve) => {
   timers.handle(remind, (firing) => {

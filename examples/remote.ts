@@ -1,4 +1,4 @@
-// A server, and a program that sets and handles its timers over HTTP: the same front door, another address.
+// A server, and a program that sets and handles its timers over HTTP: the same calls, with a URL as the store.
 import { openTimers, timer } from 'carillon'
 import { Client } from 'carillon/client'
 import { Server } from 'carillon/server'
@@ -16,7 +16,7 @@ timers.handle(parcel, (firing) => {
 })
 await timers.start()
 
-// What a web page could do, too.
+// A web page can do this, too.
 const client = new Client(server.url, { apiKey: server.firstToken! })
 await client.set('parcel', 'p1', { in: 50, payload: { to: 'Ada' } })
 await client.setMany('parcel', [

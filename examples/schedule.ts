@@ -1,4 +1,4 @@
-/** Schedules: what they answer, how they explain themselves, and what a change would do. */
+/** Schedules: their occurrences, their explanations, and the effect of a change. */
 import {
   catchUp,
   cron,
@@ -36,7 +36,7 @@ console.log(`restored, next is ${show(parseSchedule(stored).next(Date.UTC(2027, 
 const payday = rrule('FREQ=MONTHLY;BYDAY=MO,TU,WE,TH,FR;BYSETPOS=-1', { start: '2027-01-01T12:00', zone })
 console.log(`\n${payday.describe()}: ${show(payday.next(Date.UTC(2027, 4, 1)))}`)
 
-// A thousand users' midnight reports, spread over ten minutes, each user always at the same moment.
+// Midnight reports, spread over ten minutes. Each user always has the same moment.
 const report = daily({ zone, jitter: '10m' })
 console.log('\nmidnight, by user:')
 for (const seed of ['user:1', 'user:2', 'user:3'])

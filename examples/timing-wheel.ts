@@ -1,4 +1,4 @@
-// Timers by key: set, move, remove. A reminder that is moved whenever the customer shows a sign of life.
+// Timers by key: set, move, remove. A reminder moves on whenever the customer is active.
 import { TimingWheel } from 'carillon/wheel'
 
 const wheel = new TimingWheel<string, string>({

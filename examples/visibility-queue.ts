@@ -1,5 +1,5 @@
-// A message queue with visibility timeouts: whoever receives a message gets a receipt handle and has 30 seconds
-// to delete the message; else a timer brings it back to the queue. The receipt handle is the timer's handle.
+// A message queue with visibility timeouts. The receiver of a message gets a receipt handle, and has 30 seconds to
+// delete the message. Otherwise a timer returns it to the queue. The receipt handle is the timer's handle.
 import { timer, type TimerHandle, type Timers } from 'carillon'
 import { testTimers } from 'carillon/testing'
 
@@ -37,7 +37,7 @@ class VisibilityQueue {
     return { message: payload, receiptHandle: handle }
   }
 
-  /** Never deletes a message that somebody else has received meanwhile: their handle is another. */
+  /** Never deletes a message that another receiver has now, because that receiver has another handle. */
   async delete(receiptHandle: TimerHandle): Promise<boolean> {
     return (await this.#timers.cancel(receiptHandle)) === 'cancelled'
   }

@@ -1,4 +1,4 @@
-// A timer that calls a URL, and the receiver that believes it only when it is signed, and acts once on each message.
+// A timer that calls a URL, and a receiver that checks the signature and acts once on each message.
 import { randomBytes } from 'node:crypto'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -37,7 +37,7 @@ const server = createServer((request, response) => {
 await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
 const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/timers`
 
-// Whoever does not know the secret is not believed.
+// A request without the right signature is refused.
 await fetch(url, { method: 'POST', body: '{"type":"remind"}' })
 
 const timers = await openTimers({ store: 'memory:' })

@@ -1,4 +1,4 @@
-// The wheel itself: integer ticks and handles, no clock. You say what a tick is and when it has come.
+// The wheel itself: integer ticks and entry handles, no clock. You decide what a tick is, and when to advance.
 import { Wheel } from 'carillon/wheel'
 
 const names = ['near', 'moved', 'cancelled', 'far']

@@ -1,10 +1,10 @@
-// Workers that cannot be called: they ask for what is due, answer by receipt, and one that dies loses nothing.
+// Workers that pull: they lease due firings and answer by receipt. If a worker dies, no firing is lost.
 import { openTimers, timer } from 'carillon'
 
 const timers = await openTimers({ store: 'memory:' })
 const film = timer<{ title: string }>('film')
 
-// No handler in this program: where its timers go is kept in the store, as a server's users would have it.
+// This program has no handler: the target of the kind is in the store, as with a server.
 await timers.setTarget(film, {
   type: 'lease',
   duration: '150ms',

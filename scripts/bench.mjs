@@ -1,4 +1,4 @@
-// npm run bench [name] [options]: compiles the benches and runs one, or lists them.
+// npm run bench [name] [options]: compiles the benches and runs one. Without a name it lists them.
 import { existsSync, readdirSync } from 'node:fs'
 import path from 'node:path'
 import process from 'node:process'

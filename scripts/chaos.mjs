@@ -1,17 +1,21 @@
-// npm run chaos [-- engine | servers | instances], npm run soak: compiles the trials of the file store, of the engine
-// on it, of three engines on one server and of three `carillon serve`, and runs one; arguments go to it.
+// npm run chaos [-- power | engine | servers | instances], npm run soak: compiles the chaos trials and runs one. They
+// test the file store, the engine on it, three engines on one server, and three `carillon serve`. Arguments go to the
+// trial.
 import process from 'node:process'
 import { run, runnable } from './ready.mjs'
 
 const usage = `usage: npm run chaos -- [trial] [options], npm run soak -- [options]
 
-  npm run chaos                 the file store killed:              --rounds 200 --seed N
-  npm run chaos -- engine       the engine on it killed:            --rounds 100 --seed N
-  npm run chaos -- servers      three engines on a server:          --rounds 60 --rate 2000 --seed N
+  npm run chaos                 the file store is killed:           --rounds 200 --seed N
+  npm run chaos -- power        the file store loses power:         --points 500 --seed N
+  npm run chaos -- engine       the engine on it is killed:         --rounds 100 --seed N
+  npm run chaos -- servers      three engines on one server:        --rounds 60 --rate 2000 --seed N
                                 --server postgres,redis --strategy preload,lookahead,claim --faults … --keep
-  npm run chaos -- instances    three carillon serve:               --seconds 60 --rate 6000 --seed N
-                                --server postgres,cluster
-  npm run soak                  the file store worn:                --minutes 10 --live 100000 --seed N
+                                --load long,blocking --pace quick,default --postgres german
+                                --scene NAME,…|all: one fault each, checked in detail
+  npm run chaos -- instances    three carillon serve processes:     --seconds 60 --rate 6000 --seed N
+                                --server postgres,cluster --faults … --load long,workers --postgres german
+  npm run soak                  the file store in long use:         --minutes 10 --live 100000 --seed N
                                 --most-disk 5 --most-memory 1.5
 `
 
@@ -20,7 +24,14 @@ if (process.argv.includes('--help')) {
   process.exit(0)
 }
 await runnable()
-const folders = { engine: 'engine/chaos', servers: 'servers/chaos', instances: 'servers/instances' }
+const folders = {
+  engine: 'engine/chaos',
+  servers: 'servers/chaos',
+  instances: 'servers/instances',
+  power: 'store/power',
+}
 const [name, ...rest] = process.argv.slice(2)
 const folder = rest[0] in folders ? folders[rest.shift()] : 'store/chaos'
-run(process.execPath, ['--expose-gc', `.carillon/run/test/${folder}/${name}.js`, ...rest])
+// The program of a folder is `chaos.js`, except for power losses.
+const program = folder === 'store/power' ? 'power' : name
+run(process.execPath, ['--expose-gc', `.carillon/run/test/${folder}/${program}.js`, ...rest])

@@ -1,4 +1,4 @@
-// npm run check: types, lint, format, unused code and the shape of the package, in that order.
+// npm run check: checks types, lint, format, unused code and the package, in that order.
 import process from 'node:process'
 import { built, run, tool } from './ready.mjs'
 

@@ -7,7 +7,7 @@ export default class ClosingLine {
         const { state } = test.result()
         if (state in count) count[state]++
       }
-      // A file that fails to load has no tests to count, yet it is a failure.
+      // A file that fails to load has no tests, but counts as a failure.
       if (module.state() === 'failed' && [...module.children.allTests('failed')].length === 0) count.failed++
     }
     count.failed += errors.length

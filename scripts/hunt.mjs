@@ -1,15 +1,15 @@
-// npm run hunt [-- --seed 1 --rules 10000 --slowest 12 --processes 5]: makes schedules at random and looks for those
-// whose `next` takes long, warm and in new processes.
+// npm run hunt [-- --seed 1 --rules 10000 --slowest 12 --processes 5]: generates random schedules and finds those whose
+// `next` is slow, in a warm process and in new processes.
 import path from 'node:path'
 import process from 'node:process'
 import { run, runnable } from './ready.mjs'
 
 const usage = `usage: npm run hunt -- [options]
 
-  --seed N        another sequence of rules, 1 unless given
-  --rules N       how many rules are made, 10000 unless given
-  --slowest N     how many of the slowest are asked again in new processes, 12 unless given
-  --processes N   in how many new processes each, of which the least counts, 5 unless given
+  --seed N        the seed of the random rules, default 1
+  --rules N       how many rules to generate, default 10000
+  --slowest N     how many of the slowest to measure again in new processes, default 12
+  --processes N   how many new processes for each; the fastest counts, default 5
 `
 const args = process.argv.slice(2)
 if (args.includes('--help') || args.includes('-h')) {

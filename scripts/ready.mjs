@@ -1,6 +1,6 @@
-// Brings the clone to the state a command needs: packages installed, library built, benches and examples
-// compiled. Each step leaves a stamp with the hash of what it was made from, so nothing is done twice when
-// nothing changed, and works under a lock, so that two commands started together do not step on each other.
+// Prepares the clone for a command: installs packages, builds the library, compiles benches and examples. Each step
+// writes a stamp with the hash of its inputs, and is skipped while they do not change. Each step holds a lock, so that two
+// commands that start together do not disturb each other.
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import {
@@ -23,7 +23,7 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 const state = path.join(root, '.carillon')
 const installStamp = path.join(root, 'node_modules', '.carillon-stamp')
 
-/** The packages of the lock file are in node_modules. */
+/** Makes sure that node_modules has the packages of the lock file. */
 export async function installed() {
   const wanted = digest(['package.json', 'package-lock.json'])
   if (stampOf(installStamp) === wanted) return
@@ -39,13 +39,13 @@ export async function installed() {
   })
 }
 
-/** dist/ holds the compiled library, so that every subpath export resolves. */
+/** Makes sure that dist/ has the compiled library, so that every subpath export resolves. */
 export async function built() {
   await installed()
   await compiled('library', 'dist', 'tsconfig.build.json', ['src'])
 }
 
-/** .carillon/run/ holds the programs that import the built library by its name: benches, examples, chaos. */
+/** Makes sure that .carillon/run/ has the programs that import the library by its name: benches, examples, chaos. */
 export async function runnable() {
   await built()
   const sources = [
@@ -53,6 +53,7 @@ export async function runnable() {
     'bench',
     'examples',
     'test/store/chaos',
+    'test/store/power',
     'test/engine/chaos',
     'test/store/postgres/chaos',
     'test/servers',
@@ -61,14 +62,14 @@ export async function runnable() {
   await compiled('benches and examples', '.carillon/run', 'tsconfig.run.json', sources)
 }
 
-/** Runs a program of node_modules and ends this process with its exit code when that is not 0. */
+/** Runs a program. If its exit code is not 0, ends this process with the same code. */
 export function run(command, args, options = {}) {
   const result = spawnSync(command, args, { cwd: root, stdio: 'inherit', ...options })
   if (result.error) throw result.error
   if (result.status !== 0) process.exit(result.status ?? 1)
 }
 
-/** The path of a package's command line, to be run by this very Node. */
+/** The path of a package's command, to run with the current Node. */
 export function tool(packageName, bin) {
   return path.join(root, 'node_modules', packageName, bin)
 }
@@ -82,8 +83,8 @@ async function compiled(what, outDir, project, sources) {
   await locked(() => {
     if (fresh()) return
     say(`building the ${what}`)
-    // Beside the old output and then in its place: a module that was renamed does not live on, and who runs from the
-    // old one finds all of it until the new one is whole.
+    // Compile beside the old output, then replace it. So no renamed module is left over, and a running program finds
+    // the old output complete until the new one is ready.
     const [next, last] = [path.join(state, 'next'), path.join(state, 'last')]
     for (const folder of [next, last]) rmSync(folder, { recursive: true, force: true })
     run(process.execPath, [tool('typescript', 'bin/tsc'), '-p', project, '--outDir', next])
@@ -101,7 +102,7 @@ function digest(entries) {
   return hash.digest('hex')
 
   function add(file) {
-    // What benches install for their peers is not what ours is made from.
+    // Packages that benches install for their peers are no inputs of ours.
     if (!existsSync(file) || path.basename(file) === 'node_modules') return
     if (statSync(file).isDirectory()) {
       for (const name of readdirSync(file).toSorted()) add(path.join(file, name))
@@ -111,7 +112,7 @@ function digest(entries) {
   }
 }
 
-/** Whether somebody ran `npm ci` already: npm leaves a list of what it installed. */
+/** Whether `npm ci` was run by hand: npm leaves a list of what it installed. */
 function isInstalledByHand() {
   const list = stampOf(path.join(root, 'node_modules', '.package-lock.json'))
   if (list === undefined) return false
@@ -137,7 +138,7 @@ async function locked(work) {
   const claim = path.join(state, `lock.${process.pid}`)
   for (;;) {
     try {
-      // Linked when written, so that there is never a lock without its owner's number.
+      // Written first and then linked, so that a lock always contains the process id of its owner.
       writeFileSync(claim, String(process.pid))
       linkSync(claim, lock)
       break
@@ -150,7 +151,7 @@ async function locked(work) {
     }
   }
   const release = () => rmSync(lock, { force: true })
-  // run() may end the process while we hold the lock.
+  // run() may end the process while the lock is held.
   process.once('exit', release)
   try {
     work()

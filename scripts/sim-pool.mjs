@@ -1,31 +1,33 @@
-// Spreads seeds over child processes and gathers what each answers. A seed that gives no sign for a minute is
-// a failure too: its process is ended and replaced.
+// Runs seeds in child processes and collects the results. A seed without a result for a minute is a failure: its process
+// is killed and replaced.
 import { fork } from 'node:child_process'
 import { clearTimeout, setTimeout } from 'node:timers'
 import { fileURLToPath } from 'node:url'
 
 const worker = fileURLToPath(new URL('sim-worker.mjs', import.meta.url))
 const CHUNK = 8
-const LONGEST_SILENCE_MS = 60_000
+const MAX_SILENCE_MS = 60_000
 
 /**
- * Runs the seeds of `nextSeed()` until it answers undefined; `onResult` gets one result for each and may
- * answer false to end early. `view` is 'all', or 'outer' for the promises that clients can see. Resolves when all processes have ended.
+ * Runs the seeds of `nextSeed()` until it returns undefined. `onResult` gets one result per seed, and may return false
+ * to end early. `options` apply to every run. Resolves when all processes have ended.
  */
-export async function runSeeds({ library, nextSeed, onResult, workers, view = 'all' }) {
+export async function runSeeds({ library, nextSeed, onResult, workers, options = {} }) {
   let isOver = false
   await Promise.all(Array.from({ length: workers }, () => runWorker()))
 
   async function runWorker() {
     while (!isOver) {
-      const ending = await oneLife()
+      const ending = await runProcess()
       if (ending === 'done') return
     }
   }
 
-  function oneLife() {
+  function runProcess() {
     return new Promise((resolve) => {
-      const child = fork(worker, [library, view], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
+      const child = fork(worker, [library, JSON.stringify(options)], {
+        stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+      })
       let pending = []
       let watchdog
       const end = (ending) => {
@@ -45,7 +47,7 @@ export async function runSeeds({ library, nextSeed, onResult, workers, view = 'a
       }
       const watch = () => {
         clearTimeout(watchdog)
-        watchdog = setTimeout(() => lost('the run gave no sign for a minute'), LONGEST_SILENCE_MS)
+        watchdog = setTimeout(() => lost('the run gave no result for a minute'), MAX_SILENCE_MS)
       }
       const refill = () => {
         if (pending.length > 0) return true
@@ -65,7 +67,7 @@ export async function runSeeds({ library, nextSeed, onResult, workers, view = 'a
         }
         if (isOver || !refill()) end('done')
       })
-      child.on('exit', (code) => lost(`the process of the run ended with ${code}`))
+      child.on('exit', (code) => lost(`the process of the run exited with code ${code}`))
       watch()
     })
   }

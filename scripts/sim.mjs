@@ -1,4 +1,4 @@
-// npm run sim: the engine under random faults and virtual time, many seeds over the cores or one of them again.
+// npm run sim: runs the engine under random faults in virtual time, many seeds in parallel or one seed again.
 import { once } from 'node:events'
 import os from 'node:os'
 import path from 'node:path'
@@ -8,8 +8,7 @@ import { parseArgs } from 'node:util'
 import { built } from './ready.mjs'
 import { runSeeds } from './sim-pool.mjs'
 
-const MOST_FAILURES = 10
-const MOST_SHRUNK = 3
+const MAX_SHRUNK = 3
 
 const known = {
   seeds: { type: 'string', default: '300' },
@@ -20,28 +19,34 @@ const known = {
   shrink: { type: 'boolean', default: false },
   'only-faults': { type: 'string' },
   'only-ops': { type: 'string' },
+  without: { type: 'string' },
+  except: { type: 'string' },
+  failures: { type: 'string', default: '10' },
   help: { type: 'boolean', default: false },
 }
 
 const usage = `usage: npm run sim -- [options]
 
-  --seeds 300            how many seeds, over the cores
-  --from 1               the first of them
-  --workers N            in so many threads; one for each core unless given
-  --seed N               this one only, again
-    --trace              with everything that happens
-    --shrink             with the fewest faults and operations that still break a promise
-    --only-faults 3,17   with these faults only
-    --only-ops 2,5       with these operations only
+  --seeds 300            how many seeds to run
+  --from 1               the first seed
+  --workers N            how many processes; default one for each core
+  --failures 10          stop after this many failed seeds
+  --without blocks,power skip these themes: long, blocks, joins, clocks, store-clock, power
+  --except 2,fit         do not check these promises
+  --seed N               run only this seed
+    --trace              print everything that happens
+    --shrink             find the fewest faults and operations that still break a promise
+    --only-faults 3,17   use only these faults
+    --only-ops 2,5       use only these operations
 `
 
-const { values } = given()
+const { values } = parseOptions()
 if (values.help) {
   process.stdout.write(usage)
   process.exit(0)
 }
 
-function given() {
+function parseOptions() {
   try {
     return parseArgs({ options: known })
   } catch (error) {
@@ -53,12 +58,20 @@ function given() {
 await built()
 const library = fileURLToPath(new URL('../dist', import.meta.url))
 const load = (file) => import(pathToFileURL(path.join(library, file)))
-const { shrink, simulate, violationText } = await load('testing/simulation/index.js')
+const { promises: allPromises, shrink, simulate, violationText } = await load('testing/simulation/index.js')
+const except = values.except?.split(',') ?? []
+const common = {
+  without: values.without?.split(','),
+  ...(except.length > 0 && {
+    promises: namesOf(allPromises).filter((name) => !except.includes(String(name))),
+  }),
+}
 
 process.exitCode = values.seed === undefined ? await runMany() : await runOne(Number(values.seed))
 
 async function runOne(seed) {
   const options = {
+    ...common,
     isTraced: values.trace,
     onlyFaults: numbersOf(values['only-faults']),
     onlyOperations: numbersOf(values['only-ops']),
@@ -88,6 +101,7 @@ async function runMany() {
   let finished = 0
   await runSeeds({
     library,
+    options: common,
     workers: Number(values.workers),
     nextSeed: () => (next < until ? next++ : undefined),
     onResult(result) {
@@ -99,19 +113,19 @@ async function runMany() {
       const line = `sim: ${finished} of ${until - from} seeds, ${failures.length} failed, ${perMinute} a minute`
       if (process.stderr.isTTY) process.stderr.write(`\r${line} `)
       else if (finished % 500 === 0 || finished === until - from) process.stderr.write(`${line}\n`)
-      return failures.length < MOST_FAILURES
+      return failures.length < Number(values.failures)
     },
   })
   if (process.stderr.isTTY) process.stderr.write('\n')
   const shown = [...totals]
     .toSorted(([a], [b]) => a.localeCompare(b))
     .map(([name, count]) => `${name} ${count}`)
-  await print(`in all: ${shown.join(', ')}\n`)
+  await print(`totals: ${shown.join(', ')}\n`)
   for (const { seed, violations } of failures) {
     await print(`seed ${seed}: ${violations[0]}\n  again: npm run sim -- --seed ${seed} --trace\n`)
   }
-  const worth = failures.filter(({ promise }) => promise !== 'activity')
-  for (const { seed } of worth.slice(0, MOST_SHRUNK)) await printShrunk(seed, {})
+  const shrinkable = failures.filter(({ promise }) => promise !== 'activity')
+  for (const { seed } of shrinkable.slice(0, MAX_SHRUNK)) await printShrunk(seed, common)
   if (failures.length > 0) return 1
   await print(`${finished} seeds, all promises kept\n`)
   return 0
@@ -132,6 +146,11 @@ async function printShrunk(seed, options) {
   await print(
     `  again: npm run sim -- --seed ${seed} --trace --only-faults ${list(faults)} --only-ops ${list(operations)}\n`,
   )
+}
+
+/** The names of promises as the library uses them: most are numbers. */
+function namesOf(promises) {
+  return Object.keys(promises).map((name) => Number(name) || name)
 }
 
 function numbersOf(text) {

@@ -1,5 +1,5 @@
 // npm start: installs and builds what is missing, then serves timers over HTTP. Arguments go to `carillon serve`.
-// In this very process, so that a signal reaches the server and npm waits for its end.
+// The server runs in this process, so that it gets signals and npm waits for its end.
 import process from 'node:process'
 import { built } from './ready.mjs'
 

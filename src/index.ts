@@ -1,4 +1,4 @@
-/** The front door of Carillon: what most programs need. Each part has a subpath of its own as well. */
+/** The main entry point of Carillon: what most programs need. Each part also has its own subpath. */
 export * from './cache/index.js'
 export {
   Dead,

@@ -1,6 +1,6 @@
 import type { VirtualClock } from '../src/time/index.js'
 
-/** Lets virtual time pass, step by step, until work is done. `rest` leaves a disk the real time it needs. */
+/** Lets virtual time pass, step by step, until `work` is done. `rest` gives a disk the real time that it needs. */
 export async function during<Answer>(
   clock: VirtualClock,
   work: Promise<Answer>,

@@ -1,4 +1,4 @@
-/** Tries until it does not throw, and answers what it then answers; fails as it did last after `forMs`. */
+/** Retries `attempt` until it does not throw, and returns its result. After `forMs` it throws the last error. */
 export async function eventually<Answer>(
   attempt: () => Promise<Answer> | Answer,
   forMs = 10_000,
@@ -14,7 +14,7 @@ export async function eventually<Answer>(
   }
 }
 
-/** Waits for something to become so; says what it waited for when it does not. */
+/** Waits for a condition. The error after `forMs` names the condition. */
 export async function until(
   what: string,
   isSo: () => boolean | Promise<boolean>,
@@ -22,7 +22,7 @@ export async function until(
 ): Promise<void> {
   const end = Date.now() + forMs
   while (!(await isSo())) {
-    if (Date.now() > end) throw new Error(`it did not happen within ${forMs} ms: ${what}`)
+    if (Date.now() > end) throw new Error(`timed out after ${forMs} ms waiting for: ${what}`)
     await new Promise((resolve) => setTimeout(resolve, 25))
   }
 }

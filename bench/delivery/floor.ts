@@ -2,7 +2,7 @@ import { Agent, type Dispatcher } from 'undici'
 import type { Measurement } from '../harness/bench.js'
 import { Receiver } from './receiver.js'
 
-/** What undici itself does: `n` POSTs of the same size by `dispatch`, with as many connections, and nothing around them. */
+/** Bare undici: `n` POSTs of the same size with `dispatch`, on as many connections. */
 export async function measureFloor(n: number, connections: number): Promise<Measurement> {
   const receiver = await Receiver.start()
   const agent = new Agent({ connections, pipelining: 1 })

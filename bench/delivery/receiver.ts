@@ -3,7 +3,7 @@ import { createServer } from 'node:http'
 import process from 'node:process'
 import { fileURLToPath } from 'node:url'
 
-/** A receiver in a process of its own: it reads every request, counts it and answers 204, or never. */
+/** A receiver in its own process. It reads and counts every request, and answers 204 or never. */
 export class Receiver {
   readonly #child: ChildProcess
   readonly url: string
@@ -17,7 +17,7 @@ export class Receiver {
     const child = fork(fileURLToPath(import.meta.url), ['receive'])
     const port = await new Promise<number>((resolve, reject) => {
       child.once('message', (message) => resolve(message as number))
-      child.once('exit', (code) => reject(new Error(`the receiver ended with ${code}`)))
+      child.once('exit', (code) => reject(new Error(`the receiver exited with code ${code}`)))
     })
     return new Receiver(child, port)
   }

@@ -10,7 +10,7 @@ import { Receiver } from './receiver.js'
 const secret = `whsec_${randomBytes(32).toString('base64')}`
 const kind = timer<{ order: number }>('bench')
 
-/** Timers on file that are due when they start: loaded, signed, sent, answered and settled. */
+/** Timers on file that are due at the start: loaded, signed, sent, answered and settled. */
 export async function measureWebhooks(n: number, concurrency: number): Promise<Measurement> {
   const receiver = await Receiver.start()
   const folder = new Folder()
@@ -25,7 +25,7 @@ export async function measureWebhooks(n: number, concurrency: number): Promise<M
     },
   })
   let wanted = 0
-  /** Has `count` timers fire at once, all of them stored before; answers how long it took, and the processor time. */
+  /** Fires `count` stored timers at once. Returns how long it took, and the processor time. */
   const burst = async (count: number, first: number): Promise<{ ms: number; cpuUs: number }> => {
     await timers.pause(kind)
     const now = Date.now()
@@ -54,7 +54,7 @@ export async function measureWebhooks(n: number, concurrency: number): Promise<M
   }
 }
 
-/** What a target that never answers costs in memory, with `n` timers due for it. */
+/** The memory for `n` due timers whose target never answers. */
 export async function measureStalled(n: number): Promise<Measurement> {
   const receiver = await Receiver.start()
   const folder = new Folder()
@@ -73,7 +73,7 @@ export async function measureStalled(n: number): Promise<Measurement> {
     return {
       metrics: { held: (process.memoryUsage.rss() - before) / 2 ** 20 },
       checks: {},
-      notes: [`the target got ${await receiver.count()} and answered none`],
+      notes: [`the target received ${await receiver.count()} requests and answered none`],
     }
   } finally {
     await timers.stop()

@@ -1,5 +1,5 @@
 import process from 'node:process'
-import { type EngineEvent, Engine } from 'carillon/engine'
+import { type EngineEvent, OwnerEngine } from 'carillon/engine'
 import { openStore, type Store } from 'carillon/store'
 import { systemClock } from 'carillon/time'
 import type { Timers } from 'carillon'
@@ -14,14 +14,14 @@ export function higher(name: string, unit: string, means: string): Metric {
 }
 
 const metrics: readonly Metric[] = [
-  higher('settled', 'k/s', 'timers fired and settled a second, from `start` until the store has none left'),
-  lower('CPU', 'µs', 'processor time of the whole process for one fired timer'),
-  higher('set', 'k/s', 'timers set a second with `setMany`, 10,000 to a call'),
-  lower('set CPU', 'µs', 'processor time for one timer set, with what making its row takes'),
+  higher('settled', 'k/s', 'timers fired and settled per second, from `start` until the store is empty'),
+  lower('CPU', 'µs', 'processor time of the whole process per fired timer'),
+  higher('set', 'k/s', 'timers set per second with `setMany`, 10,000 per call'),
+  lower('set CPU', 'µs', 'processor time per timer set, including the creation of its row'),
   lower('resident', 'MB', 'resident set of the process at the end'),
 ]
 
-/** A million timers on file, due within the last minute, when the engine starts. */
+/** A million timers on file that became due within the last minute when the engine starts. */
 export const burst: Bench = {
   name: 'engine burst',
   about: 'timers on file that are all due when the engine starts: fired and settled',
@@ -41,7 +41,7 @@ export const burst: Bench = {
     }),
     {
       name: 'deliver',
-      about: 'the engine alone: its deliver reports every firing as done at once',
+      about: 'the engine alone: its `deliver` reports every firing as done immediately',
       measure: async ({ n }) => await measure(n, engineAlone),
     },
   ],
@@ -53,9 +53,9 @@ interface Opened {
   readonly folder: Awaited<ReturnType<typeof filledFolder>>['folder']
   readonly n: number
   readonly count: (fired: number) => void
-  /** Everything is open: the clock starts. */
+  /** Called when everything is open. The measurement starts. */
   readonly begin: () => void
-  /** All are settled. */
+  /** Called when all timers are settled. */
   readonly end: () => void
 }
 
@@ -80,7 +80,7 @@ const engineAlone: Burst = async ({ folder, n, count, begin, end }) => {
   const store: Store = await openStore(`file:${folder.path}`)
   let settled = 0
   await new Promise<void>((resolve, reject) => {
-    const engine = new Engine({
+    const engine = new OwnerEngine({
       store,
       clock: systemClock,
       holdsAll: true,
@@ -107,7 +107,7 @@ const engineAlone: Burst = async ({ folder, n, count, begin, end }) => {
   await store.stop()
 }
 
-/** Sets the timers, lets them fire and asks the store, opened once more, that none is left. */
+/** Sets the timers, fires them, opens the store again and checks that no timer is left. */
 export async function measureBurst(n: number, name: string): Promise<Measurement> {
   const candidate = burst.candidates.find((each) => each.name === name)
   if (candidate === undefined || !('measure' in candidate)) throw new Error(`no burst '${name}'`)

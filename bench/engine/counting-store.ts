@@ -1,16 +1,16 @@
 import type { Settlement, Store } from 'carillon/store'
 
-/** What was asked of a store. */
+/** The calls that a store received. */
 export interface StoreCalls {
-  /** Calls of each method. */
+  /** The number of calls by method. */
   readonly byMethod: Map<string, number>
-  /** Rows removed one by one. */
+  /** The number of rows removed one by one. */
   rowDeletes: number
-  /** Calls that remove rows: settlements that name some, and sweeps. */
+  /** The number of calls that remove rows: sweeps, and settlements that name rows. */
   deletes: number
 }
 
-/** The same store, with everything that is asked of it counted at the seam. */
+/** Wraps a store and counts its calls. */
 export function countingStore(store: Store): { readonly store: Store; readonly calls: StoreCalls } {
   const calls: StoreCalls = { byMethod: new Map(), rowDeletes: 0, deletes: 0 }
   const counted = new Proxy(store, {

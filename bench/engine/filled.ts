@@ -5,17 +5,17 @@ import { Folder } from '../stores/folder.js'
 const SET_BATCH = 10_000
 export const kind = timer<{ order: number }>('bench')
 
-/** A folder with timers in it, and how long it took to set them. */
+/** A folder with timers, and how long it took to set them. */
 interface Filled {
   readonly folder: Folder
   readonly setMs: number
-  /** Processor time of the process, with what making the rows took. */
+  /** Processor time of the process, including the creation of the rows. */
   readonly setCpuUs: number
 }
 
 /**
- * Sets `n` timers through the front door, 10,000 to a call, each call awaited, and answers how long that took;
- * making the rows is not timed. The first gets the number `first`.
+ * Sets `n` timers with `setMany`, 10,000 per call, awaiting each call. Returns how long that took. Creating the rows is
+ * not timed. The first timer gets the number `first`.
  */
 export async function fill(
   timers: Timers,
@@ -37,7 +37,7 @@ export async function fill(
   return ms
 }
 
-/** A fresh folder with `n` timers, closed again. */
+/** Creates a folder with `n` timers, and closes it. */
 export async function filledFolder(n: number, dueAt: (index: number) => number): Promise<Filled> {
   const folder = new Folder()
   const timers = await openTimers({ store: `file:${folder.path}` })
@@ -48,7 +48,7 @@ export async function filledFolder(n: number, dueAt: (index: number) => number):
   return { folder, setMs, setCpuUs: user + system }
 }
 
-/** Opens timers on a folder, and counts what its store says was settled. */
+/** Opens timers on a folder, and counts what the store reports as settled. */
 export async function openCounted(
   folder: Folder,
   options: Omit<TimersOptions, 'store'> = {},
@@ -80,7 +80,7 @@ const TRIAL = 50_000
 const FIRST_OF_TRIAL = 90_000_000
 const DAY_MS = 86_400_000
 
-/** When `n` timers that are set from now on will all be there, by the time that some others take. */
+/** Estimates when `n` timers will all be set, from the time that some others took. */
 export async function plannedStart(timers: Timers, n: number): Promise<number> {
   const later = Date.now() + DAY_MS
   const from = performance.now()

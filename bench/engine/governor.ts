@@ -14,19 +14,27 @@ const metrics: readonly Metric[] = [
   lower(
     'most in memory',
     'timers',
-    'the most timers held at any look: every event, every delivery, every 2 ms',
+    'the most timers in memory, checked at every event, at every delivery and every 2 ms',
   ),
-  lower('smallest window', 's', 'how far the governor shortened the window of 120 s'),
+  lower('smallest window', 's', 'the shortest window that the governor chose, from 120 s'),
   lower('resident', 'MB', 'the largest resident set'),
-  higher('settled', 'k/s', 'timers fired and settled a second, from the first due to the last settled'),
-  lower('p99', 'ms', 'how late 99 of 100 were at most, by a count for each power of two'),
-  lower('last', 's', 'when the last was settled, after the last was due and the engine was started'),
+  higher(
+    'settled',
+    'k/s',
+    'timers fired and settled per second, from the first due time to the last settlement',
+  ),
+  lower('p99', 'ms', 'the 99th percentile of lateness, counted in powers of two'),
+  lower(
+    'last',
+    's',
+    'time from the last due time, or the start of the engine if later, to the last settlement',
+  ),
 ]
 
-/** 5 M timers fall due within two minutes on a limit of 100,000 in memory: all fire, and the limit holds. */
+/** 5 M timers become due within two minutes, with at most 100,000 in memory. All must fire, and the limit must hold. */
 export const governor: Bench = {
   name: 'engine governor',
-  about: `timers on file that fall due within two minutes, of which ${LIMIT} may be in memory`,
+  about: `timers on file that become due within two minutes, of which ${LIMIT} may be in memory`,
   defaultN: 5_000_000,
   leastN: 200_000,
   defaultRounds: 1,
@@ -36,16 +44,16 @@ export const governor: Bench = {
 
 function candidate(name: string, isOverdue: boolean): NodeCandidate {
   const about = isOverdue
-    ? 'all of them overdue when the engine starts'
-    : 'the engine runs before the first is due, and they fall due in real time'
+    ? 'all timers are overdue when the engine starts'
+    : 'the engine runs before the first timer is due, and they become due in real time'
   return { name, about, measure: async ({ n }) => await measure(n, isOverdue) }
 }
 
-/** Answers when the first is due. */
+/** Returns when the first timer is due. */
 async function fillUp(folder: Folder, n: number, isOverdue: boolean): Promise<number> {
   const timers = await openTimers({ store: `file:${folder.path}` })
   const begin = isOverdue ? Date.now() - WITHIN_MS : await plannedStart(timers, n)
-  // In no order of keys, as timers come.
+  // The order of keys is unrelated to the due times, as in real use.
   await fill(timers, n, (index) => Math.floor(begin + ((index * 7919) % n) * (WITHIN_MS / n)))
   await timers.stop()
   return begin
@@ -97,9 +105,9 @@ async function measure(n: number, isOverdue: boolean): Promise<Measurement> {
     await timers.stop()
     const missing = fired.reduce((sum, count) => sum + (count === 0 ? 1 : 0), 0)
     if (missing + repeats + early > 0) {
-      throw new Error(`${missing} never fired, ${repeats} fired again, ${early} fired early`)
+      throw new Error(`${missing} timers never fired, ${repeats} fired again, ${early} fired early`)
     }
-    if (most > LIMIT) throw new Error(`${most} timers were in memory, of at most ${LIMIT}`)
+    if (most > LIMIT) throw new Error(`${most} timers were in memory, the limit is ${LIMIT}`)
     return {
       metrics: {
         'most in memory': most,

@@ -6,24 +6,25 @@ import { latenessMetrics, measureLateness } from './lateness.js'
 const DAY_MS = 86_400_000
 const RATE = 10_000
 
-/** The same from 100,000 timers to 1 M, and to 10 M in full. */
+/** Burst and lateness with 100,000 to 1 M pending timers, and with `--full` up to 10 M. */
 export function growth(isFull: boolean): Bench {
   return {
     name: 'engine growth',
-    about: 'how the figures change with what is pending: a burst of that many, and 10,000/s beside that many',
+    about:
+      'how the figures change with the number of pending timers: a burst of them, and a load of 10,000/s beside them',
     unit: 'seconds of load',
     defaultN: 5,
     leastN: 1,
     defaultRounds: 1,
     metrics: [
-      higher('burst', 'k/s', 'a burst of that many through handleMany, fired and settled a second'),
-      lower('burst CPU', 'µs', 'processor time for one fired timer in the burst'),
+      higher('burst', 'k/s', 'timers of a burst fired and settled per second through handleMany'),
+      lower('burst CPU', 'µs', 'processor time per fired timer of the burst'),
       lower('burst resident', 'MB', 'resident set at the end of the burst'),
-      higher('set', 'k/s', 'that many set a second with `setMany`, due evenly over the next day'),
+      higher('set', 'k/s', 'timers set per second with `setMany`, due evenly over the next day'),
       ...latenessMetrics.map(({ name, unit, means }) =>
         lower(name, unit, `${means}, at 10,000/s through handleMany`),
       ),
-      lower('resident', 'MB', 'resident set while that many are pending'),
+      lower('resident', 'MB', 'resident set while the timers are pending'),
     ],
     candidates: [
       candidate('100k-pending', 100_000),
@@ -40,7 +41,7 @@ function candidate(name: string, pending: number): NodeCandidate {
 async function measure(pending: number, seconds: number): Promise<Measurement> {
   const folder = new Folder()
   try {
-    // Before the burst, whose memory would be counted with it.
+    // Measured before the burst: the burst's memory would be counted, too.
     const beside = await measureLateness({
       folder,
       rate: RATE,

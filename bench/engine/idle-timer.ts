@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import process from 'node:process'
 
-/** Runs in the child: sleeps a millisecond again and again from `begin` on, and tells at `end` how late it woke. */
+/** Runs in the child process: sleeps a millisecond in a loop from `begin` on, and reports at `end` how late it woke. */
 const PROGRAM = `
   const late = []
   let last = Infinity
@@ -20,15 +20,15 @@ const PROGRAM = `
 `
 
 /**
- * A process that does nothing but wake every millisecond, beside a measurement of lateness: what it finds late
- * is the machine, and no candidate can be better.
+ * A process that only wakes every millisecond, beside a measurement of lateness. Its own lateness is the machine's, and no
+ * candidate can be better.
  */
 export class IdleTimer {
   readonly #child: ChildProcess = spawn(process.execPath, ['-e', PROGRAM], {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   })
 
-  /** Forgets what was before. */
+  /** Discards the values so far. */
   begin(): void {
     this.#child.send('begin')
   }

@@ -8,23 +8,23 @@ import { IdleTimer } from './idle-timer.js'
 const WARM_UP_MS = 3000
 
 export const latenessMetrics: readonly Metric[] = [
-  lower('p50', 'ms', 'how late half of the firings reached their handler'),
-  lower('p99', 'ms', 'how late 99 of 100 were at most'),
-  lower('max', 'ms', 'how late the latest was'),
-  lower('CPU', 'µs', 'processor time of the whole process for one fired timer'),
+  lower('p50', 'ms', 'the median lateness of firings at their handler'),
+  lower('p99', 'ms', 'the 99th percentile'),
+  lower('max', 'ms', 'the largest lateness'),
+  lower('CPU', 'µs', 'processor time of the whole process per fired timer'),
 ]
 
-/** What the machine itself did meanwhile: without it a pause of the machine would be ours. */
+/** The machine's own lateness. Without it, a pause of the machine would look like ours. */
 const controlMetrics: readonly Metric[] = [
   lower(
     'idle p99',
     'ms',
-    'how late a bare 1 ms timer was meanwhile, 99 of 100, in a process that does nothing else',
+    'the 99th percentile of the lateness of a bare 1 ms timer meanwhile, in an otherwise idle process',
   ),
-  lower('idle max', 'ms', 'how late that timer was at most'),
+  lower('idle max', 'ms', 'the largest lateness of that timer'),
 ]
 
-/** A steady load on file with the system's clock; lateness by the finest clock, at the handler. */
+/** A steady load on file in real time. Lateness is measured at the handler with the finest clock. */
 export const lateness: Bench = {
   name: 'engine lateness',
   about: 'how late timers reach their handler under a steady load, set before the engine starts, on file',
@@ -48,7 +48,7 @@ type Way = 'many' | 'one'
 function candidate(rate: number, way: Way): NodeCandidate {
   return {
     name: `${rate / 1000}k-${way}`,
-    about: `${rate} timers a second through ${way === 'many' ? 'handleMany' : 'handle'}`,
+    about: `${rate} timers per second through ${way === 'many' ? 'handleMany' : 'handle'}`,
     measure: async ({ n }) => await measure(rate, way, n),
   }
 }
@@ -75,8 +75,8 @@ async function measure(rate: number, way: Way, seconds: number): Promise<Measure
 }
 
 /**
- * Milliseconds of wall time with fractions: `Date.now` alone rounds down, which hides half a millisecond. What
- * it shows is never ahead, so of many comparisons the greatest is the right one.
+ * Wall time in milliseconds with fractions. `Date.now` rounds down, which hides half a millisecond on average. It is
+ * never ahead, so the largest of many differences to the monotonic clock is the right one.
  */
 function fineClock(): () => number {
   let offset = -Infinity
@@ -89,10 +89,10 @@ export interface LatenessTask {
   readonly rate: number
   readonly way: Way
   readonly seconds: number
-  /** Timers pending beside the load, due evenly over `horizonMs` from now on. */
+  /** Timers that are pending beside the load, due evenly over the next `horizonMs`. */
   readonly background: number
   readonly horizonMs: number
-  /** Called when the warm-up is over. */
+  /** Called after the warm-up. */
   readonly onWarm?: () => void
 }
 
@@ -106,7 +106,7 @@ export async function measureLateness({
   onWarm,
 }: LatenessTask): Promise<{
   readonly metrics: Readonly<Record<string, number>>
-  /** What setting the background took. */
+  /** How long it took to set the pending timers. */
   readonly setMs: number
   readonly residentMb: number
 }> {
@@ -117,7 +117,7 @@ export async function measureLateness({
   const begin = await plannedStart(timers, n + background)
   const measureFrom = begin + WARM_UP_MS
   const until = measureFrom + seconds * 1000
-  // Evenly in time but in no order of keys, as timers come.
+  // Due times are even, but their order is unrelated to the keys, as in real use.
   const spread = (index: number): number =>
     Math.floor(begin + ((index * 7919) % background) * (horizonMs / background))
   const setMs = background === 0 ? 0 : await fill(timers, background, spread, n)
@@ -156,7 +156,7 @@ export async function measureLateness({
   await timers.stop()
   late.sort()
   const at = (share: number): number => late[Math.min(measured - 1, Math.floor(measured * share))]!
-  if (late[0]! < -1) throw new Error(`one was early by ${-late[0]!} ms`)
+  if (late[0]! < -1) throw new Error(`a timer was early by ${-late[0]!} ms`)
   return {
     metrics: {
       p50: at(0.5),

@@ -6,25 +6,29 @@ import { type Bench, lower, type Measurement, type Metric, type NodeCandidate } 
 import { countingStore } from './counting-store.js'
 
 const SECOND = 1000
-/** Timers are set this long before they are due: beyond the window, so that each must be read. */
+/** How long before their due time timers are set. It is beyond the window, so each timer must be loaded. */
 const AHEAD_SECONDS = 300
 
 const metrics: readonly Metric[] = [
-  lower('reads', 'calls', 'loads for 1,000 fired timers'),
-  lower('deletes', 'calls', 'calls that remove rows, by name or by range, for 1,000 fired timers'),
-  lower('rows deleted', 'rows', 'rows removed one by one for 1,000 fired timers'),
-  lower('settlements', 'calls', 'settlements for 1,000 fired timers'),
-  lower('sweeps', 'calls', 'range deletions for 1,000 fired timers'),
-  lower('writes', 'calls', 'writes for 1,000 fired timers: the same in both, since the load sets its timers'),
-  lower('lease', 'calls', 'renewals, heartbeats and looks at shards and inbox for 1,000 fired timers'),
+  lower('reads', 'calls', 'loads per 1,000 fired timers'),
+  lower('deletes', 'calls', 'calls that remove rows, by name or by range, per 1,000 fired timers'),
+  lower('rows deleted', 'rows', 'rows removed one by one per 1,000 fired timers'),
+  lower('settlements', 'calls', 'settlements per 1,000 fired timers'),
+  lower('sweeps', 'calls', 'range deletions per 1,000 fired timers'),
+  lower(
+    'writes',
+    'calls',
+    'writes per 1,000 fired timers: the same for both strategies, because the load sets its timers',
+  ),
+  lower('lease', 'calls', 'renewals, heartbeats and reads of shards and inbox per 1,000 fired timers'),
   lower('fire calls', 'calls', 'reads, settlements and sweeps together'),
   lower('all', 'calls', 'all calls'),
 ]
 
-/** What each strategy asks of its store under the same steady load, counted under a virtual clock: exact. */
+/** The store calls of each strategy under the same steady load. A virtual clock makes the counts exact. */
 export const load: readonly Bench[] = [200, 1].map((rate) => ({
   name: `engine load of ${rate}/s`,
-  about: `calls to the store for 1,000 fired timers at ${rate} timers a second, each set five minutes ahead`,
+  about: `store calls per 1,000 fired timers at ${rate} timers per second, each set five minutes ahead`,
   unit: 'virtual minutes',
   defaultN: 10,
   leastN: 1,

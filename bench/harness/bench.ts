@@ -1,22 +1,22 @@
 /**
- * What a bench is: named metrics, and candidates that each give some of them for `n` timers. The harness
- * knows nothing else, so whatever can answer with numbers can be compared, in Node or in a program of its own.
+ * A bench: named metrics, and candidates that each provide some of them for `n` timers. The harness knows nothing else, so
+ * anything that returns numbers can be compared, in Node or in a separate program.
  */
 export interface Bench {
   /** The name on the command line. */
   readonly name: string
   readonly about: string
-  /** What `n` counts; timers unless given. */
+  /** What `n` counts. Default: timers. */
   readonly unit?: string
   readonly defaultN: number
   readonly leastN: number
   readonly defaultRounds: number
-  /** How long one candidate may take in one round; a quarter of an hour unless given. */
+  /** The timeout of one candidate in one round. Default: 15 minutes. */
   readonly longestRunMs?: number
-  /** A better name for `--n`, which is understood as well: `'--calls'`. */
+  /** A second name for `--n`, such as `'--calls'`. */
   readonly nOption?: string
   readonly metrics: readonly Metric[]
-  /** The first is ours: ratios are against it. */
+  /** The first is ours. Ratios are relative to it. */
   readonly candidates: readonly [Candidate, ...Candidate[]]
 }
 
@@ -24,17 +24,17 @@ export interface Metric {
   readonly name: string
   readonly unit: string
   readonly better: 'lower' | 'higher'
-  /** What is inside the figure, for `--help`. */
+  /** What the figure includes, for `--help`. */
   readonly means: string
 }
 
-/** A figure of which less is better. */
+/** A metric of which a lower value is better. */
 export function lower(name: string, unit: string, means: string): Metric {
   return { name, unit, means, better: 'lower' }
 }
 
-/** A Map of V8 refuses more entries than this: candidates built on one are left out beyond it. */
-export const MOST_IN_A_MAP = 2 ** 24 - 1
+/** V8's Map cannot have more entries than this. Candidates that use one are skipped beyond it. */
+export const MAX_IN_A_MAP = 2 ** 24 - 1
 
 export type Candidate = NodeCandidate | ProgramCandidate
 
@@ -42,15 +42,15 @@ interface CandidateBase {
   /** The name on the command line and in the table. */
   readonly name: string
   readonly about: string
-  /** For one that takes too long to be repeated as often as the others. */
+  /** For a candidate that is too slow to be repeated as often as the others. */
   readonly mostRounds?: number
-  /** For one that cannot hold more; beyond it is left out and the table says so. */
+  /** The most timers that the candidate can hold. Beyond it is skipped, and the table says so. */
   readonly mostN?: number
-  /** Why it cannot be measured here; it is left out and the table says so. */
+  /** Why it cannot be measured here. It is skipped, and the table says so. */
   readonly absent?: string | undefined
 }
 
-/** Measured in a fresh Node process, which loads nothing but the harness and what `measure` imports. */
+/** Measured in a new Node process, which loads only the harness and what `measure` imports. */
 export interface NodeCandidate extends CandidateBase {
   readonly measure: (task: Task) => Promise<Measurement>
 }
@@ -67,16 +67,16 @@ export interface Task {
   readonly seed: number
 }
 
-/** What one run of one candidate found. Programs print it as JSON, alone on their standard output. */
+/** The result of one run of one candidate. A program prints it as JSON, and nothing else, to standard output. */
 export interface Measurement {
   readonly metrics: Readonly<Record<string, number>>
-  /** What was done, not how fast: every candidate that gives a check must give the same value. */
+  /** The work that was done: every candidate that has a check must have the same value. */
   readonly checks: Readonly<Record<string, number>>
-  /** Sentences a reader needs to judge the figures. */
+  /** Notes that a reader needs to judge the figures. */
   readonly notes: readonly string[]
 }
 
-/** Reads what a child printed; a figure that is not a number must not reach a table. */
+/** Parses the output of a child process. Throws for a figure that is not a number. */
 export function parseMeasurement(text: string, bench: Bench): Measurement {
   const value: unknown = JSON.parse(text)
   if (!isRecord(value)) throw new Error(`expected a measurement, got ${text.slice(0, 200)}`)

@@ -9,20 +9,20 @@ import type { Candidate, ProgramCandidate, Task } from './bench.js'
 
 const run = promisify(execFile)
 
-const LONGEST_RUN_MS = 15 * 60_000
-const MOST_OUTPUT_BYTES = 1 << 20
+const MAX_RUN_MS = 15 * 60_000
+const MAX_OUTPUT_BYTES = 1 << 20
 const NODE_FLAGS = ['--expose-gc', '--max-old-space-size=12000']
 
-/** A candidate that can be run here, or why it cannot. A missing compiler is no failure. */
+/** A candidate's command, or why it cannot run here. A missing compiler is not a failure. */
 type Readied = { readonly command: Command } | { readonly absent: string }
 
-/** A candidate as a process: each run is a new one, so no candidate meets the heap or the code of another. */
+/** A candidate as a process. Each run is a new process, so candidates do not share a heap or compiled code. */
 export interface Command {
   readonly file: string
   readonly args: readonly string[]
 }
 
-/** Where programs are compiled to; `remove` leaves nothing behind. */
+/** A temporary folder for compiled programs. */
 export class Workshop {
   readonly #folder: string
   readonly #programs = new Map<string, Promise<Readied>>()
@@ -42,7 +42,7 @@ export class Workshop {
   async ready(candidate: Candidate, { n, seed }: Task): Promise<Readied> {
     if (candidate.absent !== undefined) return { absent: candidate.absent }
     if (candidate.mostN !== undefined && n > candidate.mostN) {
-      return { absent: `left out: it holds at most ${candidate.mostN} timers` }
+      return { absent: `skipped: it holds at most ${candidate.mostN} timers` }
     }
     const tail = [String(n), String(seed)]
     if ('measure' in candidate) {
@@ -56,7 +56,7 @@ export class Workshop {
     return { command: { file: program.command.file, args: [...candidate.args, ...tail] } }
   }
 
-  // Two candidates may be one program with different arguments.
+  // Two candidates may use the same program with different arguments.
   #compile(candidate: ProgramCandidate): Promise<Readied> {
     const known = this.#programs.get(candidate.source)
     if (known !== undefined) return known
@@ -77,20 +77,20 @@ export class Workshop {
       await run(compiler.name, compiler.args, { cwd: compiler.cwd })
       return { command: { file, args: [] } }
     } catch (error) {
-      if (codeOf(error) === 'ENOENT') return { absent: `not here: no '${compiler.name}' on this machine` }
+      if (codeOf(error) === 'ENOENT') return { absent: `skipped: '${compiler.name}' is not installed` }
       throw error
     }
   }
 }
 
-/** Runs a command and answers what it printed; fails with the end of what it complained about. */
-export async function outputOf({ file, args }: Command, longestMs = LONGEST_RUN_MS): Promise<string> {
+/** Runs a command and returns its output. Rejects with the end of its standard error. */
+export async function outputOf({ file, args }: Command, longestMs = MAX_RUN_MS): Promise<string> {
   try {
-    const { stdout } = await run(file, args, { timeout: longestMs, maxBuffer: MOST_OUTPUT_BYTES })
+    const { stdout } = await run(file, args, { timeout: longestMs, maxBuffer: MAX_OUTPUT_BYTES })
     return stdout
   } catch (error) {
-    const complaint = error instanceof Error && 'stderr' in error ? String(error.stderr).trim() : ''
-    throw new Error(complaint === '' ? String(error) : complaint.slice(-2000), { cause: error })
+    const stderr = error instanceof Error && 'stderr' in error ? String(error.stderr).trim() : ''
+    throw new Error(stderr === '' ? String(error) : stderr.slice(-2000), { cause: error })
   }
 }
 

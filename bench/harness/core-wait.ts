@@ -1,25 +1,25 @@
 import { readFileSync } from 'node:fs'
 
-// Below this the figures are as good as alone on the machine.
-const WORTH_A_WORD = 0.02
+// Below this share the figures are as good as on an idle machine.
+const NOTEWORTHY_SHARE = 0.02
 
 /**
- * How long this thread stood ready while its core ran something else, by the word of the Linux scheduler.
- * It tells a pause that a candidate made from one that the machine made; elsewhere it knows nothing.
+ * Measures how long this thread was ready to run while its core ran something else, as reported by the Linux scheduler. So
+ * pauses of the candidate can be told from pauses of the machine. On other systems it reports nothing.
  */
 export class CoreWait {
   readonly #before = read()
 
-  /** A sentence when the waiting was enough to spoil worst ticks and pauses. */
+  /** A note if the thread waited long enough to distort worst ticks and pauses. */
   notes(): string[] {
     const after = read()
     if (this.#before === undefined || after === undefined) return []
     const ran = after.ranNs - this.#before.ranNs
     const waited = after.waitedNs - this.#before.waitedNs
     const share = waited / (ran + waited)
-    if (!(share > WORTH_A_WORD)) return []
+    if (!(share > NOTEWORTHY_SHARE)) return []
     return [
-      `it waited for a core ${(share * 100).toFixed(0)} % of the time: its longest ticks and pauses are the machine's`,
+      `it waited for a core ${(share * 100).toFixed(0)} % of the time: its longest ticks and pauses come from the machine`,
     ]
   }
 }

@@ -6,12 +6,12 @@ interface Pause {
   readonly until: number
 }
 
-// Entries come through the event loop, which measured code does not enter.
+// Entries arrive through the event loop, to which measured code does not return.
 const DELIVERY_MS = 20
 
 /**
- * Watches the garbage collector while candidates work, so that its pauses can be reported apart. Only pauses
- * inside what was timed count, and none that the bench itself asked for between two measurements.
+ * Observes the garbage collector while candidates work, so that its pauses can be reported separately. Only pauses within
+ * timed work count, and none that the bench itself forced.
  */
 export class Garbage {
   readonly #observer: PerformanceObserver
@@ -23,7 +23,7 @@ export class Garbage {
     this.#observer.observe({ entryTypes: ['gc'] })
   }
 
-  /** Runs work whose pauses count and answers how long it took. */
+  /** Runs timed work, whose pauses count. Returns how long it took. */
   time(work: () => void): number {
     const from = performance.now()
     work()
@@ -32,12 +32,12 @@ export class Garbage {
     return until - from
   }
 
-  /** Counts the pauses of a stretch that was timed elsewhere. */
+  /** Counts the pauses in a period that was timed elsewhere. */
   count(from: number, until: number): void {
     this.#timed.push({ from, until })
   }
 
-  /** Ask for pauses only after this. */
+  /** Must be called before the pauses are read. */
   async stop(): Promise<void> {
     await sleep(DELIVERY_MS)
     this.#take(this.#observer.takeRecords())
@@ -52,7 +52,7 @@ export class Garbage {
     return this.#counted().reduce((sum, { from, until }) => sum + until - from, 0)
   }
 
-  /** How much of a stretch of time was garbage collection. */
+  /** How much of a period was garbage collection. */
   overlapMs(from: number, until: number): number {
     let sum = 0
     for (const pause of this.#pauses) sum += overlap(pause, { from, until })

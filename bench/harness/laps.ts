@@ -1,8 +1,8 @@
 import type { Garbage } from './garbage.js'
 
 /**
- * Readings of the clock one after another in memory taken beforehand, so that timing every tick of a run
- * costs a reading and a store. What lies between two readings is a lap.
+ * Clock readings in preallocated memory, so that timing a tick costs only a reading and a store. The time between two
+ * readings is a lap.
  */
 export class Laps {
   readonly #readings: Float64Array
@@ -12,7 +12,7 @@ export class Laps {
     this.#readings = new Float64Array(most + 1)
   }
 
-  /** The first call starts the first lap, each further one ends a lap and starts the next. */
+  /** The first call starts the first lap. Each further call ends a lap and starts the next. */
   mark(): void {
     this.#readings[this.#count++] = performance.now()
   }
@@ -25,7 +25,7 @@ export class Laps {
     return this.totalMs() / (this.#count - 1)
   }
 
-  /** With `without`, what garbage collection took of a lap is taken off it. */
+  /** With `without`, garbage collection is subtracted from each lap. */
   worstMs(without?: Garbage): number {
     let worst = 0
     for (let i = 1; i < this.#count; i++) {

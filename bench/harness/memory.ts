@@ -1,12 +1,12 @@
 import process from 'node:process'
 
-/** What a process holds after a full collection: in V8's heap and buffers, and in memory by the system's word. */
+/** The memory of this process after a full collection: V8's heap and buffers, and the resident set. */
 export class Memory {
   readonly heldBytes: number
   readonly residentBytes: number
 
   constructor() {
-    // A second one frees what finalisers of the first let go.
+    // The second collection frees what finalizers released after the first.
     collect()
     collect()
     const { heapUsed, external, rss } = process.memoryUsage()
@@ -22,12 +22,12 @@ export class Memory {
   }
 }
 
-// What other threads have left to sweep after a collection, they have swept by then.
+// Other threads have finished their sweeping after this time.
 const SWEPT_MS = 50
 
 /**
- * Leaves no garbage of one measurement to the next, nor the end of its own collection: V8 sweeps in other threads and
- * ends that in the next young collection, of whoever comes to one first.
+ * Collects garbage, so that a measurement does not pay for the one before it. It also completes its own collection: V8
+ * sweeps in other threads and finishes in the next young collection, which would otherwise be the candidate's.
  */
 export function collect(): void {
   if (globalThis.gc === undefined) throw new Error('start Node with --expose-gc')

@@ -4,15 +4,15 @@ import path from 'node:path'
 import process from 'node:process'
 import { fileURLToPath } from 'node:url'
 
-/** The folder of the repository that holds a package of peers; it is not compiled, and imports what it installs. */
+/** The folder of a package of peers. It is not compiled, and imports what it installs. */
 export function peerFolder(name: string): string {
   const root = path.dirname(fileURLToPath(import.meta.resolve('carillon/package.json')))
   return path.join(root, 'bench', 'peers', name)
 }
 
 /**
- * Installs a package of peers by its own lock file, unless that was done before: they are no dependencies of ours
- * and `npm ci` of the root leaves them alone. Answers why they are not there, if so.
+ * Installs a package of peers from its own lock file, unless it is installed. Peers are no dependencies of ours, so `npm ci`
+ * in the root does not install them. Returns why it failed, or undefined.
  */
 export function installPeers(name: string): string | undefined {
   const folder = peerFolder(name)
@@ -24,10 +24,10 @@ export function installPeers(name: string): string | undefined {
     shell: process.platform === 'win32',
   })
   if (status === 0 && isInstalled(folder)) return undefined
-  return `not here: 'npm ci' in bench/peers/${name} ended with ${status}`
+  return `skipped: 'npm ci' in bench/peers/${name} failed with code ${status}`
 }
 
-/** Whether a command line asks for a candidate whose name begins like that. */
+/** Whether a command line selects a candidate whose name has one of these beginnings. */
 export function isAsked(args: readonly string[], ...beginnings: readonly string[]): boolean {
   if (args[0] === 'measure' || args.includes('--help') || args.includes('-h')) return false
   const at = args.findIndex((arg) => arg === '--only' || arg.startsWith('--only='))
@@ -36,7 +36,7 @@ export function isAsked(args: readonly string[], ...beginnings: readonly string[
   return names.some((name) => beginnings.some((beginning) => name.startsWith(beginning)))
 }
 
-/** Whether what npm left a list of is what the lock file asks for. */
+/** Whether npm's list of installed packages matches the lock file. */
 export function isInstalled(folder: string): boolean {
   const listFile = path.join(folder, 'node_modules', '.package-lock.json')
   if (!existsSync(listFile)) return false
@@ -47,7 +47,7 @@ export function isInstalled(folder: string): boolean {
   )
 }
 
-/** A Node that is new enough for the peers: this one, or the one among their packages. */
+/** A Node that is new enough for the peers: this one, or the one in their packages. */
 export function peerNode(folder: string): string | undefined {
   const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
   if (major > 22 || (major === 22 && minor >= 18)) return process.execPath

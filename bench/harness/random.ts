@@ -1,6 +1,6 @@
 /**
- * xorshift32: small enough to be written again in Go and C, so that every candidate gets the same numbers.
- * Fractions have 32 bits and products are rounded once, which every language with IEEE doubles does alike.
+ * xorshift32: small enough to be repeated in Go and C, so that every candidate gets the same numbers. Fractions have 32 bits
+ * and products are rounded once, which is the same in every language with IEEE doubles.
  */
 export class Random {
   #state: number
@@ -19,7 +19,7 @@ export class Random {
     return s >>> 0
   }
 
-  /** A whole number from 0 to below `limit`. */
+  /** An integer from 0 to below `limit`. */
   below(limit: number): number {
     return Math.floor((this.bits() / 4_294_967_296) * limit)
   }

@@ -3,7 +3,7 @@ import process from 'node:process'
 import type { Bench, Candidate, Measurement, Metric } from './bench.js'
 import type { Settings } from './settings.js'
 
-/** All that a comparison found, ready to be printed or kept: medians, spread and ratios, and every value. */
+/** The result of a comparison, to be printed or saved: medians, spread, ratios, and every value. */
 export interface Report {
   readonly bench: string
   readonly n: number
@@ -12,7 +12,7 @@ export interface Report {
   readonly machine: Machine
   readonly metrics: readonly Metric[]
   readonly candidates: readonly Row[]
-  /** Where candidates did not do the same work; empty when the comparison is one. */
+  /** Where candidates did not do the same work. Empty for a valid comparison. */
   readonly disagreements: readonly string[]
 }
 
@@ -20,7 +20,7 @@ export interface Machine {
   readonly cpu: string
   readonly cores: number
   readonly node: string
-  /** How many processes wanted a core in the minute before: above 0 others were at work. */
+  /** The load average of the minute before. Above 0, other processes were busy. */
   readonly loadBefore: number
 }
 
@@ -38,12 +38,12 @@ export interface Figure {
   readonly median: number
   readonly min: number
   readonly max: number
-  /** How many times better ours is, by the medians; below 1 ours is worse. */
+  /** How many times better ours is, by the medians. Below 1 ours is worse. */
   readonly ratio?: number
   readonly values: readonly number[]
 }
 
-/** What became of one candidate over all rounds. */
+/** The measurements of one candidate over all rounds. */
 export interface Result {
   readonly candidate: Candidate
   readonly measurements: Measurement[]
@@ -51,7 +51,7 @@ export interface Result {
   failed?: string
 }
 
-/** To be asked before anything is measured. */
+/** Must be called before the measurements: they change the load average. */
 export function thisMachine(): Machine {
   const [cpu] = cpus()
   return {
@@ -117,7 +117,7 @@ function valuesOf({ name }: Metric, { measurements }: Result): number[] {
   return measurements.flatMap(({ metrics }) => metrics[name] ?? [])
 }
 
-/** NaN when there are none. */
+/** NaN for an empty array. */
 export function medianOf(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b)
   const half = sorted.length >> 1

@@ -10,10 +10,9 @@ import { tableOf } from './table.js'
 const WIDTH_WITHOUT_TERMINAL = 120
 
 /**
- * Runs a bench as the command line asks. Candidates take turns, round by round and each round beginning with
- * another one, so that a machine that slows down slows all of them; the report goes to standard output and
- * everything else to standard error. Ends with code 2 for a wrong command line, 1 when a candidate failed or
- * did other work than the rest.
+ * Runs a bench. Candidates take turns, and each round begins with another one, so that a machine that slows down affects all
+ * of them. The report goes to standard output, everything else to standard error. The exit code is 2 for an invalid command
+ * line, and 1 if a candidate failed or did different work.
  */
 export async function runBench(bench: Bench, args: readonly string[] = process.argv.slice(2)): Promise<void> {
   if (args[0] === 'measure') {
@@ -31,7 +30,7 @@ export async function runBench(bench: Bench, args: readonly string[] = process.a
   }
 }
 
-/** The child's side: one candidate, once, its measurement as JSON. Also the way to profile one. */
+/** The child's side: measures one candidate once and prints JSON. Also useful to profile a candidate. */
 async function measureHere(bench: Bench, [name, n, seed]: readonly string[]): Promise<void> {
   const candidate = bench.candidates.find((known) => known.name === name)
   if (candidate === undefined || !('measure' in candidate)) throw new Error(`cannot measure '${name}' here`)

@@ -1,23 +1,23 @@
 import type { Bench, Candidate } from './bench.js'
 
-/** What the command line asks for, checked: a typo is refused with a sentence, never ignored. */
+/** The parsed command line. An unknown option is an error, never ignored. */
 export interface Settings {
   readonly n: number
   readonly rounds: number
   readonly seed: number
   readonly candidates: readonly Candidate[]
-  /** Where JSON goes: nowhere, to standard output in place of the table, or to a file beside it. */
+  /** Where JSON goes: nowhere, to standard output instead of the table, or to a file besides the table. */
   readonly json: 'none' | 'stdout' | { readonly file: string }
 }
 
-/** A command line that cannot be followed; its message is for the person who typed it. */
+/** An invalid command line. The message is for the user. */
 export class UsageError extends Error {
   override readonly name = 'UsageError'
 }
 
 const DEFAULT_SEED = 12_345
 
-/** Undefined when help was asked for. */
+/** Undefined for `--help`. */
 export function parseSettings(args: readonly string[], bench: Bench): Settings | undefined {
   let { defaultN: n, defaultRounds: rounds } = bench
   let seed = DEFAULT_SEED
@@ -50,7 +50,7 @@ export function parseSettings(args: readonly string[], bench: Bench): Settings |
         break
       }
       default:
-        throw new UsageError(`the bench ${bench.name} does not know '${option}'; try --help`)
+        throw new UsageError(`unknown option '${option}' for the bench ${bench.name}; try --help`)
     }
   }
   return { n, rounds, seed, candidates, json }
@@ -62,12 +62,12 @@ export function helpText(bench: Bench): string {
     `${bench.about}\n\nusage: npm run bench ${bench.name} -- [options]\n\n` +
     row(
       `${bench.nOption ?? '--n'} N`,
-      `how many ${bench.unit ?? 'timers'}, ${bench.defaultN} unless given, at least ${bench.leastN}`,
+      `how many ${bench.unit ?? 'timers'}, default ${bench.defaultN}, at least ${bench.leastN}`,
     ) +
-    row('--rounds N', `how often each is measured, ${bench.defaultRounds} unless given`) +
+    row('--rounds N', `how often each candidate is measured, default ${bench.defaultRounds}`) +
     row('--only a,b', 'measure only these candidates') +
-    row('--seed N', `another random sequence, ${DEFAULT_SEED} unless given`) +
-    row('--json [file]', 'JSON into the file, or to standard output in place of the table') +
+    row('--seed N', `the seed of the random sequence, default ${DEFAULT_SEED}`) +
+    row('--json [file]', 'write JSON to the file, or to standard output instead of the table') +
     `\ncandidates\n${bench.candidates.map(({ name, about }) => row(name, about)).join('')}` +
     `\nmetrics\n${bench.metrics.map(({ name, unit, means }) => row(name, `${unit}: ${means}`)).join('')}`
   )
@@ -81,7 +81,7 @@ function split(arg: string): string[] {
 function count(option: string, text: string | undefined, least: number): number {
   const value = Number(text?.replaceAll('_', '') || Number.NaN)
   if (Number.isSafeInteger(value) && value >= least) return value
-  throw new UsageError(`${option} takes a whole number of at least ${least}, got ${text ?? 'nothing'}`)
+  throw new UsageError(`${option} must be an integer of at least ${least}, got ${text ?? 'nothing'}`)
 }
 
 function named(text: string | undefined, bench: Bench): Candidate[] {
@@ -89,7 +89,7 @@ function named(text: string | undefined, bench: Bench): Candidate[] {
   for (const name of names) {
     if (bench.candidates.some((candidate) => candidate.name === name)) continue
     const known = bench.candidates.map((candidate) => candidate.name).join(', ')
-    throw new UsageError(`--only takes names of candidates, got '${name}'; there are ${known}`)
+    throw new UsageError(`unknown candidate '${name}'; the candidates are ${known}`)
   }
   return bench.candidates.filter((candidate) => names.includes(candidate.name))
 }

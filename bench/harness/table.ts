@@ -10,8 +10,8 @@ const GAP = '  '
 const NONE = '·'
 
 /**
- * A report for people: three lines a candidate (median, smallest to largest, how many times better ours is),
- * in as many panels of columns as the width needs. Every column is as wide as its widest cell.
+ * A report as a table: three lines per candidate (median, smallest to largest, how many times better ours is), in as many
+ * panels of columns as the width needs. Every column is as wide as its widest cell.
  */
 export function tableOf(report: Report, style: TableStyle): string {
   const { bench, n, rounds, machine } = report
@@ -99,7 +99,7 @@ function footnotesOf({ candidates, disagreements }: Report): string {
   ])
   const agreed =
     disagreements.length === 0
-      ? ['all did the same work: what they found agrees']
-      : disagreements.map((sentence) => `NOT THE SAME WORK: ${sentence}`)
+      ? ['all candidates did the same work: their checks agree']
+      : disagreements.map((sentence) => `DIFFERENT WORK: ${sentence}`)
   return [...lines, ...agreed].join('\n')
 }

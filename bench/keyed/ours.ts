@@ -2,11 +2,11 @@ import { VirtualClock } from 'carillon/time'
 import { TimingWheel } from 'carillon/wheel'
 import type { KeyedKind, KeyedSubject } from './subject.js'
 
-/** Carillon's keyed wheel on a virtual clock, one interval at a time; with room for so many timers reserved. */
+/** Carillon's keyed wheel on a virtual clock, one interval at a time, with memory reserved for a number of timers. */
 export function ours(reserve: number): KeyedKind {
   return {
     open: (fire) => new TimingWheelSubject(fire, reserve),
-    notes: () => [`its ticks include the virtual clock, ${clockNs().toFixed(0)} ns of each`],
+    notes: () => [`its ticks include ${clockNs().toFixed(0)} ns each for the virtual clock`],
   }
 }
 
@@ -44,7 +44,7 @@ class TimingWheelSubject implements KeyedSubject {
   }
 }
 
-/** What an advance costs when the one who is woken does nothing but ask for the next wake. */
+/** The cost of an advance when the woken function only requests the next wake-up. */
 function clockNs(): number {
   const clock = new VirtualClock()
   const wake = (): void => {

@@ -13,9 +13,8 @@ const LAP_OPS = 256
 const HALF = HORIZON_TICKS / 2
 
 /**
- * The two passes of the keyed bench over one structure in simulated time; `bench/keyed.ts` says what each
- * figure includes. Memory is measured first, in a process that held nothing before, then the same passes run
- * at a small size and are forgotten, so that the code is hot.
+ * The two passes of the keyed bench over one structure in simulated time. `bench/keyed.ts` explains the figures. Memory is
+ * measured first, in a process that has used no memory yet. Then the same passes run at a small size to warm up the code.
  */
 export async function measureKeyed(kind: KeyedKind, { n, seed }: Task): Promise<Measurement> {
   const script = new Script(n, seed)
@@ -33,7 +32,7 @@ export async function measureKeyed(kind: KeyedKind, { n, seed }: Task): Promise<
     garbage,
   )
   await garbage.stop()
-  // Alive until here, because at a collection V8 throws away the code of a class without a living instance.
+  // Kept alive until here: a collection discards the compiled code of a class without a live instance.
   warm.length = 0
   return {
     metrics: {
@@ -63,7 +62,7 @@ export async function measureKeyed(kind: KeyedKind, { n, seed }: Task): Promise<
   }
 }
 
-/** The resident set is the one measure that sees heaps and buffers of every kind alike. */
+/** The resident set is the only measure that counts heaps and buffers of every kind alike. */
 function memoryPass(kind: KeyedKind, script: Script, keys: Keys): number {
   const inOrder = keys.inOrder()
   const before = new Memory()
@@ -85,8 +84,8 @@ function passes(kind: KeyedKind, script: Script, keys: Keys, garbage: Garbage) {
     return garbage.time(() => work(laps))
   }
 
-  // Strings are made right before they are used and let go of afterwards, as callers do: what nobody holds but the
-  // bench would be walked by every collection, and its cost would be taken for that of the candidates.
+  // Strings are created right before they are used and released afterwards, as callers do. If the bench held them, every
+  // collection would visit them, and that cost would be attributed to the candidate.
   let inOrder = keys.inOrder()
   let toMove = keys.shuffled(order.subarray(0, movedTo.length))
   collect()

@@ -1,7 +1,7 @@
 import { PlainWheel } from '../peers/plain-wheel.js'
 import type { KeyedKind, KeyedSubject } from './subject.js'
 
-/** The plain-object wheel with its Map from string to object. */
+/** The plain-object wheel, with its Map from string to object. */
 export function plain(slots: number): KeyedKind {
   return { open: (fire) => new PlainSubject(slots, fire), notes: () => [] }
 }

@@ -4,13 +4,13 @@ export interface KeyedSubject {
   move(key: string, delayTicks: number): void
   /** Whether the timer was still pending. */
   remove(key: string): boolean
-  /** One tick passes. */
+  /** Advances by one tick. */
   tick(): void
   stop(): void
 }
 
 export interface KeyedKind {
-  /** A fresh and empty structure at tick 0. */
+  /** Creates an empty structure at tick 0. */
   readonly open: (fire: (token: number) => void) => KeyedSubject
   readonly notes: () => readonly string[]
 }

@@ -1,8 +1,8 @@
 /**
- * go-zero's timing wheel as one would write it in plain JavaScript: a ring of slots, each a doubly linked
- * list of objects, and a Map from key to object. A timer due after more than one turn carries its turns in
- * `circle`; one moved to a later slot carries the way in `diff` and travels when its old slot comes; one moved
- * nearer or removed is marked and swept when its slot comes. Keys are set anew and removed as in go-zero.
+ * go-zero's timing wheel in plain JavaScript: a ring of slots, each a doubly linked list of objects, and a Map from key to
+ * object. A timer that is due after more than one turn counts its turns in `circle`. A timer that was moved to a later slot
+ * keeps the distance in `diff`, and moves on when its old slot comes. A timer that was moved nearer or removed is marked,
+ * and removed when its slot comes. Keys are replaced and removed as in go-zero.
  */
 export class PlainWheel<K, V> {
   readonly #slots: List<K, V>[]
@@ -75,7 +75,7 @@ export class PlainWheel<K, V> {
       return
     }
     const { pos, circle } = this.#placeOf(delayTicks)
-    // Distances from the current slot, where go-zero compares bare positions and is a turn late past the wrap.
+    // Compares distances from the current slot. go-zero compares positions, and is a turn late past the wrap.
     const way = this.#distanceTo(pos) - this.#distanceTo(item.pos)
     if (way >= 0) {
       item.circle = circle

@@ -7,14 +7,14 @@ const FIELDS = 14
 const NUMBERS = 7
 const EMPTY_TEXT_ARRAY = Buffer.from([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 25])
 
-/** What the driver calls in the course of a copy, and does not declare. */
+/** Methods that the driver calls during a copy, but does not declare. */
 interface CopyConnection {
   query(text: string): void
   sendCopyFromChunk(chunk: Buffer): void
   endCopyFrom(): void
 }
 
-/** One `copy … from stdin`, its rows written in PostgreSQL's binary format. */
+/** One `copy … from stdin` with rows in PostgreSQL's binary format. */
 export class CopyIn implements Submittable {
   readonly done: Promise<void>
   readonly #text: string

@@ -31,7 +31,7 @@ const UNNEST = `insert into floor (${COLUMNS})
 
 type Way = 'unnest' | 'copy'
 
-/** The least the server can be asked for: rows put in, read in their order, and deleted by ranges. */
+/** The least work for the server: rows are inserted, read in order, and deleted by range. */
 export async function measureFloor(way: Way, { n, seed }: Task): Promise<Measurement> {
   const server = await startRunningPostgres()
   const client = new pg.Client({ connectionString: server.url })
@@ -60,13 +60,14 @@ export async function measureFloor(way: Way, { n, seed }: Task): Promise<Measure
       revision = Number(last.revision)
     }
     metrics['load'] = ((performance.now() - from) * 1e3) / n
-    if (read !== n || bytes !== n * 120) throw new Error(`${read} rows, ${bytes} bytes read`)
+    if (read !== n || bytes !== n * 120)
+      throw new Error(`read ${read} rows and ${bytes} bytes, expected ${n} rows of 120 bytes`)
     const deleting = performance.now()
     const { rowCount } = await client.query('delete from floor where shard = 0 and position < $1', [
       START + HORIZON_MS + 2,
     ])
     metrics['settle'] = ((performance.now() - deleting) * 1e3) / n
-    if (rowCount !== n) throw new Error(`${rowCount} of ${n} were deleted`)
+    if (rowCount !== n) throw new Error(`${rowCount} of ${n} rows were deleted`)
     return { metrics, checks: { n }, notes: [] }
   } finally {
     await client.end()

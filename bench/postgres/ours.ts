@@ -10,7 +10,7 @@ const CHANGES = 1000
 const PAGE = 10_000
 const SINGLE = 500
 
-/** The store as an engine uses it, one shard and one owner. */
+/** The store as an engine uses it, with one shard and one owner. */
 export async function measureOurs({ n, seed }: Task): Promise<Measurement> {
   const server = await startRunningPostgres()
   try {
@@ -86,7 +86,7 @@ async function addAll(owner: BenchOwner, timers: Timers, batch: number): Promise
     const from = performance.now()
     const count = await owner.write(operations, 'set')
     ms += performance.now() - from
-    if (count !== size) throw new Error(`${count} of ${size} were set`)
+    if (count !== size) throw new Error(`${count} of ${size} timers were set`)
   }
   return (ms * 1e3) / timers.n
 }
@@ -103,7 +103,8 @@ async function changed(
     const from = performance.now()
     const count = await owner.write(operations, outcome)
     ms += performance.now() - from
-    if (count !== operations.length) throw new Error(`${count} of ${operations.length} were ${outcome}`)
+    if (count !== operations.length)
+      throw new Error(`${count} of ${operations.length} operations had the outcome ${outcome}`)
   }
   return (ms * 1e3) / total
 }

@@ -1,13 +1,13 @@
 import pg from 'pg'
 import { type PostgresServer, startPostgres } from '../../test/servers/postgres.js'
 
-/** Files of the write-ahead log, 16 MB each: more than a candidate fills. */
+/** The number of write-ahead log files of 16 MB each: more than a candidate fills. */
 const LOG_FILES = 32
 
 /**
- * A durable PostgreSQL as one that has run for a while, for all that are compared alike. A new one has no files of its
- * write-ahead log to use again, and whoever writes first fills every one of them with zeros before its own rows: as
- * many bytes once more, which nobody pays on a server that has gone through some checkpoints.
+ * A durable PostgreSQL in the state of a server that has run for a while, the same for all candidates. A new server has no
+ * write-ahead log files to reuse. The first writer would fill each file with zeros before its own rows, and so write twice
+ * as many bytes. A server that has passed some checkpoints does not do that.
  */
 export async function startRunningPostgres(
   settings: Readonly<Record<string, string>> = {},

@@ -1,9 +1,9 @@
-/** What is asked for, in the words of each candidate; a kind that a candidate cannot say is left out for it. */
+/** A kind of schedule in the terms of each candidate. A candidate that cannot express a kind skips it. */
 export interface Kind {
   readonly name: string
   readonly means: string
   readonly zone: string
-  /** Ours, by the builder of that name in `ours.ts`; else the expression is ours too. */
+  /** The name of our builder in `ours.ts`. Without it, ours uses the expression, too. */
   readonly built?: string
   readonly croner?: string
   readonly cronParser?: string

@@ -4,7 +4,7 @@ import { type Kind, kinds } from './kinds.js'
 
 export type Next = (after: number) => number
 
-/** How far a candidate goes: so many calls per kind, or as many as fit in the processor time if that is less. */
+/** How long a candidate runs: up to `calls` calls per kind, and up to `mostMs` of processor time. */
 export interface Effort {
   readonly calls: number
   readonly mostMs: number
@@ -17,12 +17,13 @@ const WARMING_MS = 200
 const COMPARED = 12
 const INSTANTS = 65_536
 
-/** What the metric of random instants is called, beside those named after the kinds. */
+/** The name of the metric for random instants. The other metrics have the names of the kinds. */
 export const RANDOM = 'at random'
 
 /**
- * Every kind in order, each call from where the last one ended and again from the beginning after ten years; with
- * a seed at random instants as well. The first occurrences of each kind are a check: all must find the same.
+ * Measures every kind in order: each call begins where the last one ended, and after ten years at the start again. With a
+ * seed it also measures random instants. The first occurrences of each kind are a check: all candidates must find the
+ * same.
  */
 export function measureNext(
   open: (kind: Kind) => Next | undefined,
@@ -36,11 +37,11 @@ export function measureNext(
   for (const kind of kinds) {
     const next = open(kind)
     if (next === undefined) {
-      notes.push(`cannot say '${kind.name}'`)
+      notes.push(`cannot express '${kind.name}'`)
       continue
     }
     checks[`the first ${COMPARED} of '${kind.name}'`] = firstOnes(next)
-    // Zones are read and code is compiled before anything counts, for every candidate.
+    // Warm-up for every candidate: zones are read and code is compiled.
     timed({ calls: WARMING_CALLS, mostMs: WARMING_MS }, inOrder(next))
     const order = timed(effort, inOrder(next))
     metrics[kind.name] = order.ns
@@ -86,7 +87,7 @@ interface Timed {
 }
 
 function timed({ calls, mostMs }: Effort, work: () => void): Timed {
-  // A reading of the clock costs as much as one of our calls: the quick ones are timed in one go.
+  // A clock reading costs as much as one of our calls, so fast calls are timed together.
   const batch = mostMs === Infinity ? calls : 20
   let made = 0
   let spent = 0

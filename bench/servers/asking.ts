@@ -2,7 +2,7 @@ import { openTimers } from 'carillon'
 import { Ours } from './ours.js'
 import type { Subject } from './subject.js'
 
-/** Timers added by an instance that never started: all of it goes through the inboxes of the shards. */
+/** Timers added by an instance that is not started, so all of them go through the inboxes of the shards. */
 export async function open(url: string): Promise<Subject> {
   return new Ours(url, await openTimers({ store: url }))
 }

@@ -11,7 +11,7 @@ const manyShards = fileURLToPath(new URL('many-shards.js', import.meta.url))
 const asking = fileURLToPath(new URL('asking.js', import.meta.url))
 const PEERS = 'servers'
 
-/** The server a candidate runs on; ratios are against ours on the same one. */
+/** The server that a candidate runs on. Ratios are against ours on the same server. */
 export type ServerName = 'postgres' | 'redis'
 
 export type MeasureDriven = (driven: Driven, task: Task) => Promise<Measurement>
@@ -21,9 +21,9 @@ const named: readonly {
   readonly on: ServerName
   readonly about: string
   readonly server: ServerKind
-  /** One of ours. */
+  /** The module of one of ours. */
   readonly module?: string
-  /** The file of a peer, for those that are not ours. */
+  /** The file of a peer. */
   readonly peer?: string
 }[] = [
   {
@@ -36,14 +36,14 @@ const named: readonly {
   {
     name: 'postgres-64',
     on: 'postgres',
-    about: 'the same in a store of 64 shards',
+    about: 'the same with 64 shards',
     server: postgres,
     module: manyShards,
   },
   {
     name: 'postgres-asking',
     on: 'postgres',
-    about: 'the same, added by an instance that runs no timers, through inboxes',
+    about: 'the same, added through inboxes by an instance that fires no timers',
     server: postgres,
     module: asking,
   },
@@ -71,7 +71,7 @@ const named: readonly {
   {
     name: 'redis-64',
     on: 'redis',
-    about: 'the same in a store of 64 shards',
+    about: 'the same with 64 shards',
     server: redis,
     module: manyShards,
   },
@@ -85,7 +85,7 @@ const named: readonly {
   {
     name: 'redis-asking',
     on: 'redis',
-    about: 'with the file, added by an instance that runs no timers, through inboxes',
+    about: 'with the append-only file, added through inboxes by an instance that fires no timers',
     server: redis,
     module: asking,
   },
@@ -99,7 +99,7 @@ const named: readonly {
   },
 ]
 
-/** Ours first, then the peers, each in a process and on a server of its own. `circumstance` ends their names. */
+/** Ours first, then the peers, each with its own process and server. `circumstance` is the end of their names. */
 export function drivenCandidates(on: ServerName, measure: MeasureDriven, circumstance = ''): NodeCandidate[] {
   const folder = peerFolder(PEERS)
   const node = peerNode(folder)
@@ -123,6 +123,8 @@ export function drivenCandidates(on: ServerName, measure: MeasureDriven, circums
 }
 
 function absenceOf(folder: string, node: string | undefined): string | undefined {
-  if (!isInstalled(folder)) return `not here: 'npm ci' in bench/peers/${PEERS} did not succeed`
-  return node === undefined ? 'not here: it needs Node 22.18, and there is none for this machine' : undefined
+  if (!isInstalled(folder)) return `skipped: 'npm ci' in bench/peers/${PEERS} failed`
+  return node === undefined
+    ? 'skipped: it needs Node 22.18, which is not available on this machine'
+    : undefined
 }

@@ -4,17 +4,17 @@ import pg from 'pg'
 import { startRunningPostgres } from '../postgres/running-server.js'
 import { startOwnRedis } from '../../test/servers/redis.js'
 
-/** What a server has done since it was started. */
+/** The counters of a server since its start. */
 export interface ServerCounts {
-  /** PostgreSQL: statements that clients sent. Redis: commands, those inside scripts included. */
+  /** PostgreSQL: statements from clients. Redis: commands, including those in scripts. */
   readonly operations: number
-  /** Processor time of all its processes; undefined where that cannot be read. */
+  /** Processor time of all its processes. Undefined where it cannot be read. */
   readonly cpuMs: number | undefined
-  /** Redis: how often it began to write its append-only file anew, and whether it is at it. */
+  /** Redis: how often it began to rewrite its append-only file, and whether it is rewriting now. */
   readonly rewrites?: { readonly begun: number; readonly isUnderWay: boolean }
 }
 
-/** A server for one candidate, with counters that are its own. */
+/** A server for one candidate, with its counters. */
 export interface CountedServer {
   readonly url: string
   counts(): Promise<ServerCounts>
@@ -23,7 +23,7 @@ export interface CountedServer {
 
 export type ServerKind = () => Promise<CountedServer>
 
-/** Every commit flushed, as PostgreSQL comes. */
+/** PostgreSQL with its defaults: every commit is flushed. */
 export const postgres: ServerKind = async () => {
   const server = await startRunningPostgres({ shared_preload_libraries: 'pg_stat_statements' })
   const client = new pg.Client({ connectionString: server.url })
@@ -66,11 +66,11 @@ function redisKind(settings: readonly string[], query: string): ServerKind {
   }
 }
 
-/** The append-only file flushed every second. */
+/** Redis with its append-only file flushed every second. */
 export const redis = redisKind([], '')
 export const volatileRedis = redisKind(['--appendonly', 'no'], '?allow=no-aof')
 
-/** With its children: PostgreSQL has a process for each connection, and adds up those that have ended. */
+/** Includes the children: PostgreSQL has a process per connection, and adds up those that have ended. */
 function cpuMsOf(pid: number, hasChildren: boolean): number | undefined {
   try {
     const children = hasChildren
@@ -91,7 +91,7 @@ function ticksOf(pid: string, withEnded: boolean): number {
     const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
     return fields.slice(11, withEnded ? 15 : 13).reduce((sum, field) => sum + Number(field), 0)
   } catch (error) {
-    // A child may have ended since it was listed.
+    // A child may have exited since it was listed.
     if (withEnded) throw error
     return 0
   }

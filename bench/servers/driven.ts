@@ -6,19 +6,19 @@ import type { DriverMessage, DriverTask } from './task.js'
 
 const driver = fileURLToPath(new URL('driver.js', import.meta.url))
 
-/** What is driven: a module, the Node it runs under, and the server it runs on. */
+/** What to drive: a module, the Node binary that runs it, and its server. */
 export interface Driven {
   readonly module: string
   readonly node: string
   readonly server: ServerKind
 }
 
-/** What came of it, with what the server did meanwhile. */
+/** The result, with the server's counters. */
 export interface Outcome {
   readonly end: Extract<DriverMessage, { say: 'end' }>
   readonly operations: number
   readonly serverCpuUs: number | undefined
-  /** Whether Redis wrote its append-only file anew meanwhile, on the same cores. */
+  /** Whether Redis rewrote its append-only file meanwhile, on the same cores. */
   readonly wasRewriting: boolean
 }
 
@@ -28,7 +28,7 @@ type Work = DriverTask extends infer Each
     : never
   : never
 
-/** Starts a server for it, drives it in a process of its own, and ends both. */
+/** Starts a server, drives the module in its own process, and stops both. */
 export async function driven({ module, node, server: start }: Driven, work: Work): Promise<Outcome> {
   const server = await start()
   try {
@@ -50,17 +50,17 @@ async function drive(server: CountedServer, node: string, task: DriverTask): Pro
     return await new Promise((resolve, reject) => {
       let before: ServerCounts | undefined
       let outcome: Outcome | undefined
-      const hear = async (message: DriverMessage): Promise<void> => {
+      const onMessage = async (message: DriverMessage): Promise<void> => {
         const counts = await server.counts()
         if (message.say === 'begin') before = counts
         else outcome = outcomeOf(message, before!, counts)
         child.send('heard')
       }
-      child.on('message', (message) => void hear(message as DriverMessage).catch(reject))
+      child.on('message', (message) => void onMessage(message as DriverMessage).catch(reject))
       child.once('error', reject)
       child.once('exit', (code) => {
         if (code === 0 && outcome !== undefined) resolve(outcome)
-        else reject(new Error(`the driver of ${task.module} ended with ${code}, see above`))
+        else reject(new Error(`the driver of ${task.module} exited with code ${code}, see above`))
       })
     })
   } finally {

@@ -1,7 +1,7 @@
 /**
- * One candidate in a process of its own, be it ours under this Node or a peer under a newer one: it imports the
- * module it is told, drives it through a task and tells its parent, by messages, when what is measured begins and
- * ends. The parent looks at the server's counters at both moments, and answers so that nothing happens meanwhile.
+ * Runs one candidate in its own process: ours under this Node, or a peer under a newer one. It imports a module, drives it
+ * through a task, and sends its parent a message when the measurement begins and ends. At both moments the parent reads the
+ * server's counters and replies. The driver waits for the reply, so that nothing happens meanwhile.
  */
 import { once } from 'node:events'
 import process from 'node:process'
@@ -11,22 +11,22 @@ import { type Row, rowOf, type Subject, type SubjectModule } from './subject.js'
 
 const HOUR_MS = 3_600_000
 const TRIAL = 2000
-const LEAST_WARM_UP = 20_000
+const MIN_WARM_UP = 20_000
 const WARM_UP_MS = 2000
-/** How long after the last is due stragglers are waited for. */
+/** How long to wait for late timers after the last due time. */
 const PATIENCE_MS = 30_000
 
 const task = JSON.parse(process.argv[2]!) as DriverTask
 const subjects = (await import(task.module)) as SubjectModule
-if (task.what === 'burst') await warmUp(Math.max(task.n, LEAST_WARM_UP))
+if (task.what === 'burst') await warmUp(Math.max(task.n, MIN_WARM_UP))
 const subject = await subjects.open(task.url)
 await (task.what === 'burst' ? burst(task.n, task.future) : lateness(task.rate, task.seconds))
 await subject.stop()
 process.exit(0)
 
 /**
- * The whole of a burst once before, so that what is measured is the second: code that is compiled and a heap that has
- * grown, as of whoever has had timers for a while.
+ * Runs a whole burst as a warm-up, so that the measured one is the second: code is compiled and the heap has grown, as in a
+ * process that has run for a while.
  */
 async function warmUp(count: number): Promise<void> {
   const warm = await subjects.open(task.url)
@@ -39,7 +39,7 @@ async function warmUp(count: number): Promise<void> {
   await warm.stop()
 }
 
-/** Adds timers for later, and as many that are due, then works until those are settled. */
+/** Adds timers for later and due timers, then works until the due ones are settled. */
 async function burst(n: number, future: number): Promise<void> {
   const addMs = await addAll(subject, n, 'later', (i) => Date.now() + HOUR_MS + (i % HOUR_MS))
   for (let i = n; i < future; i += n) {
@@ -65,14 +65,14 @@ async function burst(n: number, future: number): Promise<void> {
   await told({ say: 'end', fired, repeats, cpuUs: user + system, figures: { ms, addMs } })
 }
 
-/** Adds a steady load ahead of its time, and works before the first is due. */
+/** Adds a steady load in advance, and starts to work before the first timer is due. */
 async function lateness(rate: number, seconds: number): Promise<void> {
   const now = fineClock()
   const trialMs = await addAll(subject, TRIAL, 'trial', () => Date.now() + HOUR_MS)
   const n = Math.floor(rate * (seconds + WARM_UP_MS / 1000))
   const begin = Math.ceil(Date.now() + 3000 + 2 * n * (trialMs / TRIAL))
   await addAll(subject, n, 'due', (i) => Math.floor(begin + (i * 1000) / rate))
-  if (Date.now() > begin) throw new Error(`adding ${n} took longer than planned`)
+  if (Date.now() > begin) throw new Error(`adding ${n} timers took longer than planned`)
   await subject.ready?.()
   const dueAt = (order: number): number => Math.floor(begin + (order * 1000) / rate)
   const measureFrom = begin + WARM_UP_MS
@@ -91,7 +91,7 @@ async function lateness(rate: number, seconds: number): Promise<void> {
   const { user, system } = process.cpuUsage(cpu)
   late.sort((a, b) => a - b)
   const at = (share: number): number => late[Math.min(late.length - 1, Math.floor(late.length * share))] ?? 0
-  if (at(0) < -1) throw new Error(`one was early by ${-at(0)} ms`)
+  if (at(0) < -1) throw new Error(`a timer was early by ${-at(0)} ms`)
   await told({
     say: 'end',
     fired: count.fired - firedBefore,
@@ -101,7 +101,7 @@ async function lateness(rate: number, seconds: number): Promise<void> {
   })
 }
 
-/** Adds rows as the subject likes it best, and answers how long that took; making them is not timed. */
+/** Adds rows in the batch size that suits the subject. Returns how long that took. Creating the rows is not timed. */
 async function addAll(
   to: Subject,
   n: number,
@@ -123,7 +123,7 @@ async function addAll(
   return performance.now() - from
 }
 
-/** Wall time with fractions: `Date.now` rounds down, so of many comparisons the greatest is the right one. */
+/** Wall time with fractions. `Date.now` rounds down, so the largest of many differences is the right one. */
 function fineClock(): () => number {
   let offset = -Infinity
   for (let i = 0; i < 200_000; i++) offset = Math.max(offset, Date.now() - performance.now())

@@ -6,19 +6,19 @@ import { type Driven, driven } from './driven.js'
 const RATES = [2000, 10_000]
 
 const metrics: readonly Metric[] = [
-  lower('p50', 'ms', 'how late half of them reached their handler'),
-  lower('p99', 'ms', 'how late 99 of 100 were at most'),
-  lower('max', 'ms', 'how late the latest was'),
+  lower('p50', 'ms', 'the median lateness at the handler'),
+  lower('p99', 'ms', 'the 99th percentile'),
+  lower('max', 'ms', 'the largest lateness'),
   lower(
     'operations',
     '',
-    'what the server was asked for 1,000 fired: statements sent, or commands run, scripts included',
+    'server calls per 1,000 fired timers: statements sent, or commands run including those in scripts',
   ),
-  lower('CPU', 'µs', 'processor time of the process for one fired timer'),
-  lower('server CPU', 'µs', 'processor time of the server for one fired timer'),
+  lower('CPU', 'µs', 'processor time of the process per fired timer'),
+  lower('server CPU', 'µs', 'processor time of the server per fired timer'),
 ]
 
-/** A steady load, added ahead of its time, at 2,000 and at 10,000 a second. */
+/** A steady load of 2,000 and of 10,000 timers per second, added before it is due. */
 export function lateness(on: ServerName): Bench[] {
   return RATES.map((rate): Bench => {
     const [first, ...others] = drivenCandidates(
@@ -28,7 +28,7 @@ export function lateness(on: ServerName): Bench[] {
     )
     return {
       name: `servers lateness ${on} ${rate}`,
-      about: `${on}: how late ${rate} timers a second reach their handler, added before they are due`,
+      about: `${on}: how late ${rate} timers per second reach their handler, added before they are due`,
       unit: 'seconds of load',
       defaultN: 10,
       leastN: 1,
@@ -45,7 +45,6 @@ async function measure(it: Driven, rate: number, seconds: number): Promise<Measu
   return {
     metrics: { p50: p50!, p99: p99!, max: max!, ...costs(outcome) },
     checks: {},
-    notes:
-      missing! > 0 ? [`it could not hold the rate: ${missing} were still to come half a minute later`] : [],
+    notes: missing! > 0 ? [`it could not keep up: ${missing} timers had not fired half a minute later`] : [],
   }
 }

@@ -3,10 +3,10 @@ import type { Payload, Row, Subject } from './subject.js'
 
 const kind = timer<Payload>('bench')
 
-/** How long an instance has to get its shards, before anything is measured. */
+/** How long an instance may take to acquire its shards, before the measurement. */
 const SETTLING_IN_MS = 2000
 
-/** Timers through the front door, with their defaults, added by an instance that runs, fired by the next. */
+/** Timers through `openTimers` with its defaults, added by a running instance, fired by another. */
 export async function open(url: string): Promise<Ours> {
   const adder = await openTimers({ store: url })
   await adder.start()
@@ -14,7 +14,7 @@ export async function open(url: string): Promise<Ours> {
   return new Ours(url, adder)
 }
 
-/** Timers through the front door, added by one instance and fired by another. */
+/** Timers through `openTimers`, added by one instance and fired by another. */
 export class Ours implements Subject {
   readonly batch = 10_000
   readonly inFlight = 2

@@ -1,4 +1,4 @@
-/** A timer or job as every candidate gets it. */
+/** A timer or job, the same for every candidate. */
 export interface Row {
   readonly key: string
   readonly dueAt: number
@@ -14,22 +14,22 @@ export interface Payload {
   readonly order: number
 }
 
-/** What is measured: something that takes rows and gives each to a function at its time, once it works. */
+/** The measured system: it accepts rows and, once started, passes each to a function at its due time. */
 export interface Subject {
-  /** So many rows to a call, and so many calls under way, as suits it best. */
+  /** The rows per call and the calls in flight that suit it best. */
   readonly batch: number
   readonly inFlight: number
   add(rows: readonly Row[]): Promise<void>
-  /** All is added, and nothing is measured yet: whoever added may go. */
+  /** Called when all rows are added, before the measurement. The instance that added them may stop. */
   ready?(): Promise<void>
-  /** From now on what is due is given to `handle`, which takes no time. */
+  /** From now on due rows are passed to `handle`, which takes no time. */
   work(handle: (key: string, order: number) => void): Promise<void>
-  /** Resolves when so many were handled and the server has it on record. */
+  /** Resolves when this many rows were handled and the server has recorded it. */
   settled(count: number): Promise<void>
   stop(): Promise<void>
 }
 
-/** A module that the driver can drive: ours, or one of a peer. */
+/** A module that the driver can run: ours or a peer's. */
 export interface SubjectModule {
   open(url: string): Promise<Subject>
 }

@@ -1,22 +1,22 @@
-/** What a driver is told to do. */
+/** The task of a driver. */
 export type DriverTask = { readonly module: string; readonly url: string } & (
   | {
       readonly what: 'burst'
       readonly n: number
-      /** Timers for later that are there while the burst is fired, n at least. */
+      /** Timers for later that are in the store during the burst, at least n. */
       readonly future: number
     }
   | { readonly what: 'lateness'; readonly rate: number; readonly seconds: number }
 )
 
-/** What a driver tells its parent, and waits until it was heard. */
+/** A message from the driver to its parent. The driver waits for a reply. */
 export type DriverMessage =
   | { readonly say: 'begin' }
   | {
       readonly say: 'end'
       readonly fired: number
       readonly repeats: number
-      /** Processor time of the driver between begin and end. */
+      /** Processor time of the driver from begin to end. */
       readonly cpuUs: number
       readonly figures: Readonly<Record<string, number>>
     }

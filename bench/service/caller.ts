@@ -2,22 +2,22 @@ import { Connection, type Served } from './connection.js'
 import { answerTasks } from './other-process.js'
 
 export interface CallTask extends Served {
-  /** Requests in all, and how many are under way at once. */
+  /** The number of requests, and how many are in flight at once. */
   readonly requests: number
   readonly connections: number
-  /** Timers in each: 1 for `PUT /v1/timers/…`, more for `POST /v1/batch`. */
+  /** Timers per request: 1 for `PUT /v1/timers/…`, more for `POST /v1/batch`. */
   readonly rows: number
-  /** After what time they are due. */
+  /** When the timers are due, from now. */
   readonly in: string
 }
 
 export interface Called {
   readonly ms: number
-  /** Answers other than 200. */
+  /** Responses other than 200. */
   readonly refused: number
 }
 
-/** Whoever sets timers at a server, as fast as it answers. */
+/** Sets timers on a server as fast as it answers. */
 async function called({ requests, connections, rows, in: due, ...served }: CallTask): Promise<Called> {
   const all = Array.from({ length: connections }, () => new Connection(served))
   const payload = { orderId: '12345678', note: 'a basket that somebody left behind' }

@@ -1,12 +1,12 @@
 import { Client, type Dispatcher } from 'undici'
 
-/** Where a server is, and the key that opens it. */
+/** The address of a server, and its API key. */
 export interface Served {
   readonly url: string
   readonly token: string
 }
 
-/** One connection to a server, one request at a time; counts answers other than what was hoped for. */
+/** One connection to a server, with one request at a time. Counts unexpected responses. */
 export class Connection {
   refused = 0
   readonly #client: Client
@@ -17,7 +17,7 @@ export class Connection {
     this.#headers = { 'content-type': 'application/json', authorization: `Bearer ${token}` }
   }
 
-  /** Sends a request and reads its answer without keeping it. */
+  /** Sends a request, and reads and discards the response. */
   send(method: Dispatcher.HttpMethod, path: string, body: string | null): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#client.dispatch(this.#request(method, path, body), {
@@ -30,7 +30,7 @@ export class Connection {
     })
   }
 
-  /** Sends a request whose answer is wanted. */
+  /** Sends a request and returns the response. */
   async ask(method: Dispatcher.HttpMethod, path: string, body: unknown): Promise<unknown> {
     const { statusCode, body: answer } = await this.#client.request(
       this.#request(method, path, body === undefined ? null : JSON.stringify(body)),
@@ -39,7 +39,7 @@ export class Connection {
     return await answer.json()
   }
 
-  /** The receipts of firings that are due; none when there were none in time. */
+  /** The receipts of due firings. Empty when none became due in time. */
   async lease(kind: string, max: number, waitMs: number): Promise<readonly string[]> {
     const answer = await this.ask('POST', '/v1/leases', { kinds: [kind], max, waitMs })
     const { firings = [] } = answer as { firings?: readonly { readonly receipt: string }[] }

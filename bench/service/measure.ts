@@ -14,12 +14,12 @@ import { OtherProcess } from './other-process.js'
 import type { Soaked, SoakTask } from './soaker.js'
 import type { Worked, WorkTask } from './worker.js'
 
-/** So many that a server is never without a request; and as many as a modest team has. */
+/** 256 connections keep a server busy all the time. 64 are what a small team may have. */
 const MANY_CONNECTIONS = 256
 const CONNECTIONS = 64
 const ROWS = 1000
 const BATCHES_AT_ONCE = 4
-// Until the code is compiled that is measured: a server runs for longer than a bench.
+// Warm-up, until the measured code is compiled: a server runs longer than a bench.
 const WARM_UP = 10_000
 const LEASED_AT_ONCE = 16
 const LOOK_MS = 10
@@ -29,12 +29,12 @@ const SOAK_WARM_UP_SECONDS = 20
 const SOAK_SECONDS = 60
 const MEBIBYTE = 2 ** 20
 
-/** Single sets and batches of a thousand, to a server on this store. */
+/** Single sets and batches of a thousand, on a server with this store. */
 export async function measureServer(kind: 'memory' | 'file', n: number): Promise<Measurement> {
   return await onServer(kind, async (served) => await sets(served, n, true))
 }
 
-/** fastify with the same schemas, answering at once. */
+/** fastify with the same schemas, which answers immediately. */
 export async function measureEcho(n: number): Promise<Measurement> {
   const { body, answer } = await schemas()
   const app = fastify()
@@ -49,7 +49,7 @@ export async function measureEcho(n: number): Promise<Measurement> {
   }
 }
 
-/** Workers that wait for firings and ack each; all of the timers are due, and stored, before the first asks. */
+/** Workers wait for firings and ack each one. All timers are stored and due before the first worker asks. */
 export async function measureLeases(n: number): Promise<Measurement> {
   return await onServer('file', async (served) => {
     await setTarget(served, { type: 'lease' })
@@ -72,7 +72,7 @@ export async function measureLeases(n: number): Promise<Measurement> {
   })
 }
 
-/** From the first set, a thousand timers to a request, until a receiver has got the webhook of the last. */
+/** From the first set, with a thousand timers per request, until the receiver has the last webhook. */
 export async function measureWebhooks(n: number): Promise<Measurement> {
   const receiver = await Receiver.start()
   try {
@@ -100,7 +100,7 @@ export async function measureWebhooks(n: number): Promise<Measurement> {
   }
 }
 
-/** A minute of everything at full speed over a bounded number of timers: what the server holds before and after. */
+/** A minute of mixed load at full speed with a limited number of timers: the server's memory before and after. */
 export async function measureSoak(): Promise<Measurement> {
   return await onServer('file', async (served) => {
     await setTarget(served, { type: 'lease' })
@@ -179,14 +179,14 @@ async function sets(served: Served, n: number, hasBatches: boolean): Promise<Mea
   }
 }
 
-/** Sets about `n` timers that are due at once; answers how many. */
+/** Sets about `n` timers that are due immediately. Returns how many. */
 async function filled(served: Served, n: number): Promise<number> {
   const caller = newCaller()
   try {
     const requests = Math.ceil(n / ROWS)
     const task = { ...served, connections: BATCHES_AT_ONCE, requests, rows: ROWS, in: '0s' }
     const { refused } = await caller.ask(task)
-    if (refused > 0) throw new Error(`${refused} batches were refused`)
+    if (refused > 0) throw new Error(`the server refused ${refused} batches`)
     return requests * ROWS
   } finally {
     caller.stop()
@@ -201,16 +201,16 @@ async function setTarget(served: Served, target: object): Promise<void> {
   const connection = new Connection(served)
   await connection.ask('PUT', '/v1/targets/bench', target)
   await connection.close()
-  if (connection.refused > 0) throw new Error('the target was refused')
+  if (connection.refused > 0) throw new Error('the server refused the target')
 }
 
-/** What the process holds: in memory, there without pages of files, and by V8's word. */
+/** The memory of the process: resident, resident without mapped files, and V8's heap and buffers. */
 function resident(): { readonly bytes: number; readonly ownBytes: number; readonly heldBytes: number } {
   const { residentBytes, heldBytes } = new Memory()
   return { bytes: residentBytes, ownBytes: residentBytes - filePages(), heldBytes }
 }
 
-/** Bytes of files that are resident because they are mapped; 0 where the system does not tell. */
+/** Resident bytes of mapped files. 0 where the system does not report them. */
 function filePages(): number {
   if (process.platform !== 'linux') return 0
   const [, kibibytes = '0'] = /^RssFile:\s+(\d+) kB$/m.exec(readFileSync('/proc/self/status', 'utf8')) ?? []
@@ -222,7 +222,7 @@ function usSince(before: NodeJS.CpuUsage): number {
   return user + system
 }
 
-/** Out of the document of a server: those that its own route checks and writes by. */
+/** Reads from a server's OpenAPI document the schemas that its own route uses. */
 async function schemas(): Promise<{ body: object; answer: object }> {
   const server = await Server.start({ store: 'memory:', port: 0 })
   const { paths } = server.openApi as {

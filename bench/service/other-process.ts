@@ -2,7 +2,7 @@ import { fork, type ChildProcess } from 'node:child_process'
 import process from 'node:process'
 import { fileURLToPath } from 'node:url'
 
-/** Carries out tasks, one after the other, in a process of its own: the module at `url`, which calls `answerTasks`. */
+/** Runs tasks one after the other in another process: the module at `url`, which calls `answerTasks`. */
 export class OtherProcess<Task extends object, Answer> {
   readonly #child: ChildProcess
 
@@ -12,7 +12,7 @@ export class OtherProcess<Task extends object, Answer> {
 
   ask(task: Task): Promise<Answer> {
     return new Promise((resolve, reject) => {
-      this.#child.once('exit', (code) => reject(new Error(`a process of the bench ended with ${code}`)))
+      this.#child.once('exit', (code) => reject(new Error(`a process of the bench exited with code ${code}`)))
       this.#child.once('message', (message) => {
         this.#child.removeAllListeners('exit')
         resolve(message as Answer)
@@ -27,7 +27,7 @@ export class OtherProcess<Task extends object, Answer> {
   }
 }
 
-/** The other side of an `OtherProcess`; does nothing where the module was imported for something else. */
+/** The child's side of an `OtherProcess`. Does nothing if the module was imported for another purpose. */
 export function answerTasks(carryOut: (task: never) => Promise<object>): void {
   if (process.argv[2] !== 'answer-tasks') return
   process.on('message', (task) => void carryOut(task as never).then((answer) => process.send!(answer)))

@@ -4,9 +4,9 @@ import { answerTasks } from './other-process.js'
 export interface SoakTask extends Served {
   readonly seconds: number
   readonly connections: number
-  /** Keys of timers for later: no more of them are there at once. */
+  /** The number of keys for timers for later: the most that exist at once. */
   readonly keys: number
-  /** The first key that this task uses; it goes on from there round and round. */
+  /** The first key of this task. It continues from there, and wraps around. */
   readonly firstKey: number
 }
 
@@ -22,8 +22,8 @@ const ROWS = 100
 const FIRED = 20
 
 /**
- * A little of everything, as fast as it is answered: a batch that replaces timers for later, single sets and
- * cancellations among them, timers that fire at once and are leased and acked, now and then a page of the list.
+ * Mixed load, as fast as the server answers: a batch that replaces timers for later, single sets and cancellations among
+ * them, timers that fire immediately and are leased and acked, and now and then a list page.
  */
 async function soaked({ seconds, connections, keys, firstKey, ...served }: SoakTask): Promise<Soaked> {
   const until = performance.now() + seconds * 1000

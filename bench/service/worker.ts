@@ -2,15 +2,15 @@ import { Connection, type Served } from './connection.js'
 import { answerTasks } from './other-process.js'
 
 export interface WorkTask extends Served {
-  /** Firings to be acked in all. */
+  /** How many firings to ack. */
   readonly firings: number
   readonly workers: number
-  /** The most that a worker leases at once. */
+  /** The most firings that a worker leases at once. */
   readonly max: number
 }
 
 export interface Worked {
-  /** From when the first worker asked until the last firing was acked. */
+  /** From the first request for a lease to the last ack. */
   readonly ms: number
   readonly acked: number
   readonly refused: number
@@ -18,7 +18,7 @@ export interface Worked {
 
 const WAIT_MS = 1000
 
-/** Workers of a connection each: they wait for firings of the kind `bench`, and ack each by a request of its own. */
+/** Workers with one connection each. They wait for firings of the kind `bench`, and ack each with a separate request. */
 async function worked({ firings, workers, max, ...served }: WorkTask): Promise<Worked> {
   const all = Array.from({ length: workers }, () => new Connection(served))
   let acked = 0

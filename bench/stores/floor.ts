@@ -5,13 +5,13 @@ import type { Measurement, Task } from '../harness/bench.js'
 import { Folder } from './folder.js'
 import { Timers } from './timers.js'
 
-/** Numbers and lengths before the texts and the payload. */
+/** The bytes of numbers and lengths before the strings and the payload. */
 const HEADER_BYTES = 40
-const MOST_SINGLE = 200_000
+const MAX_SINGLE = 200_000
 
 /**
- * What the disk allows: the same records encoded, appended to one file and flushed once a batch. Nothing can be
- * found again, cancelled or fired; a store that keeps its promises pays the rest on top of this.
+ * The speed of the disk: the same records are encoded, appended to one file and flushed once per batch. Nothing can be
+ * found, cancelled or fired. All that a store costs more than this is the price of its promises.
  */
 export async function measureFloor({ n, seed }: Task): Promise<Measurement> {
   const folder = new Folder()
@@ -21,7 +21,7 @@ export async function measureFloor({ n, seed }: Task): Promise<Measurement> {
     metrics['disk'] = folder.diskBytes() / n
     if (n <= 5_000_000) {
       metrics['add 1k'] = appendAll(folder, Math.min(n, 1_000_000), seed, 1000)
-      metrics['set 1'] = await separately(folder, Math.min(n, MOST_SINGLE), seed)
+      metrics['set 1'] = await separately(folder, Math.min(n, MAX_SINGLE), seed)
     }
     return { metrics, checks: {}, notes: ['it only appends: nothing can be found, cancelled or fired'] }
   } finally {
@@ -50,7 +50,7 @@ function appendAll(folder: Folder, n: number, seed: number, batch: number): numb
   }
 }
 
-/** A thousand callers in flight share each flush, and each has its own promise. */
+/** A thousand calls in flight share each flush, and each has its own promise. */
 async function separately(folder: Folder, n: number, seed: number): Promise<number> {
   const timers = new Timers(n, seed, 1_767_225_600_000)
   const file = openSync(path.join(folder.path, 'floor'), 'w')

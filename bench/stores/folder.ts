@@ -2,11 +2,11 @@ import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 
-/** A folder of its own for one store, and what that takes of the disk. */
+/** A temporary folder for one store, and its disk usage. */
 export class Folder {
   readonly path = mkdtempSync(path.join(tmpdir(), 'carillon-bench-store-'))
 
-  /** What the file system has given, not what the files say: a file may have holes. */
+  /** The allocated disk space, not the file sizes: a file may have holes. */
   diskBytes(): number {
     return readdirSync(this.path, { recursive: true, withFileTypes: true })
       .filter((entry) => entry.isFile())

@@ -1,6 +1,6 @@
-import type { Fence, LoadRequest, Operation, Page, Store } from 'carillon/store'
+import type { Fence, LoadRequest, Operation, RowPage, Store } from 'carillon/store'
 
-/** The one owner of a store's one shard, as an engine would be. */
+/** Owns the only shard of a store, as an engine would. */
 export class BenchOwner {
   readonly store: Store
   #fence: Fence
@@ -16,19 +16,19 @@ export class BenchOwner {
   static async claim(store: Store): Promise<BenchOwner> {
     const [before] = await store.shards()
     const nonce = before!.nonce + 1
-    const row = await store.claim({
+    const row = await store.acquire({
       shard: 0,
       owner: `bench-${nonce}`,
       nonce,
       leaseMs: 1e9,
       expectedEpoch: before!.epoch,
     })
-    if (row === undefined) throw new Error('the shard was not to be had')
+    if (row === undefined) throw new Error('the shard could not be acquired')
     const fence = { shard: 0, epoch: row.epoch, nonce, settledLevel: row.settledLevel }
     return new BenchOwner(store, fence, row.readLevel)
   }
 
-  /** How many operations had this outcome. */
+  /** Writes operations. Returns how many had this outcome. */
   async write(operations: readonly Operation[], outcome: string): Promise<number> {
     const { answers } = await this.store.write(this.#fence, { operations })
     let count = 0
@@ -36,7 +36,7 @@ export class BenchOwner {
     return count
   }
 
-  async load(untilExclusive: number, limit: number): Promise<Page> {
+  async load(untilExclusive: number, limit: number): Promise<RowPage> {
     const request = { from: this.#readLevel, untilExclusive, limit, limitBytes: 2 ** 30 }
     const { page, readLevel } = await this.store.load(this.#fence, request)
     this.#readLevel = readLevel

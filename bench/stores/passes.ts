@@ -9,22 +9,22 @@ const WINDOW_MS = 120_000
 const PAGE = 10_000
 const CHANGE_BATCH = 1000
 const IN_FLIGHT = 1000
-const MOST_SINGLE = 200_000
-const MOST_SMALL = 1_000_000
-/** Beyond it only adding is measured. */
-const MOST_WHOLE = 5_000_000
+const MAX_SINGLE = 200_000
+const MAX_SMALL = 1_000_000
+/** Beyond this size only adding is measured. */
+const MAX_WHOLE = 5_000_000
 const WARM_UP = 50_000
 
-/** The passes of the store bench over one store of the contract; `bench/stores.ts` says what each figure is. */
+/** The passes of the store bench over one store. `bench/stores.ts` explains the figures. */
 export async function measureStore(kind: StoreKind, { n, seed }: Task): Promise<Measurement> {
   await wholePass(kind, WARM_UP, seed)
   await smallPass(kind, WARM_UP, seed)
   await singlePass(kind, WARM_UP / 5, seed)
   const whole = await wholePass(kind, n, seed)
-  if (n > MOST_WHOLE)
+  if (n > MAX_WHOLE)
     return { metrics: whole.metrics, checks: {}, notes: ['only adding is measured at this size'] }
-  const small = await smallPass(kind, Math.min(n, MOST_SMALL), seed)
-  const single = await singlePass(kind, Math.min(n, MOST_SINGLE), seed)
+  const small = await smallPass(kind, Math.min(n, MAX_SMALL), seed)
+  const single = await singlePass(kind, Math.min(n, MAX_SINGLE), seed)
   return {
     metrics: { ...whole.metrics, 'add 1k': small, 'set 1': single },
     checks: whole.checks,
@@ -46,9 +46,9 @@ async function wholePass(kind: StoreKind, n: number, seed: number) {
       disk: subject.diskBytes() / n,
       resident: new Memory().since(before).residentBytes / n,
     }
-    if (n > MOST_WHOLE) return { metrics, checks: {} }
+    if (n > MAX_WHOLE) return { metrics, checks: {} }
     const tenth = Math.floor(n / 10)
-    // Every tenth timer is cancelled and the one after it moved, all over the hour.
+    // Every tenth timer is cancelled and the one after it is moved, across the whole hour.
     const cancelled = await inBatches(owner, tenth, 'cancelled', (i) => {
       const { namespace, kind: kindName, key } = timers.set(i * 10)
       return { type: 'cancel', namespace, kind: kindName, key }
@@ -104,7 +104,7 @@ async function addAll(owner: BenchOwner, timers: Timers, batch: number) {
     const from = performance.now()
     const count = await owner.write(operations, 'set')
     const took = performance.now() - from
-    if (count !== size) throw new Error(`${count} of ${size} were set`)
+    if (count !== size) throw new Error(`${count} of ${size} timers were set`)
     ms += took
     if (i >= timers.n * 0.9) {
       tailMs += took
@@ -131,7 +131,7 @@ async function inBatches(
   return { usEach: (ms * 1e3) / total, count }
 }
 
-/** Window by window: loads what comes, makes its rows, lets the window pass, settles it, sweeps. */
+/** For each window: loads its timers, creates their rows, advances the clock past it, settles it and sweeps. */
 async function fireAll(owner: BenchOwner, timers: Timers, clock: VirtualClock) {
   const ms = { load: 0, rows: 0, settle: 0 }
   let loaded = 0
@@ -170,7 +170,7 @@ async function smallPass(kind: StoreKind, n: number, seed: number): Promise<numb
   }
 }
 
-/** Separate calls of one timer each, a thousand of them always in flight. */
+/** Separate calls of one timer each, with a thousand always in flight. */
 async function singlePass(kind: StoreKind, n: number, seed: number): Promise<number> {
   const clock = new VirtualClock()
   const timers = new Timers(n, seed, clock.now())
@@ -182,7 +182,7 @@ async function singlePass(kind: StoreKind, n: number, seed: number): Promise<num
     let stored = 0
     const caller = async (): Promise<void> => {
       while (next < n) {
-        // Added up after the answer: others answer in between.
+        // Added only after the await: other calls finish in between.
         const count = await owner.write(operations[next++]!, 'set')
         stored += count
       }
@@ -190,7 +190,7 @@ async function singlePass(kind: StoreKind, n: number, seed: number): Promise<num
     const from = performance.now()
     await Promise.all(Array.from({ length: IN_FLIGHT }, caller))
     const ms = performance.now() - from
-    if (stored !== n) throw new Error(`${stored} of ${n} were set`)
+    if (stored !== n) throw new Error(`${stored} of ${n} timers were set`)
     return (ms * 1e3) / n
   } finally {
     await subject.store.stop()

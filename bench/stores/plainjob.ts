@@ -7,7 +7,7 @@ import { isInstalled, peerFolder } from '../harness/peer-packages.js'
 import { Folder } from './folder.js'
 import { Timers } from './timers.js'
 
-/** What is used of the package plainjob, which is not among ours but in bench/peers/plainjob. */
+/** The used part of the package plainjob, which is installed in bench/peers/plainjob. */
 interface PlainJob {
   readonly better: (database: unknown) => unknown
   readonly defineQueue: (options: { connection: unknown; logger: object }) => Queue
@@ -21,13 +21,13 @@ interface Queue {
   close(): void
 }
 
-const MOST_SINGLE = 50_000
-const MOST_FIRED = 50_000
+const MAX_SINGLE = 50_000
+const MAX_FIRED = 50_000
 const silent = { error: () => {}, warn: () => {}, info: () => {}, debug: () => {} }
 
 /**
- * plainjob on better-sqlite3 as it ships: WAL with `synchronous = NORMAL`, so an acknowledged job may be lost
- * with the power, though not with the process. It has no cancel, no move, and one delay for a whole batch.
+ * plainjob on better-sqlite3 with its defaults: WAL with `synchronous = NORMAL`. So a power loss may lose an acknowledged
+ * job, but a crash of the process does not. It has no cancel, no move, and one delay for a whole batch.
  */
 export async function measurePlainJob({ n, seed }: Task): Promise<Measurement> {
   const { better, defineQueue } = (await imported('plainjob')) as PlainJob
@@ -53,12 +53,12 @@ export async function measurePlainJob({ n, seed }: Task): Promise<Measurement> {
     const add1k = addAll(small, new Timers(Math.min(n, 1_000_000), seed, 0), 1000)
     small.close()
     const single = open('single')
-    const count = Math.min(n, MOST_SINGLE)
+    const count = Math.min(n, MAX_SINGLE)
     const jobs = Array.from({ length: count }, (_, i) => dataOf(timers, i))
     let from = performance.now()
     for (const job of jobs) single.add('remind', job)
     const singleMs = performance.now() - from
-    const fired = Math.min(count, MOST_FIRED)
+    const fired = Math.min(count, MAX_FIRED)
     from = performance.now()
     for (let i = 0; i < fired; i++) single.markJobAsDone(single.getAndMarkJobAsProcessing('remind')!.id)
     const fireMs = performance.now() - from
@@ -74,7 +74,7 @@ export async function measurePlainJob({ n, seed }: Task): Promise<Measurement> {
       },
       checks: {},
       notes: [
-        'as it ships: synchronous = NORMAL, which does not survive a loss of power; no cancel, no move',
+        'with its defaults: synchronous = NORMAL, which does not survive a power loss; no cancel, no move',
       ],
     }
   } finally {
@@ -95,7 +95,7 @@ function addBatch(queue: Queue, timers: Timers, from: number, size: number): num
   return performance.now() - began
 }
 
-/** The payload as text: plainjob keeps JSON. */
+/** The payload as a string: plainjob stores JSON. */
 function dataOf(timers: Timers, index: number): { key: string; payload: string } {
   return {
     key: timers.key(index),
@@ -103,7 +103,7 @@ function dataOf(timers: Timers, index: number): { key: string; payload: string }
   }
 }
 
-/** Why plainjob cannot be measured here, if so. */
+/** Why plainjob cannot be measured here. Undefined if it can. */
 export function plainJobAbsence(): string | undefined {
   return isInstalled(peerFolder('plainjob'))
     ? undefined

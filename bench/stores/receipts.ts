@@ -7,13 +7,13 @@ import type { StoreKind } from './subject.js'
 import { Timers } from './timers.js'
 
 const TICK_MS = 1000
-/** Timers are due within an hour; this many ticks of it pass, then what is left is cancelled. */
+/** Timers are due within an hour. After this many ticks the rest is cancelled. */
 const TICKS = 1200
 const IN_FLIGHT = 1000
 const BATCH = 10_000
 const WARM_UP = 20_000
 
-/** The life of receipt handles in one store; `bench/receipts.ts` says what each figure is. */
+/** The life of receipt handles in one store. `bench/receipts.ts` explains the figures. */
 export async function measureReceipts(kind: StoreKind, { n, seed }: Task): Promise<Measurement> {
   await pass(kind, Math.min(n, WARM_UP), seed)
   return await pass(kind, n, seed)
@@ -73,13 +73,14 @@ async function pass(kind: StoreKind, n: number, seed: number): Promise<Measureme
 
 type Make = (index: number) => Parameters<BenchOwner['write']>[0][number]
 
-/** One call for each, a thousand of them in flight. */
+/** One call per timer, with a thousand in flight. */
 async function separately(owner: BenchOwner, count: number, make: Make, outcome: string): Promise<number> {
   const operations = Array.from({ length: count }, (_, i) => [make(i)])
   let next = 0
   const caller = async (): Promise<void> => {
     while (next < count) {
-      if ((await owner.write(operations[next++]!, outcome)) !== 1) throw new Error(`one was not ${outcome}`)
+      if ((await owner.write(operations[next++]!, outcome)) !== 1)
+        throw new Error(`an operation did not have the outcome ${outcome}`)
     }
   }
   const from = performance.now()
@@ -95,7 +96,7 @@ async function together(owner: BenchOwner, from: number, until: number, make: Ma
     const began = performance.now()
     const count = await owner.write(operations, outcome)
     ms += performance.now() - began
-    if (count !== size) throw new Error(`${count} of ${size} were ${outcome}`)
+    if (count !== size) throw new Error(`${count} of ${size} operations had the outcome ${outcome}`)
   }
   return ms
 }

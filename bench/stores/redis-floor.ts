@@ -4,19 +4,19 @@ import type { Measurement, Task } from '../harness/bench.js'
 import { HORIZON_MS, Timers } from './timers.js'
 
 const WINDOW_MS = 120_000
-const MOST_SMALL = 1_000_000
-const MOST_SINGLE = 200_000
+const MAX_SMALL = 1_000_000
+const MAX_SINGLE = 200_000
 
 /**
- * What the server allows: the same data in variadic commands under the same append-only file, one hash of rows for
- * every two minutes and one of names. Nothing is checked, nothing is counted, and no two commands are one step.
+ * The speed of the server: the same data with variadic commands and the same append-only file. There is a hash of rows for
+ * every two minutes, and one of names. Nothing is checked or counted, and no two commands are atomic.
  */
 export async function measureRedisFloor({ n, seed }: Task): Promise<Measurement> {
   await pass(20_000, seed, 10_000)
   const metrics = await pass(n, seed, 10_000)
-  const small = await pass(Math.min(n, MOST_SMALL), seed, 1000)
+  const small = await pass(Math.min(n, MAX_SMALL), seed, 1000)
   metrics['add 1k'] = small['add 10k']!
-  metrics['set 1'] = await separately(Math.min(n, MOST_SINGLE), seed)
+  metrics['set 1'] = await separately(Math.min(n, MAX_SINGLE), seed)
   return {
     metrics,
     checks: {},
@@ -126,7 +126,7 @@ function fieldsOf(timers: Timers, index: number): Fields {
   const { namespace, kind, key, dueAt, payload } = timers.set(index)
   const field = dueAt.toString(16).padStart(14, '0') + index.toString(16).padStart(12, '0')
   const name = `${namespace}\0${kind}\0${key}`
-  // As many bytes as a row of the store has, as text, which the driver sends quickest.
+  // As many bytes as a row of the store, as a string, which the driver sends fastest.
   const value = `${Buffer.from(payload)
     .toString('latin1')
     .replace(/[^ -~]/g, '.')}${name}${'h'.repeat(40)}`
@@ -139,7 +139,7 @@ function fieldsOf(timers: Timers, index: number): Fields {
   }
 }
 
-/** By hash: what `wordsOf` gives, field and value unless said otherwise. */
+/** Groups the result of `wordsOf` by hash: field and value by default. */
 function grouped(
   rows: readonly Fields[],
   wordsOf: (row: Fields) => string[] = ({ field, value }) => [field, value],

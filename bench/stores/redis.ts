@@ -2,7 +2,7 @@ import { RedisStore, type Store } from 'carillon/store'
 import { startOwnRedis } from '../../test/servers/redis.js'
 import type { StoreKind } from './subject.js'
 
-/** A Redis of its own, with its append-only file flushed every second, or without any persistence. */
+/** A separate Redis server, with its append-only file flushed every second or without persistence. */
 function redisKind(settings: readonly string[], query: string): StoreKind {
   return async (clock) => {
     const server = await startOwnRedis(settings)

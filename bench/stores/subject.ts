@@ -2,11 +2,11 @@ import { MemoryStore, openStore, type Store } from 'carillon/store'
 import type { VirtualClock } from 'carillon/time'
 import { Folder } from './folder.js'
 
-/** A store as the bench sees it: opened fresh, perhaps opened again, weighed, and thrown away. */
+/** A store as the bench uses it: created, perhaps opened again, its disk usage measured, and removed. */
 export interface StoreSubject {
   readonly store: Store
   readonly diskBytes: () => number
-  /** Opens what the stopped store held; undefined where nothing outlives it. */
+  /** Opens the stopped store again. Undefined for a store that is not durable. */
   readonly reopen: (() => Promise<Store>) | undefined
   readonly remove: () => void
 }

@@ -2,14 +2,14 @@ import type { SetOperation } from 'carillon/store'
 import { Random } from '../harness/random.js'
 
 const PAYLOAD_BYTES = 120
-/** Due times are uniform over this long. */
+/** Due times are uniform over this time. */
 export const HORIZON_MS = 3_600_000
 
 const POOL_BYTES = 1 << 20
 
 /**
  * The timers of the store benches: keys of 20 characters, payloads of 120 random bytes, due within an hour.
- * Operations are made when asked for, so that making them is not measured and nothing is held.
+ * Operations are created on demand, so that their creation is not measured and no memory is held.
  */
 export class Timers {
   readonly n: number

@@ -1,6 +1,6 @@
 import type { Subject, SubjectKind } from './subject.js'
 
-/** A binary heap by handles. */
+/** A binary heap with handles. */
 export const binaryHeap: SubjectKind<number> = {
   open: (fire) => new BinaryHeap(fire),
   handles: (n) => new Float64Array(n).fill(-1),
@@ -13,9 +13,9 @@ export const binaryHeap: SubjectKind<number> = {
 const IDS = 2 ** 27
 
 /**
- * The best a binary heap in plain JavaScript does here: due ticks inside the heap, so that comparing costs no
- * look-up, and the place of every id beside it, so that a timer can be moved and cancelled. Ids are reused
- * under a new generation, so that a stale handle is harmless, as with our wheel.
+ * A fast binary heap in plain JavaScript. The heap contains the due ticks, so that a comparison needs no lookup. Beside it
+ * is the index of every id, so that a timer can be moved and cancelled. Ids are reused with a new generation, so that a
+ * stale handle is harmless, as in our wheel.
  */
 class BinaryHeap implements Subject<number> {
   readonly #dueTicks: number[] = []

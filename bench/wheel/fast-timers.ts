@@ -1,12 +1,12 @@
 import timers, { type FastTimer } from 'undici/lib/util/timers.js'
 import type { Subject, SubjectKind } from './subject.js'
 
-/** What the first of undici's ticks, taken as it would come by itself, moves its time by. */
+/** How far undici's first tick moves its time, when it happens as usual. */
 const FIRST_STEP_MS = 998
 
 /**
- * undici's fast timers: one array, walked twice a second. They are driven by the hook of undici's own tests,
- * which walks the array twice, as it is walked in any second.
+ * undici's fast timers: one array that is scanned twice per second. The bench uses the hook of undici's own tests, which
+ * scans the array twice, as in any second.
  */
 export const fastTimers: SubjectKind<FastTimer> = {
   open: (fire) => new FastTimersSubject(fire),
@@ -45,7 +45,7 @@ class FastTimersSubject implements Subject<FastTimer> {
   }
 
   advance(tick: number): void {
-    // A new timer counts from the walk before the one that first meets it, so the first walk must be at 499.
+    // A new timer counts from the scan before the one that first sees it, so the first scan must be at 499.
     if (timers.now() === 0) timers.tick(FIRST_STEP_MS + 1)
     else timers.tick(tick - timers.now() + 1)
     this.#tick = tick

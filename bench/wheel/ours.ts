@@ -1,7 +1,7 @@
 import { Wheel } from 'carillon/wheel'
 import type { Subject, SubjectKind } from './subject.js'
 
-/** Carillon's wheel by its handles; with room for so many timers reserved. */
+/** Carillon's wheel with handles, and memory reserved for a number of timers. */
 export function ours(reserve: number): SubjectKind<number> {
   return {
     open: (fire) => new WheelSubject(fire, reserve),

@@ -10,12 +10,12 @@ import { Tally } from '../workload/tally.js'
 const WARM_UP_TIMERS = 50_000
 const WARM_UP_TIMES = 8
 const REPETITIONS = 3
-const MOST_REPEATED = 2_000_000
+const MAX_REPEATED = 2_000_000
 
 /**
- * The passes of the wheel bench over one structure in simulated time; `bench/wheel.ts` says what each
- * figure includes. The same passes run before at a small size and are forgotten, so that the code is hot; then three
- * times over fresh structures, of which the median of each figure counts: once, where there are many timers.
+ * The passes of the wheel bench over one structure in simulated time. `bench/wheel.ts` explains the figures. The passes
+ * first run at a small size to warm up the code. Then they run three times with new structures, and the median of each
+ * figure counts. With many timers they run once.
  */
 export async function measureSubject<H>(kind: SubjectKind<H>, { n, seed }: Task): Promise<Measurement> {
   const script = new Script(n, seed)
@@ -27,11 +27,11 @@ export async function measureSubject<H>(kind: SubjectKind<H>, { n, seed }: Task)
   }
   const garbage = new Garbage()
   const passes: Passed[] = []
-  for (let i = 0; i < (n > MOST_REPEATED ? 1 : REPETITIONS); i++) {
+  for (let i = 0; i < (n > MAX_REPEATED ? 1 : REPETITIONS); i++) {
     passes.push(passed(kind, script, garbage))
   }
   await garbage.stop()
-  // Alive until here, because at a collection V8 throws away the code of a class without a living instance.
+  // Kept alive until here: a collection discards the compiled code of a class without a live instance.
   warm.length = 0
   const { metrics, checks, notes } = passes[0]!
   if (passes.some((each) => JSON.stringify(each.checks) !== JSON.stringify(checks)))
@@ -57,7 +57,7 @@ interface Passed {
   readonly notes: readonly string[]
 }
 
-/** All passes once, each over a fresh structure. */
+/** Runs all passes once, each with a new structure. */
 function passed<H>(kind: SubjectKind<H>, script: Script, garbage: Garbage): Passed {
   const { n } = script
   const mixed = mixedPass(kind, script, garbage)
@@ -96,7 +96,7 @@ function passed<H>(kind: SubjectKind<H>, script: Script, garbage: Garbage): Pass
   }
 }
 
-/** Comes first, while the process has not held and freed other memory that could be taken up again unseen. */
+/** Runs first: later the process could reuse freed memory, which the resident set does not show. */
 function memoryPass<H>(kind: SubjectKind<H>, script: Script) {
   const handles = kind.handles(script.n)
   const before = new Memory()
@@ -179,8 +179,8 @@ function addFrom<H>(
 }
 
 /**
- * Handles in random order beforehand: looking them up is not what is measured. Only those that the next pass
- * takes, because reading the others pushes the structure itself out of the processor's caches.
+ * Puts the handles into random order beforehand, because their lookup is not measured. Only those that the next pass
+ * uses: reading the others would push the structure out of the processor's caches.
  */
 export function shuffle<H>(
   handles: Handles<H>,

@@ -2,7 +2,7 @@ import { PlainWheel } from '../peers/plain-wheel.js'
 import { HORIZON_TICKS } from '../workload/script.js'
 import type { Subject, SubjectKind } from './subject.js'
 
-/** The plain-object wheel with the token as its key, which is also the handle. */
+/** The plain-object wheel. The token is the key and the handle. */
 export function plain(slots: number): SubjectKind<number> {
   const firesAll = slots >= HORIZON_TICKS
   return {
@@ -11,7 +11,7 @@ export function plain(slots: number): SubjectKind<number> {
     stepTicks: 1,
     knowsStale: true,
     firesAll,
-    notes: firesAll ? [] : ['live fire is left out: every tick walks timers of later turns'],
+    notes: firesAll ? [] : ['live fire is skipped: every tick visits timers of later turns'],
   }
 }
 

@@ -1,27 +1,27 @@
 /**
- * A timer structure as the workload sees it. Each is measured in a process of its own, so the calls through
- * this interface always meet the same class and V8 inlines them.
+ * A timer structure as the workload uses it. Each is measured in its own process, so calls through this interface always
+ * reach the same class, and V8 inlines them.
  */
 export interface Subject<H> {
   set(dueTick: number, token: number): H
-  /** The handle that is valid from now on. Structures that cannot move set anew, for which they get the token. */
+  /** Returns the handle that is valid from now on. A structure that cannot move sets a new timer with the token. */
   move(handle: H, dueTick: number, token: number): H
-  /** Whether the timer was still pending; a structure that cannot say answers true. */
+  /** Whether the timer was still pending. A structure that does not know returns true. */
   cancel(handle: H): boolean
-  /** Fires what is due up to and including `tick`. */
+  /** Fires all timers due up to and including `tick`. */
   advance(tick: number): void
-  /** What it says it holds; for one that keeps its timers where V8 does not count. */
+  /** The bytes it reports itself, for a structure whose memory V8 does not count. */
   heldBytes?(): number
 }
 
 export interface SubjectKind<H> {
-  /** A fresh and empty structure at tick 0. */
+  /** Creates an empty structure at tick 0. */
   readonly open: (fire: (token: number) => void) => Subject<H>
-  /** Room for the caller's handles, touched: it must not count as the structure's memory. */
+  /** Memory for the caller's handles, already touched so that it does not count as the structure's memory. */
   readonly handles: (n: number) => Handles<H>
-  /** How many 1 ms ticks it advances at a time: 1 unless it knows no finer time. */
+  /** How many 1 ms ticks it advances at a time: 1 unless its resolution is coarser. */
   readonly stepTicks: number
-  /** False for a structure whose `cancel` cannot say whether the timer was pending. */
+  /** False for a structure whose `cancel` does not know whether the timer was pending. */
   readonly knowsStale: boolean
   /** False for a structure whose ticks take so long that firing all would take minutes. */
   readonly firesAll: boolean

@@ -9,9 +9,9 @@ const WARM_UP_TIMERS = 50_000
 const WARM_UP_TIMES = 4
 
 /**
- * Node's own timers. They follow the machine's clock, so simulated ticks cannot be had of them: setting,
- * moving and cancelling is done without entering the event loop, where nothing can fire meanwhile, and firing
- * is measured by a burst of timers of 1 ms, from the first call to the last.
+ * Node's own timers. They follow the machine's clock, so there are no simulated ticks. Setting, moving and cancelling is
+ * measured without returning to the event loop, so that nothing fires meanwhile. Firing is measured with a burst of 1 ms
+ * timers, from the first call to the last.
  */
 export async function measureTimeouts({ n, seed }: Task): Promise<Measurement> {
   const script = new Script(n, seed)
@@ -39,8 +39,8 @@ export async function measureTimeouts({ n, seed }: Task): Promise<Measurement> {
     },
     checks: { 'fired of all': fired.count, 'tokens of all': fired.tokens },
     notes: [
-      'move is clearTimeout and setTimeout; live fire is a burst of timers of 1 ms, first call to last',
-      'cancel of half stale handles, and ticks, cannot be had in simulated time',
+      'move is clearTimeout and setTimeout; live fire is a burst of 1 ms timers, from the first call to the last',
+      'cancel with half of the handles stale, and ticks, cannot be measured in simulated time',
     ],
   }
 }
@@ -102,7 +102,7 @@ async function burst(n: number, garbage: Garbage): Promise<{ fireMs: number; fir
       garbage.count(from, until)
       resolve({ fireMs: until - from, fired })
     }
-    // One delay for all is one list inside Node, fired in the order of setting.
+    // Node keeps all timers of one delay in one list, and fires them in the order in which they were set.
     for (let token = 0; token < n; token++) setTimeout(fire, 1, token)
   })
 }

@@ -1,4 +1,4 @@
-// Not part of undici's public face, so it comes without types.
+// Not part of undici's public API, so it has no types.
 declare module 'undici/lib/util/timers.js' {
   interface FastTimer {
     refresh(): void

@@ -4,9 +4,8 @@ import type { Script } from './script.js'
 const KEY_LENGTH = 20
 
 /**
- * Keys of 20 characters. They are kept as bytes, and strings are cut from them when asked for: each call gives
- * new, flat strings with no hash computed yet, as they come from a network, so that no structure can find a
- * key by its identity.
+ * Keys of 20 characters. They are stored as bytes, and each call creates new strings from them: flat and without a hash, like
+ * strings from a network. So no structure can find a key by its identity.
  */
 export class Keys {
   readonly #bytes: Buffer

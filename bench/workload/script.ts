@@ -4,16 +4,16 @@ import { Random } from '../harness/random.js'
 export const HORIZON_TICKS = 60_000
 
 /**
- * The random sequence of the workload, the same for every candidate: due ticks, which timers are moved and
- * whereto, and the order in which handles are cancelled. `bench/go/script` and `bench/c/wheel.c` say it again.
+ * The random sequence of the workload, the same for every candidate: due ticks, which timers are moved and to which tick,
+ * and the order in which handles are cancelled. `bench/go/script` and `bench/c/wheel.c` repeat it.
  */
 export class Script {
   readonly n: number
   readonly dueTicks: Int32Array
-  /** The first of `order` are moved, one in five, to these ticks. */
+  /** The first fifth of `order` is moved to these ticks. */
   readonly movedTo: Int32Array
   readonly order: Int32Array
-  /** For what a bench draws after this: the sequence goes on. */
+  /** The generator, for random numbers that a bench needs afterwards. */
   readonly random: Random
 
   constructor(n: number, seed: number) {

@@ -1,6 +1,6 @@
-/** Counts what fires and adds up its tokens (in 32 bits), which is all the work a fired timer does here. */
+/** Counts fired timers and sums up their tokens (in 32 bits). That is all the work of a fired timer here. */
 export class Tally {
-  // In a typed array, because a sum kept in a variable may become a heap number, made anew at every fire.
+  // In a typed array: a sum in a variable may become a heap number, which is allocated at every fire.
   readonly #sums = new Int32Array(2)
 
   readonly fire = (token: number): void => {

@@ -1,6 +1,6 @@
-// The code that both ways of running share: what a birthday is, how one is set, and what happens when it comes.
-// Timers are claimed, not owned, so any number of processes and functions may do this at once on one database; and
-// the message is written by the transaction that settles the firing, so it is written exactly once.
+// The code that processes and functions share: what a birthday is, how to set it, and what to do when it is due.
+// The strategy is claim, so any number of processes and functions can run at once on one database. The transaction
+// that settles the firing also writes the message, so it is written exactly once.
 import { openTimers, timer, type Timers, yearly } from 'carillon'
 
 export interface User {
@@ -14,7 +14,7 @@ export interface User {
 
 const birthday = timer<{ userId: string }>('birthday', { retry: { attempts: 5, backoff: '1s..1h' } })
 
-/** Timers on a database, with the handler of birthdays; `by` is written down beside each message. */
+/** Timers on a database, with the handler for birthdays. `by` is stored with each message. */
 export async function openBirthdays(store: string, by: string): Promise<Timers> {
   const timers = await openTimers({ store, engine: { strategy: 'claim' }, history: 'all' })
   timers.handle(
@@ -30,7 +30,7 @@ export async function openBirthdays(store: string, by: string): Promise<Timers> 
   return timers
 }
 
-/** Whoever is born on February 29 is congratulated on February 28 in common years. */
+/** Users born on February 29 get their message on February 28 in common years. */
 export async function setBirthday(timers: Timers, { id, ...date }: User): Promise<void> {
   await timers.set(birthday, id, {
     on: yearly({ ...date, invalidDate: 'backward' }),

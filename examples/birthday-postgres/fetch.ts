@@ -1,5 +1,5 @@
-// The same as a fetch handler, as Vercel, Deno, Bun and Hono take one. PUT /birthdays sets a birthday, POST /drain,
-// called by whatever scheduler there is, makes one bounded pass.
+// The same as a fetch handler for Vercel, Deno, Bun and Hono. PUT /birthdays sets a birthday. POST /drain makes one
+// bounded pass; any scheduler can call it.
 import process from 'node:process'
 import type { Timers } from 'carillon'
 import { openBirthdays, setBirthday, type User } from './birthdays.js'
@@ -16,7 +16,7 @@ export default {
     }
     if (request.method !== 'POST' || pathname !== '/drain') return new Response('not found', { status: 404 })
     const drained = await (await timers).drain({ maxTime: '20s' })
-    // Whoever calls may do so again at once where something is left.
+    // The caller may call again at once if timers are left.
     return Response.json(drained, { status: drained.isCaughtUp ? 200 : 202 })
   },
 

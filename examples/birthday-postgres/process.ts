@@ -1,4 +1,4 @@
-// A process that runs all the time: node process.js postgres://… name. Start as many as you like.
+// A process that runs all the time: node process.js postgres://… name. You can start several.
 import process from 'node:process'
 import { openBirthdays } from './birthdays.js'
 

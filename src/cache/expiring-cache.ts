@@ -4,31 +4,34 @@ import { TimingWheel } from '../wheel/index.js'
 import { type Link, LruList } from './lru-list.js'
 
 export interface ExpiringCacheOptions {
-  /** How long a value lives unless `set` says otherwise. */
+  /** The lifetime of a value unless `set` or `take` gives another. */
   readonly ttl: Duration
-  /** How far each lifetime may stray either way, as a share of it. Default 0.05. */
+  /** How much each lifetime may vary in both directions, as a fraction of it. Default: 0.05. */
   readonly jitter?: number
-  /** The most values kept; beyond it the least recently used goes. Default: no limit. */
+  /** The maximum number of values. Beyond it, the least recently used is evicted. Default: no limit. */
   readonly limit?: number
-  /** How often expired values are let go; none is ever returned after its time. Default 1000. */
+  /**
+   * How often expired values are removed. An expired value is never returned, even before that. Default:
+   * 1000.
+   */
   readonly intervalMs?: number
   /** Default: the system clock. */
   readonly clock?: Clock
-  /** Draws the jitter, from 0 up to 1. Default: Math.random. */
+  /** Returns the random number for the jitter, from 0 up to, not including, 1. Default: Math.random. */
   readonly random?: () => number
 }
 
 export interface CacheStats {
-  /** `get` and `take` calls that found a value. */
+  /** Calls of `get` and `take` that found a value. */
   readonly hits: number
-  /** Those that did not; one that joined a fetch under way counts as a miss. */
+  /** Calls of `get` and `take` that found none. Waiting for a running fetch counts as a miss. */
   readonly misses: number
-  /** hits / (hits + misses), 0 before the first call. */
+  /** hits / (hits + misses). 0 before the first hit. */
   readonly hitRate: number
-  /** Fetches begun by `take`, and those of them that failed. */
+  /** Fetches that `take` started, and how many of them failed. */
   readonly fetches: number
   readonly failedFetches: number
-  /** Values that went because their time was over, and because of the limit. */
+  /** Values that were removed because they expired, and because of the limit. */
   readonly expired: number
   readonly evicted: number
 }
@@ -36,9 +39,11 @@ export interface CacheStats {
 const NAMES = ['ttl', 'jitter', 'limit', 'intervalMs', 'clock', 'random']
 
 /**
- * A cache whose values expire. Lifetimes are spread by a jitter, so that keys set together do not expire
- * together; many waiters for one absent key share one fetch; a failed fetch is not cached. A value is never
- * returned after its time, and does not keep the process alive.
+ * A cache whose values expire. A jitter spreads lifetimes, so that keys set together do not expire together.
+ * Many callers that wait for the same missing key share one fetch. A failed fetch is not cached. An expired
+ * value is never returned. The cache does not keep the process alive.
+ *
+ * Proven by test/cache/expiring-cache.test.ts.
  */
 export class ExpiringCache<K, V> {
   readonly #ttlMs: number
@@ -64,14 +69,11 @@ export class ExpiringCache<K, V> {
     if (!(typeof jitter === 'number' && jitter >= 0 && jitter < 1)) {
       throw new InvalidInputError(
         'invalid-option',
-        `jitter must be from 0 up to, not including, 1, got ${shown(jitter)}`,
+        `jitter must be at least 0 and less than 1, got ${shown(jitter)}`,
       )
     }
     if (!(limit === Infinity || (Number.isSafeInteger(limit) && limit > 0))) {
-      throw new InvalidInputError(
-        'invalid-option',
-        `limit must be a whole number above 0, got ${shown(limit)}`,
-      )
+      throw new InvalidInputError('invalid-option', `limit must be an integer above 0, got ${shown(limit)}`)
     }
     checkFunction('random', random)
     this.#ttlMs = parseDuration(options.ttl)
@@ -87,12 +89,12 @@ export class ExpiringCache<K, V> {
     })
   }
 
-  /** How many values are kept, the expired not yet let go included. */
+  /** The number of values, including expired ones that have not been removed yet. */
   get size(): number {
     return this.#wheel.size
   }
 
-  /** The value of a key, which counts as a use of it. */
+  /** Returns the value of a key and marks it as used. */
   get(key: K): V | undefined {
     const item = this.#live(key)
     if (item === undefined) {
@@ -104,22 +106,22 @@ export class ExpiringCache<K, V> {
     return item.value
   }
 
-  /** Whether a key has a value, without counting as a use. */
+  /** Whether a key has a value. Does not mark it as used. */
   has(key: K): boolean {
     return this.#live(key) !== undefined
   }
 
-  /** Keeps a value for `ttl`, or for the lifetime given here; the jitter applies to both. */
+  /** Stores a value for `ttl`, or for the lifetime given here. The jitter applies to both. */
   set(key: K, value: V, options: { readonly ttl?: Duration } = {}): void {
     this.#checkRunning()
     checkOptions('set', options, ['ttl'])
     this.#store(key, value, options.ttl === undefined ? this.#ttlMs : parseDuration(options.ttl))
   }
 
-  /** Lets go of a key. False when it had no value. */
+  /** Removes a key. Returns false if it had no value. */
   delete(key: K): boolean {
     const item = this.#live(key)
-    // A fetch under way began before this: what it brings is no longer wanted.
+    // The result of a fetch that started before the delete must not be stored.
     this.#fetches.delete(key)
     if (item === undefined) return false
     this.#remove(item)
@@ -127,9 +129,9 @@ export class ExpiringCache<K, V> {
   }
 
   /**
-   * The value of a key, fetched if it is absent. All who ask while the fetch is under way wait for that one
-   * fetch. Its failure reaches all of them and is not cached. A `set` or `delete` meanwhile prevails over
-   * what the fetch brings, which then only goes to those who waited.
+   * Returns the value of a key. If it is missing, fetches it. Callers that ask while the fetch is running
+   * wait for the same fetch. If it fails, all of them get the error, and nothing is cached. A `set` or
+   * `delete` during the fetch wins: the result then goes to the waiting callers only.
    */
   async take(
     key: K,
@@ -148,7 +150,7 @@ export class ExpiringCache<K, V> {
     this.#counts.misses++
     const underWay = this.#fetches.get(key)
     if (underWay !== undefined) return await underWay
-    // Known before it begins: `fetch` itself may take, set or delete this key.
+    // Register the promise before calling `fetch`, because `fetch` itself may take, set or delete this key.
     let begin = (): void => {}
     const fetched = new Promise<V>((resolve) => {
       begin = () => resolve(this.#fetch(key, fetch))
@@ -169,7 +171,7 @@ export class ExpiringCache<K, V> {
     return { ...this.#counts, hitRate: hits === 0 ? 0 : hits / (hits + misses) }
   }
 
-  /** Lets go of everything and ends all activity. Every other call throws from now on. */
+  /** Removes everything and stops all activity. Every other call throws from now on. */
   stop(): void {
     this.#isStopped = true
     this.#wheel.stop()
@@ -178,7 +180,7 @@ export class ExpiringCache<K, V> {
   }
 
   #checkRunning(): void {
-    if (this.#isStopped) throw new StateError('stopped', 'this cache was stopped: make a new one')
+    if (this.#isStopped) throw new StateError('stopped', 'this cache was stopped: create a new one')
   }
 
   async #fetch(key: K, fetch: (key: K) => V | Promise<V>): Promise<V> {
@@ -219,7 +221,7 @@ export class ExpiringCache<K, V> {
     this.#wheel.remove(item.key)
   }
 
-  /** Notes that an item left the wheel because its time was over. */
+  /** Updates the counts and the list after an expired item has left the wheel. */
   #expire(item: Item<K, V>): void {
     this.#counts.expired++
     this.#recency.remove(item)
@@ -229,6 +231,6 @@ export class ExpiringCache<K, V> {
 interface Item<K, V> extends Link<Item<K, V>> {
   readonly key: K
   readonly value: V
-  /** By the monotonic clock. */
+  /** By the monotonic clock, in milliseconds. */
   readonly expiresAt: number
 }

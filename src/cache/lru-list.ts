@@ -1,4 +1,4 @@
-/** An item of a recency list: it carries its own links, so that touching one costs a few writes. */
+/** An item of an `LruList`. It carries its own links, so moving it to the front takes a few writes. */
 export interface Link<T extends Link<T>> {
   newer: T | undefined
   older: T | undefined
@@ -9,7 +9,7 @@ export class LruList<T extends Link<T>> {
   #newest: T | undefined
   #oldest: T | undefined
 
-  /** The item that has gone unused for the longest time. */
+  /** The least recently used item. */
   get oldest(): T | undefined {
     return this.#oldest
   }

@@ -2,21 +2,21 @@ import { parseArgs } from 'node:util'
 import { CarillonError } from '../error/index.js'
 import { version } from '../server/index.js'
 import { type Arguments, type Command, exitCodes, type Terminal } from './command.js'
-import { ApiError } from './api.js'
-import { completionOf } from './completion-command.js'
-import { doctor } from './doctor-command.js'
-import { keys } from './keys-command.js'
-import { migrate } from './migrate-command.js'
-import { serve } from './serve.js'
-import { steeringCommands } from './steering-commands.js'
-import { timerCommands } from './timer-commands.js'
-import { top } from './top-command.js'
-import { transferCommands } from './transfer-commands.js'
+import { ApiCallError } from './api-client.js'
+import { completionOf } from './commands/completion-command.js'
+import { doctor } from './commands/doctor-command.js'
+import { keys } from './commands/keys-command.js'
+import { migrate } from './commands/migrate-command.js'
+import { serve } from './commands/serve-command.js'
+import { adminCommands } from './commands/admin-commands.js'
+import { timerCommands } from './commands/timer-commands.js'
+import { top } from './commands/top-command.js'
+import { transferCommands } from './commands/transfer-commands.js'
 
 const commands: readonly Command[] = [
   serve,
   ...timerCommands,
-  ...steeringCommands,
+  ...adminCommands,
   ...transferCommands,
   top,
   doctor,
@@ -25,7 +25,7 @@ const commands: readonly Command[] = [
   completionOf(() => commands),
 ]
 
-/** Runs a command line. Answers the exit code; what went wrong is said in one line. */
+/** Runs a command line and returns the exit code. An error is printed in one line. */
 export async function carillon(words: readonly string[], terminal: Terminal): Promise<number> {
   const [name, ...rest] = words
   if (name === undefined || name === 'help' || name === '--help' || name === '-h') {
@@ -38,7 +38,7 @@ export async function carillon(words: readonly string[], terminal: Terminal): Pr
   }
   const command = commands.find((each) => each.name === name)
   if (command === undefined) {
-    terminal.error(`carillon: there is no command ${JSON.stringify(name)}; see carillon --help\n`)
+    terminal.error(`carillon: unknown command ${JSON.stringify(name)}; see carillon --help\n`)
     return exitCodes.usage
   }
   if (rest.includes('--help') || rest.includes('-h')) {
@@ -52,7 +52,7 @@ export async function carillon(words: readonly string[], terminal: Terminal): Pr
   } catch (error) {
     if (!(error instanceof CarillonError)) throw error
     terminal.error(`carillon: ${error.message} (${error.code})\n`)
-    return error instanceof ApiError ? error.exitCode : exitCodes.failed
+    return error instanceof ApiCallError ? error.exitCode : exitCodes.failed
   }
 }
 
@@ -64,9 +64,9 @@ function readArguments(command: Command, rest: readonly string[], terminal: Term
       allowPositionals: true,
       strict: true,
     })
-    const [least, most] = command.words
+    const [least, most] = command.positionals
     if (positionals.length >= least && positionals.length <= most) {
-      return { values, words: positionals }
+      return { values, positionals: positionals }
     }
     terminal.error(`carillon: usage: carillon ${command.name} ${command.usage}\n`)
   } catch (error) {
@@ -82,9 +82,14 @@ function overview(): string {
     '',
     ...commands.map(({ name, summary }) => `  ${name.padEnd(width)}  ${summary}`),
     '',
-    'carillon <command> --help says more. It ends with 0 when done, 1 when something failed, 2 when it was not',
-    'understood, 3 when there is no such timer or it does not stand as was said, 4 when the server cannot be reached',
-    'or does not let you in.',
+    'carillon <command> --help shows the options and examples of a command.',
+    '',
+    'Exit codes:',
+    '  0: success',
+    '  1: something failed or was refused',
+    '  2: the command line was not understood',
+    '  3: no such timer, or the condition failed',
+    '  4: the server cannot be reached, or refuses the key',
     '',
   ].join('\n')
 }

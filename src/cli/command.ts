@@ -1,46 +1,50 @@
-/** Where a command gets its words from and where it writes. */
+/** The environment of a command: its variables, its input and its outputs. */
 export interface Terminal {
   readonly environment: Readonly<Record<string, string | undefined>>
+  /** Whether standard error is a terminal. */
   readonly isTerminal: boolean
-  /** Whether what is written to `out` is seen on a screen. */
+  /** Whether standard output is a terminal. */
   readonly isScreen: boolean
   out(text: string): void
   error(text: string): void
-  /** Lines that are fed to it. */
+  /** The lines of standard input. */
   lines(): AsyncIterable<string>
 }
 
+/** The two types of options, as `parseArgs` takes them. */
+export const stringOption = { type: 'string' as const }
+export const flagOption = { type: 'boolean' as const }
+
 export interface Arguments {
   readonly values: Readonly<Record<string, string | boolean | undefined>>
-  readonly words: readonly string[]
+  readonly positionals: readonly string[]
 }
 
 /** A command of `carillon`. */
 export interface Command {
   readonly name: string
-  /** What comes after the name. */
+  /** The arguments after the name, for the help. */
   readonly usage: string
   readonly summary: string
   /** Its own options, as `parseArgs` takes them. */
   readonly options: Readonly<Record<string, { readonly type: 'string' | 'boolean' }>>
-  /** What each option says. */
+  /** The help for each option. An empty option name makes a note. */
   readonly help: readonly (readonly [option: string, text: string])[]
   readonly examples: readonly string[]
-  /** How many words it takes. */
-  readonly words: readonly [least: number, most: number]
-  /** Answers the exit code. */
+  /** How many positional arguments it takes. */
+  readonly positionals: readonly [least: number, most: number]
+  /** Returns the exit code. */
   readonly run: (given: Arguments, terminal: Terminal) => Promise<number>
 }
 
-/** What `carillon` ends with. */
 export const exitCodes = Object.freeze({
   done: 0,
-  /** Something failed; the message says what. */
+  /** Something failed or was refused. The message says what. */
   failed: 1,
-  /** It was called in a way that cannot be understood. */
+  /** The command line was not understood. */
   usage: 2,
-  /** There is no such timer, or it does not stand as was said. */
+  /** No such timer, or the condition failed. */
   refused: 3,
-  /** The server cannot be reached, or does not let us in. */
+  /** The server cannot be reached, or refuses the key. */
   unreachable: 4,
 })

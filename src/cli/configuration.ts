@@ -1,40 +1,49 @@
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { InvalidInputError, shown } from '../error/index.js'
 import type { ServerOptions } from '../server/index.js'
+import { CONFIGURATION_FILE, DEFAULT_PORT, DEFAULT_STORE } from './defaults.js'
 
 type Value = string | number | boolean | readonly string[]
 
 interface Setting {
-  /** As `ServerOptions` and the file have it. */
+  /** Its name in `ServerOptions` and in the file. */
   readonly name: string
-  readonly type: 'text' | 'number' | 'flag' | 'list'
+  readonly type: 'string' | 'integer' | 'flag' | 'list'
   readonly help: string
 }
 
-/** What can be configured. A flag `--max-body-bytes` is CARILLON_SERVE_MAX_BODY_BYTES and maxBodyBytes of the file. */
+/** All settings of `serve`. `--max-body-bytes`, CARILLON_SERVE_MAX_BODY_BYTES and maxBodyBytes in the file are one. */
 const settings: readonly Setting[] = Object.freeze([
-  { name: 'store', type: 'text', help: 'where timers are kept (file:./carillon-data)' },
-  { name: 'host', type: 'text', help: 'the address to listen on (127.0.0.1)' },
-  { name: 'port', type: 'number', help: 'the port to listen on (7750); 0 for one that is free' },
+  { name: 'store', type: 'string', help: `the store's URL (${DEFAULT_STORE})` },
+  { name: 'host', type: 'string', help: 'the address to listen on (127.0.0.1)' },
+  { name: 'port', type: 'integer', help: `the port to listen on (${DEFAULT_PORT}); 0 picks a free one` },
   { name: 'auth', type: 'flag', help: 'whether requests need a key (true); false only on loopback' },
-  { name: 'rate', type: 'number', help: 'requests a second for each key (10000); 0 for no limit' },
-  { name: 'maxBodyBytes', type: 'number', help: 'what a request may weigh (1048576)' },
-  { name: 'requestTimeoutMs', type: 'number', help: 'within what time a request must have come (60000)' },
-  { name: 'corsOrigins', type: 'list', help: 'web pages of these origins may call, comma-separated (none)' },
-  { name: 'history', type: 'text', help: 'what the history keeps: none, failures or all (failures)' },
-  { name: 'webhookHttp', type: 'flag', help: 'whether webhooks may be plain http (false)' },
-  { name: 'webhookPorts', type: 'list', help: 'ports that webhooks may call (443,8443)' },
-  { name: 'webhookHosts', type: 'list', help: 'hosts that webhooks may call whatever their address (none)' },
-  { name: 'webhookAddresses', type: 'list', help: 'ranges that webhooks may call though not public (none)' },
-  { name: 'forwarding', type: 'flag', help: 'whether instances of one store ask each other directly (true)' },
-  { name: 'address', type: 'text', help: 'where other instances reach this one (where it listens)' },
+  { name: 'rate', type: 'integer', help: 'requests per second for each key (10000); 0 for no limit' },
+  { name: 'maxBodyBytes', type: 'integer', help: 'the largest body of a request (1048576)' },
   {
-    name: 'tracing',
-    type: 'flag',
-    help: 'trace timers by OpenTelemetry, with the SDK of the process (false)',
+    name: 'requestTimeoutMs',
+    type: 'integer',
+    help: 'the time in which a whole request must arrive (60000)',
   },
-  { name: 'logLevel', type: 'text', help: 'debug, info, warn, error or silent (info)' },
-  { name: 'logFormat', type: 'text', help: 'json or text (text on a terminal, else json)' },
+  { name: 'corsOrigins', type: 'list', help: 'origins of web pages that may call, comma-separated (none)' },
+  { name: 'history', type: 'string', help: 'what the history keeps: none, failures or all (failures)' },
+  { name: 'webhookHttp', type: 'flag', help: 'whether webhooks may use plain http (false)' },
+  { name: 'webhookPorts', type: 'list', help: 'ports that webhooks may call (443,8443)' },
+  { name: 'webhookHosts', type: 'list', help: 'hosts that webhooks may call, whatever their address (none)' },
+  {
+    name: 'webhookAddresses',
+    type: 'list',
+    help: 'address ranges that webhooks may call although they are not public (none)',
+  },
+  {
+    name: 'forwarding',
+    type: 'flag',
+    help: 'whether instances of one store send operations to each other (true)',
+  },
+  { name: 'address', type: 'string', help: 'where other instances reach this one (where it listens)' },
+  { name: 'tracing', type: 'flag', help: "trace timers with the process's OpenTelemetry SDK (false)" },
+  { name: 'logLevel', type: 'string', help: 'debug, info, warn, error or silent (info)' },
+  { name: 'logFormat', type: 'string', help: 'json or text (text on a terminal, json otherwise)' },
 ])
 
 export type Configuration = Partial<Omit<ServerOptions, 'guard'>> & {
@@ -58,7 +67,13 @@ export const serveHelp = settings.map(({ name, help }): readonly [string, string
   help,
 ])
 
-/** Flags before the environment, the environment before the file. Refuses names that nobody knows. */
+/** The configuration file to read: the named one, or the default one if it exists. */
+export function configurationFile(named: unknown): string | undefined {
+  if (typeof named === 'string') return named
+  return existsSync(CONFIGURATION_FILE) ? CONFIGURATION_FILE : undefined
+}
+
+/** Reads the settings. Flags win over the environment, and that over the file. Refuses unknown names. */
 export function configurationOf(
   flags: Readonly<Record<string, unknown>>,
   environment: Readonly<Record<string, string | undefined>>,
@@ -87,9 +102,9 @@ function readConfiguration(file: string): Readonly<Record<string, unknown>> {
     )
   }
   if (typeof read !== 'object' || read === null || Array.isArray(read))
-    throw new InvalidInputError('invalid-option', `${shown(file)} must hold an object, got ${shown(read)}`)
+    throw new InvalidInputError('invalid-option', `${shown(file)} must contain an object, got ${shown(read)}`)
   for (const name of Object.keys(read)) {
-    if (!settings.some((setting) => setting.name === name)) throw unknown(`${file} has`, name)
+    if (!settings.some((setting) => setting.name === name)) throw unknown(file, name)
   }
   return read as Record<string, unknown>
 }
@@ -97,7 +112,7 @@ function readConfiguration(file: string): Readonly<Record<string, unknown>> {
 function checkEnvironment(environment: Readonly<Record<string, string | undefined>>): void {
   const known = new Set(settings.map(({ name }) => environmentOf(name)))
   for (const name of Object.keys(environment)) {
-    if (name.startsWith(ENVIRONMENT) && !known.has(name)) throw unknown('the environment has', name)
+    if (name.startsWith(ENVIRONMENT) && !known.has(name)) throw unknown('the environment', name)
   }
 }
 
@@ -105,19 +120,19 @@ function unknown(where: string, name: string): InvalidInputError {
   const names = settings.map((setting) => setting.name).join(', ')
   return new InvalidInputError(
     'unknown-option',
-    `${where} ${shown(name)}, which nobody knows; known are ${names}`,
+    `unknown setting ${shown(name)} in ${where}; the settings are ${names}`,
   )
 }
 
 function parsed({ name, type }: Setting, text: string): Value {
   switch (type) {
-    case 'text':
+    case 'string':
       return text
     case 'list':
       return text.split(',').map((each) => each.trim())
-    case 'number':
+    case 'integer':
       if (/^\d+$/.test(text)) return Number(text)
-      throw refused(name, 'a whole number', text)
+      throw refused(name, 'an integer', text)
     case 'flag':
       if (text === 'true' || text === 'false') return text === 'true'
       throw refused(name, 'true or false', text)
@@ -126,10 +141,10 @@ function parsed({ name, type }: Setting, text: string): Value {
 
 function checked({ name, type }: Setting, value: unknown): Value {
   switch (type) {
-    case 'text':
+    case 'string':
       if (typeof value === 'string') return value
-      throw refused(name, 'a text', value)
-    case 'number':
+      throw refused(name, 'a string', value)
+    case 'integer':
       if (typeof value === 'number') return value
       throw refused(name, 'a number', value)
     case 'flag':
@@ -137,7 +152,7 @@ function checked({ name, type }: Setting, value: unknown): Value {
       throw refused(name, 'true or false', value)
     case 'list':
       if (Array.isArray(value) && value.every((each) => typeof each === 'string')) return value
-      throw refused(name, 'a list of texts', value)
+      throw refused(name, 'an array of strings', value)
   }
 }
 

@@ -1,3 +1,3 @@
-/** The command line. `main.ts` runs it. */
+/** The command line, which `main.ts` runs. */
 export { carillon } from './carillon.js'
 export { type Command, exitCodes, type Terminal } from './command.js'

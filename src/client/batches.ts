@@ -1,15 +1,12 @@
 import { type CarillonError, PartialError, type PartialRow } from '../error/index.js'
+import { MAX_BATCH_CHARACTERS, MAX_BATCH_ROWS } from './defaults.js'
 import type { HttpCalls } from './http-calls.js'
 import { errorOf } from './problem-error.js'
 import type { BatchAnswer, BatchRow } from './wire.js'
 
-const MOST_ROWS = 1000
-// A batch may weigh 8 MiB: this leaves room for what takes three bytes a character.
-const MOST_CHARACTERS = 2_500_000
-
 /**
- * Many changes, in batches that each are sent again as a whole under their operation id. One answer for each row, in
- * their order; where some were not done, a `PartialError` tells which.
+ * Sends many changes in batches. Each batch is retried as a whole, with the same operation id. There is one answer for
+ * each row, in order. If some rows failed, a `PartialError` lists which. Proven by test/client/client.test.ts.
  */
 export class Batches {
   readonly #calls: HttpCalls
@@ -23,32 +20,32 @@ export class Batches {
     answerOf: (answer: BatchAnswer, row: BatchRow) => Answer,
     signal?: AbortSignal,
   ): Promise<readonly Answer[]> {
-    const told: PartialRow<Answer>[] = []
-    let isWell = true
+    const results: PartialRow<Answer>[] = []
+    let isComplete = true
     for (const batch of batchesOf(rows)) {
-      const answers = await this.#batch(batch, signal, told.length > 0)
+      const answers = await this.#batch(batch, signal, results.length > 0)
       for (const [at, row] of batch.entries()) {
         const named = { kind: row.kind, key: row.key }
         const answer = answers instanceof Error ? answers : answers[at]!
         const error = answer instanceof Error ? answer : errorIn(answer)
-        if (error !== undefined) isWell = false
-        told.push(
+        if (error !== undefined) isComplete = false
+        results.push(
           error === undefined
             ? { ...named, answer: answerOf(answer as BatchAnswer, row) }
             : { ...named, error },
         )
       }
-      if (!isWell) break
+      if (!isComplete) break
     }
-    if (isWell) return told.map(({ answer }) => answer!)
-    // What failed as a whole fails as one would have.
-    const [first] = told
-    if (rows.length === told.length && told.every(({ error }) => error?.code === first?.error?.code))
+    if (isComplete) return results.map(({ answer }) => answer!)
+    // If all rows failed with the same code, throw that error.
+    const [first] = results
+    if (rows.length === results.length && results.every(({ error }) => error?.code === first?.error?.code))
       throw first!.error!
-    throw new PartialError(told, rows.length - told.length)
+    throw new PartialError(results, rows.length - results.length)
   }
 
-  /** A batch that fails after others were done is a part of the whole; the first one's failure is the call's. */
+  /** If the first batch fails, the call fails. If a later one fails, its error becomes a part of the result. */
   async #batch(
     batch: readonly BatchRow[],
     signal: AbortSignal | undefined,
@@ -71,14 +68,14 @@ function* batchesOf(rows: readonly BatchRow[]): Generator<readonly BatchRow[]> {
   let batch: BatchRow[] = []
   let characters = 0
   for (const row of rows) {
-    const weight = JSON.stringify(row).length + 1
-    if (batch.length === MOST_ROWS || (batch.length > 0 && characters + weight > MOST_CHARACTERS)) {
+    const length = JSON.stringify(row).length + 1
+    if (batch.length === MAX_BATCH_ROWS || (batch.length > 0 && characters + length > MAX_BATCH_CHARACTERS)) {
       yield batch
       batch = []
       characters = 0
     }
     batch.push(row)
-    characters += weight
+    characters += length
   }
   if (batch.length > 0) yield batch
 }

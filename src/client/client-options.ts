@@ -1,18 +1,19 @@
-import { checkFunction, checkOptions, checkWhole, InvalidInputError, shown } from '../error/index.js'
+import { checkFunction, checkOptions, checkInteger, InvalidInputError, shown } from '../error/index.js'
 import { type Clock, type Duration, parseDuration, systemClock } from '../time/index.js'
+import { CONCURRENCY, RETRIES, TIMEOUT } from './defaults.js'
 
 export interface ClientOptions {
-  /** A key of the server, `ck_…`. It may stand in the URL as its password instead. */
+  /** An API key of the server, `ck_…`. It may be the password of the URL instead. */
   readonly apiKey?: string
-  /** Which timers are meant. Default: those of the key's namespace, else `default`. */
+  /** The namespace of the timers. Default: that of the API key, or `default`. */
   readonly namespace?: string
-  /** How long the server has for an answer, each time it is asked. Default 30 s. */
+  /** How long to wait for each response. Default 30 s. */
   readonly timeout?: Duration
-  /** How often a call is sent again after it failed by no fault of its own. Default 5. */
+  /** How often a call is retried after a temporary failure. Default 5. */
   readonly retries?: number
-  /** Calls under way at once; others wait their turn. Calls that wait for firings do not count. Default 64. */
+  /** The most requests at once; more wait. Requests that wait for firings do not count. Default 64. */
   readonly concurrency?: number
-  /** Ends everything that is under way. */
+  /** Aborts all calls. */
   readonly signal?: AbortSignal
   readonly fetch?: typeof fetch
   readonly clock?: Clock
@@ -20,7 +21,7 @@ export interface ClientOptions {
 }
 
 export interface CompleteClientOptions {
-  /** Without a slash at its end, without the key. */
+  /** Without a trailing slash, and without the API key. */
   readonly url: string
   readonly apiKey: string | undefined
   readonly namespace: string | undefined
@@ -33,7 +34,7 @@ export interface CompleteClientOptions {
   readonly random: () => number
 }
 
-const known = [
+const optionNames = [
   'apiKey',
   'namespace',
   'timeout',
@@ -45,12 +46,12 @@ const known = [
   'random',
 ]
 
-/** Checks options and fills in the defaults. The key never stands in a message. */
+/** Checks the options and adds the defaults. No error message contains the API key. */
 export function clientOptions(url: string | URL, options: ClientOptions): CompleteClientOptions {
-  checkOptions('a client', options, known)
-  const { timeout = '30s', retries = 5, concurrency = 64, namespace, signal } = options
-  checkWhole('retries', retries, 0, 100)
-  checkWhole('concurrency', concurrency, 1, 10_000)
+  checkOptions('a client', options, optionNames)
+  const { timeout = TIMEOUT, retries = RETRIES, concurrency = CONCURRENCY, namespace, signal } = options
+  checkInteger('retries', retries, 0, 100)
+  checkInteger('concurrency', concurrency, 1, 10_000)
   const given = options.fetch ?? fetch
   checkFunction('fetch', given)
   const [base, password] = baseOf(url)
@@ -62,7 +63,7 @@ export function clientOptions(url: string | URL, options: ClientOptions): Comple
     retries,
     concurrency,
     signal,
-    // Browsers want it called on nothing else than where it comes from.
+    // Browsers refuse `fetch` with another `this`.
     fetch: (...args) => given(...args),
     clock: options.clock ?? systemClock,
     random: options.random ?? Math.random,
@@ -72,21 +73,21 @@ export function clientOptions(url: string | URL, options: ClientOptions): Comple
 function baseOf(url: string | URL): [base: string, password: string | undefined] {
   const parsed = URL.canParse(String(url)) ? new URL(String(url)) : undefined
   if (parsed === undefined || !['http:', 'https:'].includes(parsed.protocol)) {
-    throw new InvalidInputError('invalid-url', 'a server is at a URL such as http://127.0.0.1:7750')
+    throw new InvalidInputError('invalid-url', 'the URL of a server must be such as http://127.0.0.1:7750')
   }
   if (parsed.search !== '' || parsed.hash !== '') {
-    throw new InvalidInputError('invalid-url', 'the URL of a server has no ? and no #')
+    throw new InvalidInputError('invalid-url', 'the URL of a server must not contain ? or #')
   }
   const password = parsed.password === '' ? undefined : decodeURIComponent(parsed.password)
   return [(parsed.origin + parsed.pathname).replace(/\/+$/, ''), password]
 }
 
-/** What cannot go into a header is no key. */
+/** Refuses an API key that no HTTP header can contain. */
 function apiKeyOf(apiKey: unknown): string | undefined {
   if (apiKey === undefined) return undefined
   if (typeof apiKey === 'string' && /^[\x21-\x7e]+$/.test(apiKey)) return apiKey
   throw new InvalidInputError(
     'invalid-option',
-    `apiKey must be a text as the server gave it, got ${typeof apiKey === 'string' ? 'another text' : shown(apiKey)}`,
+    `apiKey must be a string of visible ASCII characters, got ${typeof apiKey === 'string' ? 'another string' : shown(apiKey)}`,
   )
 }

@@ -24,8 +24,10 @@ import type {
   WhenGiven,
 } from './wire.js'
 
-type StandingAnswer = 'firing' | 'settled' | 'unknown'
+/** Why a timer was not changed. */
+type UnchangedAnswer = 'firing' | 'settled' | 'unknown'
 
+/** Problems that are outcomes of a call, not errors. */
 const outcomes: Readonly<Record<string, string>> = Object.freeze({
   'timer-firing': 'firing',
   'timer-settled': 'settled',
@@ -36,8 +38,8 @@ const outcomes: Readonly<Record<string, string>> = Object.freeze({
 })
 
 /**
- * The timers of a server, over HTTP. What it refuses fails with the error that the library itself has for it; what
- * fails by no fault of its own is sent again, and done once.
+ * The timers of a server, over HTTP. A refused call throws the same error as in the library. A call that fails for a
+ * temporary reason is retried, and executed once. Proven by test/client/client.test.ts.
  */
 export class Client extends ServerRecords {
   readonly #calls: HttpCalls
@@ -52,25 +54,25 @@ export class Client extends ServerRecords {
 
   // ---- timers
 
-  /** Sets a timer; one of the same key is replaced. Without a key one is made up. */
+  /** Sets a timer. It replaces the timer with the same key. Without a key, one is generated. */
   async set(kind: KindGiven, key: string | undefined, input: SetInput): Promise<SetTimer> {
-    // Made up here: so it is the same however often the call is sent, and whichever instance gets it.
+    // Generated here, so that it stays the same when the call is retried, perhaps at another instance.
     const path = timerPath(kind, key ?? newKey())
     return await this.#calls.sendOr<SetTimer>({ method: 'PUT', path, body: setBodyOf(input) }, conflictOf)
   }
 
-  /** Sets many timers of one kind, in batches; one answer each. */
+  /** Sets many timers of one kind, in batches. Returns one result for each. */
   async setMany(kind: KindGiven, rows: readonly SetManyInput[]): Promise<readonly SetTimer[]> {
     const name = nameOf(kind)
-    const asked = rows.map((row): BatchRow => {
+    const batchRows = rows.map((row): BatchRow => {
       const { key = newKey() } = row
       checkKey(key)
       return { ...setBodyOf(row), do: 'set', kind: name, key }
     })
-    return await this.#batches.send(asked, setAnswerOf)
+    return await this.#batches.send(batchRows, setAnswerOf)
   }
 
-  /** Moves timers of a kind by their keys; one outcome each. */
+  /** Moves timers of a kind by their keys. Returns one outcome for each. */
   async moveMany(kind: KindGiven, keys: readonly string[], when: WhenGiven): Promise<readonly MoveAnswer[]> {
     const name = nameOf(kind)
     const body = whenBody(when)
@@ -80,7 +82,7 @@ export class Client extends ServerRecords {
     )
   }
 
-  /** Cancels timers of a kind by their keys; one outcome each. */
+  /** Cancels timers of a kind by their keys. Returns one outcome for each. */
   async cancelMany(kind: KindGiven, keys: readonly string[]): Promise<readonly CancelAnswer[]> {
     const name = nameOf(kind)
     return await this.#batches.send(
@@ -89,9 +91,12 @@ export class Client extends ServerRecords {
     )
   }
 
-  /** A timer as it stands; undefined when there is none. By kind and key, or by handle. */
-  async get<Payload = unknown>(of: KindGiven, key?: string): Promise<TimerView<Payload> | undefined> {
-    const path = placeOf(of, key)
+  /** Reads a timer; undefined when there is none. By kind and key, or by handle. */
+  async get<Payload = unknown>(
+    kindOrHandle: KindGiven,
+    key?: string,
+  ): Promise<TimerView<Payload> | undefined> {
+    const path = pathOf(kindOrHandle, key)
     return await this.#calls.sendOr<TimerView<Payload> | undefined>(
       { method: 'GET', path },
       (problem, error) => {
@@ -101,7 +106,7 @@ export class Client extends ServerRecords {
     )
   }
 
-  /** Gives a timer another due time; its payload stays. */
+  /** Changes the due time of a timer and keeps its payload. */
   async move(
     kind: KindGiven,
     key: string,
@@ -111,35 +116,35 @@ export class Client extends ServerRecords {
     return await this.#change(`${timerPath(kind, key)}/move`, whenBody(when), options)
   }
 
-  /** The same by handle: never a later timer of the same key. */
+  /** The same by handle. It never changes a later timer with the same key. */
   async moveHandle(handle: string, when: WhenGiven): Promise<MoveAnswer> {
-    return await this.#change(`${placeOf(handle)}/move`, whenBody(when))
+    return await this.#change(`${pathOf(handle)}/move`, whenBody(when))
   }
 
-  /** Fires a timer now, whenever it was due. By kind and key, or by handle. */
-  async fireNow(of: KindGiven, key?: string, options: ChangeOptions = {}): Promise<MoveAnswer> {
-    return await this.#change(`${placeOf(of, key)}/fire`, undefined, options)
+  /** Fires a timer now, whatever its due time. By kind and key, or by handle. */
+  async fireNow(kindOrHandle: KindGiven, key?: string, options: ChangeOptions = {}): Promise<MoveAnswer> {
+    return await this.#change(`${pathOf(kindOrHandle, key)}/fire`, undefined, options)
   }
 
-  /** Takes a timer away. By kind and key, or by handle. */
-  async cancel(of: KindGiven, key?: string, options: ChangeOptions = {}): Promise<CancelAnswer> {
-    const request = { method: 'DELETE', path: placeOf(of, key), headers: ifMatch(options) } as const
+  /** Cancels a timer. By kind and key, or by handle. */
+  async cancel(kindOrHandle: KindGiven, key?: string, options: ChangeOptions = {}): Promise<CancelAnswer> {
+    const request = { method: 'DELETE', path: pathOf(kindOrHandle, key), headers: ifMatch(options) } as const
     return (await this.#calls.sendOr(request, outcomeOf)).outcome as CancelAnswer
   }
 
-  /** Pauses a timer, a kind, or everything in the namespace. */
-  async pause(kind?: KindGiven, key?: string): Promise<'paused' | StandingAnswer> {
-    return await this.#steer('pause', kind, key)
+  /** Pauses a timer, a kind, or the whole namespace. */
+  async pause(kind?: KindGiven, key?: string): Promise<'paused' | UnchangedAnswer> {
+    return await this.#putPause('pause', kind, key)
   }
 
   /** Ends a pause. */
-  async resume(kind?: KindGiven, key?: string): Promise<'resumed' | StandingAnswer> {
-    return await this.#steer('resume', kind, key)
+  async resume(kind?: KindGiven, key?: string): Promise<'resumed' | UnchangedAnswer> {
+    return await this.#putPause('resume', kind, key)
   }
 
   // ---- targets
 
-  /** Says where the timers of a kind go; the forms are those of the library. Needs a key of the scope admin. */
+  /** Sets the target of a kind, in the same forms as in the library. Needs an API key with the scope admin. */
   async setTarget(kind: KindGiven, target: object): Promise<Target> {
     return await this.#calls.send({ method: 'PUT', path: targetPath(kind), body: target })
   }
@@ -166,7 +171,7 @@ export class Client extends ServerRecords {
 
   // ---- workers
 
-  /** Due firings of kinds that have the target `lease`; waits for the first if it is told to. */
+  /** Leases due firings of kinds with the target `lease`. With `wait`, it waits for the first one. */
   async lease<Payload = unknown>(
     kinds: KindGiven | readonly KindGiven[],
     { max, wait = 0, duration, signal }: LeaseOptions = {},
@@ -183,53 +188,57 @@ export class Client extends ServerRecords {
     return firings
   }
 
-  /** The leased firing is done, or fires once more: 'acked', or 'stale' when the lease had ended. */
+  /** Ends a leased firing as done; with `again`, it fires once more. 'stale' if the lease had ended. */
   async ack(receipt: string, { again }: AckOptions = {}): Promise<'acked' | 'stale'> {
     const body = again === undefined ? {} : { again: 'at' in again ? { at: Number(again.at) } : again }
-    return await this.#answer(receipt, 'ack', body)
+    return await this.#answerLease(receipt, 'ack', body)
   }
 
-  /** The lease ends that long from now. */
+  /** Makes the lease end `duration` from now. */
   async extend(receipt: string, duration: Duration): Promise<'extended' | 'stale'> {
-    return await this.#answer(receipt, 'extend', { duration })
+    return await this.#answerLease(receipt, 'extend', { duration })
   }
 
-  /** The attempt has failed: it is tried again, or given up. */
+  /** Reports that the attempt failed. The timer is retried, or becomes a dead letter. */
   async release(receipt: string, options: ReleaseOptions = {}): Promise<'released' | 'stale'> {
-    return await this.#answer(receipt, 'release', options)
+    return await this.#answerLease(receipt, 'release', options)
   }
 
-  // ---- within
+  // ---- helpers
 
-  async #answer<Word extends string>(receipt: string, verb: string, body: object): Promise<Word | 'stale'> {
+  async #answerLease<Outcome extends string>(
+    receipt: string,
+    verb: string,
+    body: object,
+  ): Promise<Outcome | 'stale'> {
     const path = `/v1/leases/${segmentOf(receipt)}/${verb}`
-    return (await this.#calls.sendOr({ method: 'POST', path, body }, outcomeOf)).outcome as Word | 'stale'
+    return (await this.#calls.sendOr({ method: 'POST', path, body }, outcomeOf)).outcome as Outcome | 'stale'
   }
 
-  async #change<Word extends string>(
+  async #change<Outcome extends string>(
     path: string,
     body: object | undefined,
     options: ChangeOptions = {},
-  ): Promise<Word> {
+  ): Promise<Outcome> {
     const request = { method: 'POST', path, body, headers: ifMatch(options) } as const
-    return (await this.#calls.sendOr(request, outcomeOf)).outcome as Word
+    return (await this.#calls.sendOr(request, outcomeOf)).outcome as Outcome
   }
 
-  async #steer<Word extends string>(
+  async #putPause<Outcome extends string>(
     verb: 'pause' | 'resume',
     kind: KindGiven | undefined,
     key: string | undefined,
-  ): Promise<Word> {
+  ): Promise<Outcome> {
     if (kind !== undefined && key !== undefined)
       return await this.#change(`${timerPath(kind, key)}/${verb}`, undefined)
     return await this.#change(`/v1/${verb}`, kind === undefined ? {} : { kind: nameOf(kind) })
   }
 }
 
-/** Where a timer is, by kind and key or by handle. */
-function placeOf(of: KindGiven, key?: string): string {
-  if (key !== undefined || typeof of !== 'string') return timerPath(of, key!)
-  return `/v1/handles/${segmentOf(of)}`
+/** The path of a timer, by kind and key or by handle. */
+function pathOf(kindOrHandle: KindGiven, key?: string): string {
+  if (key !== undefined || typeof kindOrHandle !== 'string') return timerPath(kindOrHandle, key!)
+  return `/v1/handles/${segmentOf(kindOrHandle)}`
 }
 
 function targetPath(kind: KindGiven): string {
@@ -245,7 +254,7 @@ function whenBody(when: WhenGiven): { readonly in?: Duration; readonly at?: numb
   return { ...(when.in !== undefined && { in: when.in }), ...(at !== undefined && { at }) }
 }
 
-/** Problems that say how the timer stands are answers. */
+/** Some problems are outcomes, such as 'firing'. Others are thrown. */
 function outcomeOf(problem: Problem | undefined, error: Error): { readonly outcome: string } {
   const outcome = problem && outcomes[problem.code]
   if (outcome === undefined) throw error

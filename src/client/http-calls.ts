@@ -1,7 +1,8 @@
+import { Semaphore } from '../async/index.js'
 import { StoreError } from '../error/index.js'
 import type { CompleteClientOptions } from './client-options.js'
+import { MAX_PAUSE_MS, MAX_RETRY_AFTER_MS, MIN_PAUSE_MS } from './defaults.js'
 import { errorOf, type Problem, problemIn } from './problem-error.js'
-import { Turnstile } from './turnstile.js'
 
 export interface CallRequest {
   readonly method: 'GET' | 'PUT' | 'POST' | 'DELETE'
@@ -10,51 +11,47 @@ export interface CallRequest {
   readonly body?: unknown
   readonly headers?: Readonly<Record<string, string>>
   readonly signal?: AbortSignal | undefined
-  /** It waits so long for something to happen, beside the time for an answer. */
+  /** How long the server may wait for an event. It is added to the timeout. */
   readonly waitMs?: number
 }
 
-/** What came of asking once: an answer, or why there is none and whether to ask again. */
-type Asked =
+/** The result of one request: an answer, or an error and whether to retry. */
+type RequestResult =
   | { readonly isAnswered: true; readonly answer: unknown }
   | {
       readonly isAnswered: false
       readonly problem: Problem | undefined
       readonly error: Error
-      readonly isWorthAgain: boolean
+      readonly isRetryable: boolean
       readonly afterMs: number
     }
 
-const SHORTEST_PAUSE_MS = 100
-const LONGEST_PAUSE_MS = 5000
-// A server that asks for more patience than that is asked again sooner.
-const LONGEST_RETRY_AFTER_MS = 60_000
 const busyStatuses: ReadonlySet<number> = new Set([429, 503])
-// What a proxy says when the server behind it does not answer.
+// A proxy sends these when the server behind it does not respond.
 const proxyStatuses: ReadonlySet<number> = new Set([502, 503, 504])
 
 /**
- * Requests to a server. Each that changes something carries an operation id, the same whenever it is sent again, so
- * that it is done once. What fails by no fault of its own (no connection, no answer in time, 429, 503) is sent again
- * a bounded number of times, after pauses that grow and differ; what is refused fails with its typed error.
+ * Sends requests to a server. A request that changes something has an operation id, which stays the same in retries, so
+ * that the server executes it once. Temporary failures (no connection, timeout, 429, 503) are retried a limited number
+ * of times, with growing random pauses. A refusal throws its typed error. Proven by test/client/client.test.ts.
  */
 export class HttpCalls {
   readonly #options: CompleteClientOptions
-  readonly #turnstile: Turnstile
+  readonly #semaphore: Semaphore
 
   constructor(options: CompleteClientOptions) {
     this.#options = options
-    this.#turnstile = new Turnstile(options.concurrency)
+    this.#semaphore = new Semaphore(options.concurrency)
   }
 
-  /** The answer; fails with the error that the server or the connection had. */
+  /** Returns the answer, or throws the error of the server or the connection. */
   async send<Answer>(request: CallRequest): Promise<Answer> {
     return await this.sendOr<Answer>(request, (_, error) => {
       throw error
     })
   }
 
-  /** The same, where some problems are answers too. */
+  /** The same, but `answerOf` may turn a problem into an answer. */
   async sendOr<Answer>(
     request: CallRequest,
     answerOf: (problem: Problem | undefined, error: Error) => Answer,
@@ -62,24 +59,19 @@ export class HttpCalls {
     const { retries } = this.#options
     const init = this.#initOf(request)
     for (let attempt = 1; ; attempt++) {
-      const asked = await this.#inTurn(request, init)
-      if (asked.isAnswered) return asked.answer as Answer
-      if (!asked.isWorthAgain || attempt > retries) return answerOf(asked.problem, asked.error)
-      await this.#pause(Math.max(asked.afterMs, this.#pauseMs(attempt)), request.signal)
+      const result = await this.#limited(request, init)
+      if (result.isAnswered) return result.answer as Answer
+      if (!result.isRetryable || attempt > retries) return answerOf(result.problem, result.error)
+      await this.#pause(Math.max(result.afterMs, this.#pauseMs(attempt)), request.signal)
     }
   }
 
-  async #inTurn(request: CallRequest, init: RequestInit): Promise<Asked> {
-    if (request.waitMs !== undefined) return await this.#ask(request, init)
-    await this.#turnstile.enter()
-    try {
-      return await this.#ask(request, init)
-    } finally {
-      this.#turnstile.leave()
-    }
+  async #limited(request: CallRequest, init: RequestInit): Promise<RequestResult> {
+    if (request.waitMs !== undefined) return await this.#request(request, init)
+    return await this.#semaphore.run(() => this.#request(request, init))
   }
 
-  async #ask(request: CallRequest, init: RequestInit): Promise<Asked> {
+  async #request(request: CallRequest, init: RequestInit): Promise<RequestResult> {
     const { url, clock, timeoutMs, fetch } = this.#options
     this.#checkSignals(request)
     const timeout = new AbortController()
@@ -90,32 +82,32 @@ export class HttpCalls {
       return this.#read(response, await response.text())
     } catch (error) {
       this.#checkSignals(request)
-      const why = timeout.signal.aborted ? `it did not answer within ${timeoutMs} ms` : causeOf(error)
+      const why = timeout.signal.aborted ? `no response within ${timeoutMs} ms` : causeOf(error)
       return { isAnswered: false, problem: undefined, error: unreachable(url, why, error), ...again }
     } finally {
       alarm.cancel()
     }
   }
 
-  #read(response: Response, text: string): Asked {
+  #read(response: Response, text: string): RequestResult {
     const { status } = response
     const body = parsed(text)
     if (response.ok && body !== undefined) return { isAnswered: true, answer: body }
     const problem = problemIn(body)
     if (problem === undefined) {
-      const error = unreachable(this.#options.url, `what answered there is no Carillon server (${status})`)
-      return { isAnswered: false, problem, error, isWorthAgain: proxyStatuses.has(status), afterMs: 0 }
+      const error = unreachable(this.#options.url, `the response is not from a Carillon server (${status})`)
+      return { isAnswered: false, problem, error, isRetryable: proxyStatuses.has(status), afterMs: 0 }
     }
     const afterMs = this.#retryAfterMs(response.headers.get('retry-after'))
-    const isWorthAgain = busyStatuses.has(status)
-    return { isAnswered: false, problem, error: errorOf(problem), isWorthAgain, afterMs }
+    const isRetryable = busyStatuses.has(status)
+    return { isAnswered: false, problem, error: errorOf(problem), isRetryable, afterMs }
   }
 
   #initOf({ method, body, headers }: CallRequest): RequestInit {
     const { apiKey, namespace } = this.#options
     return {
       method,
-      // A key must not follow to wherever somebody points.
+      // A redirect must not carry the API key to another server.
       redirect: 'error',
       headers: {
         ...(apiKey !== undefined && { authorization: `Bearer ${apiKey}` }),
@@ -128,21 +120,21 @@ export class HttpCalls {
     }
   }
 
-  /** Anything up to the doubled pause, so that clients which failed together do not return together. */
+  /** A random pause up to a doubling limit, so that clients which failed together do not retry together. */
   #pauseMs(attempt: number): number {
-    const longest = Math.min(LONGEST_PAUSE_MS, SHORTEST_PAUSE_MS * 2 ** attempt)
-    return SHORTEST_PAUSE_MS / 2 + this.#options.random() * longest
+    const longest = Math.min(MAX_PAUSE_MS, MIN_PAUSE_MS * 2 ** attempt)
+    return MIN_PAUSE_MS / 2 + this.#options.random() * longest
   }
 
   #retryAfterMs(header: string | null): number {
     if (header === null) return 0
     const ms = /^\d+$/.test(header) ? Number(header) * 1000 : Date.parse(header) - this.#options.clock.now()
-    return Number.isFinite(ms) ? Math.min(Math.max(ms, 0), LONGEST_RETRY_AFTER_MS) : 0
+    return Number.isFinite(ms) ? Math.min(Math.max(ms, 0), MAX_RETRY_AFTER_MS) : 0
   }
 
   #pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
     const signals = this.#signals({ signal })
-    // One that was aborted before tells nobody any more.
+    // An aborted signal emits no more events.
     if (signals.some(({ aborted }) => aborted)) return Promise.resolve()
     return new Promise((resolve) => {
       const end = (): void => {
@@ -159,13 +151,13 @@ export class HttpCalls {
     return [signal, this.#options.signal].filter((each) => each !== undefined)
   }
 
-  /** Whoever does not want the answer any more hears why, in his own words. */
+  /** Throws the caller's own reason if a signal is aborted. */
   #checkSignals(request: CallRequest): void {
     for (const signal of this.#signals(request)) signal.throwIfAborted()
   }
 }
 
-const again = { isWorthAgain: true, afterMs: 0 } as const
+const again = { isRetryable: true, afterMs: 0 } as const
 
 function pathOf({ path, query = {} }: CallRequest): string {
   const given = new URLSearchParams()
@@ -174,7 +166,7 @@ function pathOf({ path, query = {} }: CallRequest): string {
   return text === '' ? path : `${path}?${text}`
 }
 
-/** A name for one change, so that it is done once however often it is sent. */
+/** Names one change, so that the server executes it once however often it is sent. */
 function newOperationId(): string {
   return Array.from(crypto.getRandomValues(new Uint32Array(4)), (word) =>
     word.toString(16).padStart(8, '0'),
@@ -190,10 +182,10 @@ function parsed(text: string): unknown {
 }
 
 function unreachable(url: string, why: string, cause?: unknown): StoreError {
-  return new StoreError('server-unreachable', `the server at ${url} cannot be reached: ${why}`, { cause })
+  return new StoreError('server-unreachable', `cannot reach the server at ${url}: ${why}`, { cause })
 }
 
-/** What `fetch` says is the same for everything; its cause tells more. */
+/** The message of `fetch` is always the same, but its cause is specific. */
 function causeOf(error: unknown): string {
   const { cause, message } = error as { cause?: { code?: string; message?: string }; message?: string }
   return cause?.code ?? cause?.message ?? message ?? 'no connection'

@@ -1,4 +1,4 @@
-/** Timers of a Carillon server, over HTTP. Nothing in this room needs Node: it runs in browsers, too. */
+/** The timers of a Carillon server, over HTTP. This folder needs no Node API, so it also runs in browsers. */
 export { Client } from './client.js'
 export type { ClientOptions } from './client-options.js'
 export type {

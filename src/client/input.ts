@@ -8,7 +8,7 @@ export function nameOf(kind: KindGiven): string {
   return name
 }
 
-/** An instant as JSON has it. */
+/** An instant as JSON. */
 function instantOf(instant: InstantGiven): number | string {
   if (typeof instant === 'number' || typeof instant === 'string') return instant
   if (instant instanceof Date) return instant.getTime()
@@ -19,7 +19,7 @@ export function maybeInstant(instant: InstantGiven | undefined): number | string
   return instant === undefined ? undefined : instantOf(instant)
 }
 
-/** What is set, as JSON has it. What JSON would leave out is refused, for it would come back as something else. */
+/** The body of a set. Refuses a payload that JSON omits, because it would come back changed. */
 export function setBodyOf(input: SetInput): object {
   const { payload, at } = input
   if (payload !== undefined && !isJson(payload)) {
@@ -36,7 +36,7 @@ function isJson(payload: unknown): boolean {
   }
 }
 
-/** A key for a timer that has none: made up here, so that sending it again makes no second one. */
+/** A key for a timer without one. It is generated here, so that a retry does not make a second timer. */
 export function newKey(): string {
   return Array.from(crypto.getRandomValues(new Uint32Array(4)), (word) =>
     word.toString(36).padStart(7, '0'),
@@ -48,9 +48,12 @@ export function timerPath(kind: KindGiven, key: string): string {
   return `/v1/timers/${segmentOf(nameOf(kind))}/${segmentOf(key)}`
 }
 
-/** A name as a part of a path. */
+/** A name as a path segment. */
 export function segmentOf(name: string): string {
   if (name === '.' || name === '..')
-    throw new InvalidInputError('invalid-key', `${shown(name)} cannot be a part of a URL: give another name`)
+    throw new InvalidInputError(
+      'invalid-key',
+      `${shown(name)} cannot be a segment of a URL: use another name`,
+    )
   return encodeURIComponent(name)
 }

@@ -8,11 +8,11 @@ import {
   StoreError,
 } from '../error/index.js'
 
-/** What a server answers with when it did not do what it was asked (RFC 9457). */
+/** The body of a server's error response (RFC 9457). */
 export interface Problem {
   readonly code: string
   readonly detail: string
-  /** The timer that stands there, after a conflict. */
+  /** The existing timer, after a conflict. */
   readonly current?: unknown
 }
 
@@ -30,6 +30,7 @@ const limits = new Set([
   'too-many-waiting',
 ])
 const states = new Set([
+  'attempt-lost',
   'handler-exists',
   'handler-timeout',
   'lease-ended',
@@ -39,6 +40,7 @@ const states = new Set([
   'stopped',
 ])
 const inputs = new Set([
+  'two-phase-commit',
   'never-matches',
   'payload-refused',
   'refused-url',
@@ -47,7 +49,7 @@ const inputs = new Set([
 ])
 const stores = new Set(['fenced', 'owner-unreachable', 'partly-done', 'unknown-outcome', 'wrong-strategy'])
 
-/** The class that the library itself would have thrown for a code; a request's for what only a server says. */
+/** The class that the library uses for a code. Codes that only a server sends are `RequestError`s. */
 function classOf(code: string): ErrorClass {
   if (code === 'invalid-body') return RequestError
   if (limits.has(code)) return LimitError
@@ -57,12 +59,12 @@ function classOf(code: string): ErrorClass {
   return RequestError
 }
 
-/** The typed error that a code and its detail stand for. A newer server may have codes that are not known here. */
+/** The typed error for a code and its detail. A newer server may send codes that are unknown here. */
 export function errorOf({ code, detail }: Problem): CarillonError {
   return new (classOf(code))(code as ErrorCode, detail)
 }
 
-/** Reads an answer's body as a problem; undefined when it is none, such as the page of a proxy. */
+/** Reads a response body as a problem; undefined if it is none, such as the page of a proxy. */
 export function problemIn(body: unknown): Problem | undefined {
   if (typeof body !== 'object' || body === null) return undefined
   const { code, detail } = body as Partial<Problem>

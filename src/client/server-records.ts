@@ -1,4 +1,5 @@
 import type { DeadView, QuotaLimits, QuotaView, TimerView } from '../timer/index.js'
+import { MAX_IDS, PAGE_ITEMS } from './defaults.js'
 import type { HttpCalls } from './http-calls.js'
 import { maybeInstant, nameOf, timerPath } from './input.js'
 import type {
@@ -14,11 +15,7 @@ import type {
   WhyAnswer,
 } from './wire.js'
 
-// So many ids go in one request.
-const MOST_IDS = 1000
-const PAGE = 1000
-
-/** What can be read of a server: what there is, was and will be, and what was given up. */
+/** The calls of a client that read: timers, dead letters, history, forecasts, kinds, pauses and quotas. */
 export class ServerRecords {
   readonly #calls: HttpCalls
 
@@ -26,7 +23,7 @@ export class ServerRecords {
     this.#calls = calls
   }
 
-  /** A page of timers. */
+  /** One page of timers. */
   async list<Payload = unknown>(query: TimersQuery & PageQuery = {}): Promise<Page<TimerView<Payload>>> {
     const { kind, keyPrefix, tag, dueFrom, dueUntil, limit, cursor } = query
     return await this.#page('/v1/timers', {
@@ -40,17 +37,17 @@ export class ServerRecords {
     })
   }
 
-  /** All timers that a query finds, page by page as they are asked for. */
+  /** All timers that match a query. Pages are read when they are needed. */
   async *each<Payload = unknown>(query: TimersQuery = {}): AsyncGenerator<TimerView<Payload>> {
     let cursor: string | undefined
     do {
-      const page: Page<TimerView<Payload>> = await this.list<Payload>({ ...query, limit: PAGE, cursor })
+      const page: Page<TimerView<Payload>> = await this.list<Payload>({ ...query, limit: PAGE_ITEMS, cursor })
       yield* page.items
       cursor = page.cursor
     } while (cursor !== undefined)
   }
 
-  /** Timers that were given up. */
+  /** One page of the dead letters. */
   async dead(
     query: { readonly kind?: KindGiven; readonly key?: string } & PageQuery = {},
   ): Promise<Page<DeadView>> {
@@ -58,25 +55,25 @@ export class ServerRecords {
     return await this.#page('/v1/dead', { kind: kind && nameOf(kind), key, limit, cursor })
   }
 
-  /** Sets dead letters again: those of these ids, all of a kind or key, or with `{}` all there are. */
+  /** Sets dead letters again: those with these ids, all of a kind or key, or all with `{}`. */
   async redrive(
     which: readonly string[] | { readonly kind?: KindGiven; readonly key?: string },
   ): Promise<Redriven> {
-    if (!isList(which)) {
+    if (!isIds(which)) {
       const { kind, key } = which
       if (kind === undefined && key !== undefined) return await this.redrive(await this.#deadIdsOf(key))
       return await this.#redrive(kind === undefined ? { all: true } : { kind: nameOf(kind), key })
     }
     const parts: Redriven[] = []
-    for (let at = 0; at < which.length; at += MOST_IDS)
-      parts.push(await this.#redrive({ ids: which.slice(at, at + MOST_IDS) }))
+    for (let at = 0; at < which.length; at += MAX_IDS)
+      parts.push(await this.#redrive({ ids: which.slice(at, at + MAX_IDS) }))
     return {
       count: parts.reduce((sum, { count }) => sum + count, 0),
       beside: parts.flatMap(({ beside }) => beside),
     }
   }
 
-  /** What happened, oldest first. */
+  /** One page of the history, oldest first. */
   async history(query: HistoryQuery & PageQuery = {}): Promise<Page<HistoryLine>> {
     const { kind, key, from, until, limit, cursor } = query
     return await this.#page('/v1/history', {
@@ -89,12 +86,12 @@ export class ServerRecords {
     })
   }
 
-  /** Everything known about a key. */
+  /** All that is known about a key. */
   async why(kind: KindGiven, key: string): Promise<WhyAnswer> {
     return await this.#calls.send({ method: 'GET', path: `${timerPath(kind, key)}/why` })
   }
 
-  /** How many timers are due in each slice of the time to come. */
+  /** Counts the timers that are due in each slice of a span of time. */
   async forecast({ kind, from, over, slice }: ForecastQuery = {}): Promise<readonly ForecastSlice[]> {
     const query = { kind: kind && nameOf(kind), from: maybeInstant(from), over, slice }
     const { slices } = await this.#calls.send<{ slices: readonly ForecastSlice[] }>({
@@ -110,17 +107,17 @@ export class ServerRecords {
     return (await this.#calls.send<{ kinds: readonly string[] }>({ method: 'GET', path: '/v1/kinds' })).kinds
   }
 
-  /** What is paused: kinds by their names, and whether everything is. */
+  /** The names of the paused kinds, and whether the whole namespace is paused. */
   async paused(): Promise<{ readonly all: boolean; readonly kinds: readonly string[] }> {
     return await this.#calls.send({ method: 'GET', path: '/v1/pauses' })
   }
 
-  /** What the namespace may hold, and what is used of it; empty without a quota. */
+  /** The quota of the namespace and its use; an empty object when there is no quota. */
   async getQuota(): Promise<QuotaView> {
     return await this.#calls.send({ method: 'GET', path: '/v1/quota' })
   }
 
-  /** Limits what the namespace may hold; `undefined` ends it. Needs a key of all namespaces. */
+  /** Limits what the namespace may hold; `undefined` removes the quota. Needs an API key for all namespaces. */
   async setQuota(limits: QuotaLimits | undefined): Promise<void> {
     if (limits === undefined) await this.#calls.send({ method: 'DELETE', path: '/v1/quota' })
     else await this.#calls.send({ method: 'PUT', path: '/v1/quota', body: limits })
@@ -130,7 +127,7 @@ export class ServerRecords {
     const ids: string[] = []
     let cursor: string | undefined
     do {
-      const page: Page<DeadView> = await this.dead({ key, limit: PAGE, cursor })
+      const page: Page<DeadView> = await this.dead({ key, limit: PAGE_ITEMS, cursor })
       ids.push(...page.items.map(({ id }) => id))
       cursor = page.cursor
     } while (cursor !== undefined)
@@ -150,6 +147,6 @@ export class ServerRecords {
   }
 }
 
-function isList(which: unknown): which is readonly string[] {
+function isIds(which: unknown): which is readonly string[] {
   return Array.isArray(which)
 }

@@ -1,23 +1,23 @@
 import type { Duration } from '../time/index.js'
 import type { DeadView, RetryOptions, TimerView } from '../timer/index.js'
 
-/** What goes over the wire and comes back, as programs see it. */
+/** The types of the client's calls and results. */
 
 /** A kind of timer: its name, or what `timer()` made. */
 export type KindGiven = string | { readonly name: string }
 
-/** An instant: epoch milliseconds, a `Date`, an ISO 8601 text with its offset, a Temporal instant. */
+/** An instant: epoch milliseconds, a `Date`, an ISO 8601 string with an offset, or a Temporal instant. */
 export type InstantGiven = number | Date | string | { readonly epochMilliseconds: number }
 
 /** A cron expression in UTC, a schedule, or its JSON form. */
 type ScheduleGiven = string | object
 
-/** After a while, counted by the server's clock, or at an instant. */
+/** After a duration, by the server's clock, or at an instant. */
 export type WhenGiven =
   | { readonly in: Duration; readonly at?: never; readonly on?: never }
   | { readonly at: InstantGiven; readonly in?: never; readonly on?: never }
 
-/** What a timer is set to. */
+/** The options of a set. */
 export type SetInput = (
   WhenGiven | { readonly on: ScheduleGiven; readonly in?: never; readonly at?: never }
 ) & {
@@ -26,22 +26,22 @@ export type SetInput = (
   readonly retry?: RetryOptions
   /** Only if no timer has this key. */
   readonly ifAbsent?: boolean
-  /** Only if the timer of this key stands at this revision. */
+  /** Only if the timer of this key has this revision. */
   readonly ifRevision?: number
-  /** The trace that its deliveries belong to, as W3C Trace Context writes it. */
+  /** The trace of its deliveries, in the format of W3C Trace Context. */
   readonly traceparent?: string
 }
 
 export type SetManyInput = SetInput & { readonly key?: string }
 
-/** A part of what there is; without a cursor it is the last. */
+/** One page of a list. The last page has no cursor. */
 export interface Page<Item> {
   readonly items: readonly Item[]
   readonly cursor: string | undefined
 }
 
 export interface PageQuery {
-  /** At most so many, up to 1,000. Default 100. */
+  /** The most items, up to 1,000. Default 100. */
   readonly limit?: number
   readonly cursor?: string | undefined
 }
@@ -61,7 +61,7 @@ export interface HistoryQuery {
   readonly until?: InstantGiven
 }
 
-/** One line of the history; what else it says depends on the event. */
+/** One event of the history. Its other fields depend on the event. */
 export interface HistoryLine {
   readonly at: number
   readonly event: string
@@ -82,7 +82,7 @@ export interface ForecastSlice {
   readonly count: number
 }
 
-/** Everything known about a key. */
+/** All that is known about a key. */
 export interface WhyAnswer {
   readonly timer?: TimerView
   readonly events: readonly HistoryLine[]
@@ -101,7 +101,7 @@ export interface Redriven {
   }[]
 }
 
-/** Where the timers of a kind go, without secrets. */
+/** The target of a kind, without secrets. */
 export interface Target {
   readonly kind: string
   readonly version: number
@@ -109,26 +109,26 @@ export interface Target {
   readonly retry?: RetryOptions
 }
 
-/** What became of a change; 'conflict' only where a revision was asked for. */
+/** The outcome of a change; 'conflict' only with `ifRevision`. */
 export type MoveAnswer = 'moved' | 'firing' | 'settled' | 'unknown' | 'conflict'
 export type CancelAnswer = 'cancelled' | 'firing' | 'settled' | 'unknown' | 'conflict'
 
-/** What a change is only made under. */
+/** The condition of a change. */
 export interface ChangeOptions {
   readonly ifRevision?: number
 }
 
 export interface LeaseOptions {
-  /** At most so many firings, up to 1,000. Default 1. */
+  /** The most firings, up to 1,000. Default 1. */
   readonly max?: number
-  /** How long to wait for the first one, up to a minute. Default 0. */
+  /** How long to wait for the first firing, up to a minute. Default 0. */
   readonly wait?: Duration
-  /** How long they are this worker's alone. Default: what the target says. */
+  /** How long the lease lasts. Default: the duration of the target. */
   readonly duration?: Duration
   readonly signal?: AbortSignal
 }
 
-/** A due occurrence of a timer, this worker's own until the lease ends. */
+/** A due occurrence of a timer, leased to this worker. */
 export interface LeasedTimer<Payload = unknown> {
   readonly receipt: string
   readonly leaseUntil: number
@@ -154,13 +154,14 @@ export interface ReleaseOptions {
   readonly dead?: boolean
 }
 
-/** One row of a batch, and what became of it. */
+/** One row of a batch. */
 export interface BatchRow {
   readonly do: 'set' | 'move' | 'cancel'
   readonly kind: string
   readonly key: string
 }
 
+/** The server's answer to one row of a batch. */
 export interface BatchAnswer {
   readonly outcome: string
   readonly key?: string

@@ -1,6 +1,6 @@
 import { type Duration, parseDuration } from '../time/index.js'
 
-/** Throw it from a handler to give a timer up at once: it becomes a dead letter, whatever its retry policy. */
+/** Throw it from a handler to turn a timer into a dead letter at once, whatever its retry policy. */
 export class Dead extends Error {
   constructor(reason: string, options?: ErrorOptions) {
     super(reason, options)

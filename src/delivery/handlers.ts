@@ -23,40 +23,45 @@ import { TransactionFiring } from './transaction-firing.js'
 export type Handle<Payload> = (firing: TimerFiring<Payload>) => unknown
 export type HandleMany<Payload> = (firings: readonly TimerFiring<Payload>[]) => unknown
 
-/** How a kind is handled. */
+/** The handler of a kind and its options. */
 export interface Handler {
   readonly kind: string
   readonly one: Handle<unknown> | undefined
   readonly many: HandleMany<unknown> | undefined
-  /** `one` settles its firing by a transaction, together with what it writes. */
+  /** `one` settles its firing in a transaction, together with what it writes. */
   readonly isTransactional?: boolean
   readonly concurrency: number
-  /** Attempts started per second; undefined for as many as come. */
+  /** Attempts started per second; undefined for no limit. */
   readonly rate: number | undefined
   readonly timeoutMs: number
   readonly retry: RetryPolicy
-  /** Checks a payload before it is handed over, and gives it back; undefined when there is nothing to check. */
+  /** Checks a payload before the handler gets it, and returns it; undefined if there is nothing to check. */
   readonly check: ((payload: unknown) => Promise<unknown>) | undefined
-  /** Workers take the firings, instead of being called. */
+  /** Workers lease the firings; no function is called. */
   readonly isForWorkers?: boolean
 }
 
-/** Told of attempts that failed, for logs. */
+/** How long the handlers of one delivery may block the event loop before the rest is postponed. */
+const MAX_TURN_MS = 10
+
+/** Called for each attempt that failed, for logs. */
 export type OnFailure = (firing: TimerFiring, error: unknown, outcome: Outcome) => void
 
 /**
- * Takes firings to the functions that handle them, and turns what these return or throw into outcomes: done,
- * again, the next occurrence, a retry by the kind's policy or the timer's own, or a dead letter.
+ * Calls the handlers of firings, and turns what they return or throw into outcomes: done, again, the next occurrence, a
+ * retry by the policy of the timer or its kind, or a dead letter.
+ *
+ * Proven by test/engine/blocked-loop.test.ts and test/delivery/webhook.test.ts.
  */
 export class Handlers {
   readonly #clock: Clock
   readonly #random: () => number
   readonly #onFailure: OnFailure
   readonly #byKind = new Map<string, Handler>()
-  // Those of targets that are kept in the store. A handler that the program itself has comes before them.
+  // Handlers of targets in the store. A handler of the program itself takes precedence.
   readonly #stored = new Map<string, Handler>()
   #others: Handler | undefined
-  // Those whose handler has not ended by itself.
+  // Firings whose handler has not returned yet.
   readonly #underWay = new Set<TimerFiring>()
 
   constructor(parts: { clock: Clock; random: () => number; onFailure: OnFailure }) {
@@ -72,7 +77,7 @@ export class Handlers {
     this.#byKind.set(handler.kind, handler)
   }
 
-  /** What gets the kinds that have no handler of their own. */
+  /** Adds the handler for all kinds that have none of their own. */
   addOthers(handler: Handler): void {
     if (this.#others !== undefined) {
       throw new StateError('handler-exists', 'there is a handler for other kinds already')
@@ -90,29 +95,29 @@ export class Handlers {
     return this.#others !== undefined
   }
 
-  /** What gets a kind that has no handler of its own here; undefined takes it away. */
+  /** Sets the handler of a target in the store; undefined removes it. */
   putStored(kind: string, handler: Handler | undefined): void {
     if (handler === undefined) this.#stored.delete(kind)
     else this.#stored.set(kind, handler)
   }
 
-  /** Whether workers get the firings of a kind. */
+  /** Whether workers lease the firings of a kind. */
   isForWorkers(kind: string): boolean {
     return this.#of(kind)?.isForWorkers ?? false
   }
 
-  /** Tells every handler under way to end. */
+  /** Aborts every handler under way. */
   abortAll(reason: Error): void {
     for (const given of this.#underWay) TimerFiring.abort(given, reason)
   }
 
-  /** Tells the handler of one firing to end. */
+  /** Aborts the handler of one firing. */
   abort(firing: Firing, reason: Error): void {
     for (const given of this.#underWay)
       if (TimerFiring.firingOf(given) === firing) TimerFiring.abort(given, reason)
   }
 
-  /** Attempts at once; none while a kind has no handler. */
+  /** How many attempts of a kind may run at once; none while it has no handler. */
   concurrencyOf(kind: string): number {
     return this.#of(kind)?.concurrency ?? 0
   }
@@ -125,9 +130,58 @@ export class Handlers {
     const handler = this.#of(firings[0]!.row.kind)
     if (handler === undefined) throw new Error('a kind without a handler has no lane')
     if (handler.many !== undefined) void this.#deliverMany(handler, handler.many, firings)
-    else if (handler.isTransactional === true) {
-      for (const firing of firings) void this.#deliverInTransaction(handler, handler.one!, firing)
-    } else for (const firing of firings) void this.#deliverOne(handler, handler.one!, firing)
+    else this.#deliverEach(handler, handler.one!, firings)
+  }
+
+  /** Starts one after the other. Once they have blocked the event loop for too long, the rest is postponed. */
+  #deliverEach(handler: Handler, handle: Handle<unknown>, firings: readonly Firing[]): void {
+    const until = this.#clock.monotonic() + MAX_TURN_MS
+    for (let index = 0; index < firings.length; index++) {
+      const firing = firings[index]!
+      if (index > 0) {
+        const at = this.#clock.monotonic()
+        if (at >= until) {
+          for (let left = index; left < firings.length; left++) firings[left]!.postpone()
+          return
+        }
+        // The handlers before it may have outlasted the lease.
+        if (!firing.start(at)) continue
+      }
+      if (handler.isTransactional === true) void this.#deliverInTransaction(handler, handle, firing)
+      else if (handler.check !== undefined || handler.timeoutMs !== Infinity)
+        void this.#deliverOne(handler, handle, firing)
+      else this.#deliverPlain(handler, handle, firing)
+    }
+  }
+
+  /** As `#deliverOne`, for a handler without check and timeout. It makes no promise unless the handler returns one. */
+  #deliverPlain(handler: Handler, handle: Handle<unknown>, firing: Firing): void {
+    if (this.#isUsedUp(handler, firing)) {
+      this.#giveUp(firing)
+      return
+    }
+    const given = new TimerFiring(firing, this.#clock)
+    try {
+      const returned = handle(given)
+      if (isThenable(returned)) void this.#reportLater(handler, given, returned)
+      else firing.report(this.#outcomeOf(given))
+    } catch (error) {
+      this.#fail(handler, given, error)
+    }
+  }
+
+  async #reportLater(handler: Handler, given: TimerFiring, returned: PromiseLike<unknown>): Promise<void> {
+    const firing = TimerFiring.firingOf(given)
+    this.#underWay.add(given)
+    firing.onAbandoned = (reason) => TimerFiring.abort(given, reason)
+    try {
+      await returned
+      this.#underWay.delete(given)
+      firing.report(this.#outcomeOf(given))
+    } catch (error) {
+      this.#underWay.delete(given)
+      this.#fail(handler, given, error)
+    }
   }
 
   #of(kind: string): Handler | undefined {
@@ -142,7 +196,10 @@ export class Handlers {
     }
     const alarm = this.#setAlarm(handler, [given])
     try {
-      if (handler.check !== undefined) await checkPayload(handler.check, given)
+      if (handler.check !== undefined) {
+        await checkPayload(handler.check, given)
+        if (!firing.start()) return
+      }
       const returned = handle(given)
       if (isThenable(returned)) await this.#awaited(returned, [given])
       firing.report(this.#outcomeOf(given))
@@ -165,8 +222,12 @@ export class Handlers {
       this.#fail(handler, new TimerFiring(firing, this.#clock), error)
       return
     }
+    if (!firing.start()) {
+      await transaction.rollback()
+      return
+    }
     const given = new TransactionFiring(firing, this.#clock, transaction.connection)
-    // A handler that goes on after its time finds its transaction gone.
+    // A handler that goes on after its timeout can no longer write in its transaction.
     const alarm = this.#setAlarm(handler, [given], () => transaction.abandon())
     try {
       if (handler.check !== undefined) await checkPayload(handler.check, given)
@@ -192,7 +253,10 @@ export class Handlers {
       if (this.#isUsedUp(handler, firing)) this.#giveUp(firing)
       else given.push(new TimerFiring(firing, this.#clock))
     }
-    if (handler.check !== undefined) given = await this.#checked(handler, handler.check, given)
+    if (handler.check !== undefined) {
+      given = await this.#checked(handler, handler.check, given)
+      given = given.filter((each) => TimerFiring.firingOf(each).start())
+    }
     if (given.length === 0) return
     const alarm = this.#setAlarm(handler, given)
     try {
@@ -207,7 +271,10 @@ export class Handlers {
   }
 
   async #awaited(returned: PromiseLike<unknown>, given: readonly TimerFiring[]): Promise<void> {
-    for (const each of given) this.#underWay.add(each)
+    for (const each of given) {
+      this.#underWay.add(each)
+      TimerFiring.firingOf(each).onAbandoned = (reason) => TimerFiring.abort(each, reason)
+    }
     try {
       await returned
     } finally {
@@ -215,7 +282,7 @@ export class Handlers {
     }
   }
 
-  /** Those whose payload passes; the others have failed. */
+  /** The firings whose payload passes the check. The others have failed. */
   async #checked(
     handler: Handler,
     check: NonNullable<Handler['check']>,
@@ -233,7 +300,7 @@ export class Handlers {
     return passed
   }
 
-  /** Attempts that nobody knows the outcome of may have used up the policy. */
+  /** Attempts of unknown outcome may have used up the attempts of the policy. */
   #isUsedUp(handler: Handler, firing: Firing): boolean {
     return firing.attempt > 1 && firing.attempt > retryOf(handler, firing.row).attempts
   }
@@ -275,15 +342,18 @@ export class Handlers {
     if (attempt >= retry.attempts) {
       return this.#dead(row, `attempt ${attempt} of ${retry.attempts} failed: ${reason}`)
     }
-    const delayMs = error instanceof RetryAfter ? error.delayMs : retryDelayMs(retry, attempt, this.#random)
-    const dueAt = this.#clock.now() + delayMs
+    const now = this.#clock.now()
+    const dueAt =
+      error instanceof RetryAfter
+        ? now + error.delayMs
+        : Math.min(now + retryDelayMs(retry, attempt, this.#random), latestRetryAt(retry, row, now))
     if (dueAt - occurrenceDueAt(row) > retry.maxDurationMs) {
       return this.#dead(row, `attempt ${attempt} failed and the time for retries is over: ${reason}`)
     }
     return { type: 'retry', dueAt, reason, ...remembered(row) }
   }
 
-  /** Only the occurrence is given up: a recurring timer goes on with its schedule. */
+  /** Only this occurrence becomes a dead letter: a recurring timer goes on with its schedule. */
   #dead(row: TimerRow, reason: string): Outcome {
     const next = nextOf(row, this.#clock)
     return { type: 'dead', reason, ...(next && { next }) }
@@ -301,7 +371,15 @@ function retryOf(handler: Handler, row: TimerRow): RetryPolicy {
   return retry === undefined ? handler.retry : parseRetry(retry)
 }
 
-/** What follows an occurrence that was dealt with: the next one of its schedule, or nothing. */
+/** A retry blocks the occurrences after it. So by default it is due no later than the next one, if that is not too soon. */
+function latestRetryAt(retry: RetryPolicy, row: TimerRow, now: number): number {
+  if (!retry.isCutByNext || row.details === '') return Infinity
+  const { on, offsetMs = 0 } = decodeDetails(row.details)
+  const instant = on === undefined ? undefined : parseSchedule(on).next(now - offsetMs)
+  return instant === undefined ? Infinity : Math.max(instant + offsetMs, now + retry.minMs)
+}
+
+/** The next occurrence of the schedule after one that has ended; undefined if there is none. */
 function nextOf(row: TimerRow, clock: Clock): NextOccurrence | undefined {
   if (row.details === '') return undefined
   const { on, offsetMs = 0 } = decodeDetails(row.details)
@@ -310,28 +388,29 @@ function nextOf(row: TimerRow, clock: Clock): NextOccurrence | undefined {
   return dueAt === undefined ? undefined : { dueAt, ...forgotten(row) }
 }
 
-/** The row will be due when it is tried again; when the occurrence was due is kept beside it. */
+/** A retry changes the due time of the row, so the details keep the due time of the occurrence. */
 function remembered(row: TimerRow): { readonly details?: string } {
   const details = decodeDetails(row.details)
   if (details.firstDueAt !== undefined) return {}
   return { details: encodeDetails({ ...details, firstDueAt: row.dueAt }) }
 }
 
+/** The details without what belongs to this occurrence alone. */
 function forgotten(row: TimerRow): { readonly details?: string } {
-  const { firstDueAt, ...details } = decodeDetails(row.details)
-  return firstDueAt === undefined ? {} : { details: encodeDetails(details) }
+  const { firstDueAt, redriveOf, ...details } = decodeDetails(row.details)
+  return firstDueAt === undefined && redriveOf === undefined ? {} : { details: encodeDetails(details) }
 }
 
 /**
- * The next occurrence after one that was dealt with, by the schedule's rule for missed ones, and as much later as
- * the timer's place in the window is.
+ * The due time of the next occurrence, by the schedule's rule for missed ones. It is later than the instant of the
+ * schedule by the timer's offset in the firing window.
  */
 function nextDueAt(schedule: Schedule, row: TimerRow, offsetMs: number, now: number): number | undefined {
   const dueAt = occurrenceDueAt(row)
   const instant = dueAt - offsetMs
-  // One that was moved has no instant of its own: it goes on after the time it was moved to.
+  // A timer that was moved is at no instant of its schedule. It goes on after the time that it was moved to.
   const isInPlace = offsetMs > 0 && schedule.next(instant - 1) === instant
-  // What comes to its place only after now was not missed.
+  // An instant whose offset ends after now was not missed.
   const shiftMs = isInPlace ? offsetMs : 0
   const { fire, next } = catchUp(schedule, {
     lastOccurrence: dueAt - shiftMs,

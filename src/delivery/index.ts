@@ -2,7 +2,7 @@
 export { Dead, RetryAfter } from './dead.js'
 export { type Handle, type HandleMany, type Handler, Handlers, type OnFailure } from './handlers.js'
 export { lease, leaseMsOf, type LeaseOptions, type LeaseTarget } from './lease/lease.js'
-export { LeaseDesk } from './lease/lease-desk.js'
+export { LeaseBroker } from './lease/lease-broker.js'
 export type { LeasedFiring } from './lease/leased-firing.js'
 export { log, type LogTarget, type Target } from './target.js'
 export {

@@ -6,16 +6,16 @@ import { log, type Target } from './target.js'
 import type { Guard } from './webhook/guard.js'
 import { guarded, webhook, type WebhookOptions } from './webhook/webhook.js'
 
-/** A URL that gets the timers of a kind. It names no guard: that is for whoever runs the timers to say. */
+/** A URL that gets the timers of a kind. It has no guard: the operator sets that for all targets. */
 export interface WebhookForm extends Omit<WebhookOptions, 'guard' | 'secret'> {
   readonly type: 'webhook'
   readonly url: string
-  /** As of a webhook. Left out, the target that is replaced keeps its own. */
+  /** As in `WebhookOptions`. If it is left out, the target that is replaced keeps its secret. */
   readonly secret?: string | readonly string[]
   readonly retry?: RetryOptions
 }
 
-/** Workers that ask for the timers of a kind. */
+/** Workers lease the timers of a kind. */
 export interface LeaseForm extends LeaseOptions {
   readonly type: 'lease'
   readonly retry?: RetryOptions
@@ -27,10 +27,10 @@ export interface LogForm {
   readonly retry?: RetryOptions
 }
 
-/** A target as JSON, to be kept in the store. `retry` is the policy of its timers, unless they bring their own. */
+/** A target as JSON, to be kept in the store. `retry` is the policy of its timers, unless they have their own. */
 export type TargetForm = WebhookForm | LeaseForm | LogForm
 
-/** A target as it may be shown: its secrets by their ids, its headers by their names. */
+/** A target as it may be shown: only the ids of its secrets and the names of its headers. */
 export type TargetView = { readonly kind: string; readonly version: number } & (
   | (Omit<WebhookForm, 'secret' | 'headers'> & {
       readonly secretIds: readonly string[]
@@ -40,21 +40,21 @@ export type TargetView = { readonly kind: string; readonly version: number } & (
   | LogForm
 )
 
-/** A target out of its form. */
+/** A target that was parsed from its form. */
 export interface ParsedTarget {
   readonly target: Target
   readonly retry: RetryOptions | undefined
 }
 
-const MOST_CHARACTERS = 16_384
-const MOST_SECRETS = 8
+const MAX_CHARACTERS = 16_384
+const MAX_SECRETS = 8
 
-/** Reads a target's form; what is wrong with it is refused. Where there is a guard, a webhook is under it. */
+/** Parses and checks the form of a target. If there is a guard, it applies to webhooks. */
 export function parseTargetForm(form: TargetForm, guard: Guard | undefined): ParsedTarget {
   if (typeof form !== 'object' || form === null || Array.isArray(form))
     throw new InvalidInputError('invalid-option', `a target is an object with a type, got ${shown(form)}`)
   const { retry, ...rest } = form
-  // Only to see that it can be read.
+  // Only checks that it can be parsed.
   parseRetry(retry)
   return { target: targetOf(rest, guard), retry }
 }
@@ -83,9 +83,9 @@ function webhookOf({ url, ...options }: Omit<WebhookForm, 'type'>, guard: Guard 
       'unknown-option',
       'a target in the store has no guard of its own: it is under that of the timers',
     )
-  if (Array.isArray(options.secret) && options.secret.length > MOST_SECRETS)
-    throw new InvalidInputError('invalid-secret', `a target has at most ${MOST_SECRETS} secrets at a time`)
-  // Without a secret it is refused where secrets are read.
+  if (Array.isArray(options.secret) && options.secret.length > MAX_SECRETS)
+    throw new InvalidInputError('invalid-secret', `a target has at most ${MAX_SECRETS} secrets at a time`)
+  // `webhook` refuses a missing secret.
   const plain = webhook(url, options as WebhookOptions)
   return guard === undefined ? plain : guarded(plain, guard)
 }
@@ -96,13 +96,13 @@ function checkEmpty(options: object): void {
   throw new InvalidInputError('unknown-option', `the log takes no options but retry, got ${shown(name)}`)
 }
 
-/** A form as text for the store; one that is too long is refused. */
+/** The form as a string for the store. A form that is too long is refused. */
 export function encodeTargetForm(form: TargetForm): string {
   const text = JSON.stringify(form)
-  if (text.length <= MOST_CHARACTERS) return text
+  if (text.length <= MAX_CHARACTERS) return text
   throw new InvalidInputError(
     'invalid-option',
-    `a target takes at most ${MOST_CHARACTERS} characters as JSON, got ${text.length}`,
+    `a target takes at most ${MAX_CHARACTERS} characters as JSON, got ${text.length}`,
   )
 }
 
@@ -110,7 +110,7 @@ export function decodeTargetForm(text: string): TargetForm {
   return JSON.parse(text) as TargetForm
 }
 
-/** What may be shown of a target. */
+/** The parts of a target that may be shown. */
 export function viewOfTarget(kind: string, version: number, form: TargetForm): TargetView {
   if (form.type !== 'webhook') return { kind, version, ...form }
   const { secret, headers, ...rest } = form

@@ -2,6 +2,7 @@ import {
   decodePayload,
   type Firing,
   handleOf,
+  firingKeyOf,
   occurrenceDueAt,
   payloadTextOf,
   type TimerHandle,
@@ -11,10 +12,10 @@ import { checkInstant } from '../error/index.js'
 import type { Clock, Duration } from '../time/index.js'
 import { parseDuration } from '../time/index.js'
 
-// The last one that a Date can show.
+// The last instant that a Date can represent.
 const LAST_INSTANT = 8.64e15
 
-/** What is under way for a firing and can be ended before its time. */
+/** A delivery under way that can be aborted. */
 export interface Abortable {
   abort(reason: Error): void
 }
@@ -35,9 +36,9 @@ export class TimerFiring<Payload = unknown> {
     this.#clock = clock
   }
 
-  /** The same on every attempt at this occurrence: give it to others as an idempotency key. */
+  /** The same on every attempt at this occurrence, also after a redrive: give it to others as an idempotency key. */
   get id(): string {
-    return `${this.kind}/${this.key}/${this.#firing.id}`
+    return `${this.kind}/${firingKeyOf(this.#firing.row)}/${this.#firing.id}`
   }
 
   get kind(): string {
@@ -82,7 +83,7 @@ export class TimerFiring<Payload = unknown> {
     return this.#firing.firedAt - this.#firing.row.dueAt
   }
 
-  /** From 1 on; attempts whose outcome nobody knows count. */
+  /** Counts from 1, including attempts of unknown outcome. */
   get attempt(): number {
     return this.#firing.attempt
   }
@@ -92,12 +93,12 @@ export class TimerFiring<Payload = unknown> {
     return this.#firing.row.occurrence
   }
 
-  /** The trace it belongs to, as W3C Trace Context writes it; undefined where it was set without one. */
+  /** The W3C `traceparent` of the trace that it belongs to; undefined if it was set without one. */
   get traceparent(): string | undefined {
     return traceparentOf(this.#firing)
   }
 
-  /** Aborted when the attempt has taken too long, or the process stops. */
+  /** Aborted when the attempt exceeds its timeout, when it no longer counts, or when the process stops. */
   get signal(): AbortSignal {
     if (this.#abort === undefined) {
       this.#abort = new AbortController()
@@ -106,14 +107,14 @@ export class TimerFiring<Payload = unknown> {
     return this.#abort.signal
   }
 
-  /** Fires once more, that much later, instead of ending. Counts from now. */
+  /** Fires once more at a later time, instead of ending. `in` counts from now. */
   again(when: { readonly in: Duration } | { readonly at: number | Date }): void {
     const dueAt = 'in' in when ? this.#clock.now() + parseDuration(when.in) : Number(when.at)
     checkInstant(dueAt)
     this.#againAt = Math.min(Math.max(0, Math.ceil(dueAt)), LAST_INSTANT)
   }
 
-  /** What the handler said by `again`; undefined when it said nothing. */
+  /** The time that the handler passed to `again`; undefined if it did not call it. */
   static againAt(firing: TimerFiring): number | undefined {
     return firing.#againAt
   }
@@ -123,7 +124,7 @@ export class TimerFiring<Payload = unknown> {
     firing.#isDecoded = true
   }
 
-  /** The payload as JSON; undefined for none. */
+  /** The payload as JSON; undefined if there is none. */
   static payloadText(firing: TimerFiring): string | undefined {
     return firing.#isDecoded ? JSON.stringify(firing.#payload) : payloadTextOf(firing.#firing.row.payload)
   }
@@ -134,7 +135,7 @@ export class TimerFiring<Payload = unknown> {
     firing.#underWay?.abort(reason)
   }
 
-  /** What is aborted with it: a signal would cost more than most deliveries do. */
+  /** Sets what is aborted with the firing. A signal would cost more than most deliveries. */
   static onAbort(firing: TimerFiring, underWay: Abortable): void {
     firing.#underWay = underWay
   }

@@ -2,7 +2,7 @@ import type { Clock } from '../time/index.js'
 import type { Firing } from '../timer/index.js'
 import { TimerFiring } from './timer-firing.js'
 
-/** As much of a connection as every driver of PostgreSQL's has, and query builders need. */
+/** The part of a connection that every PostgreSQL driver has and query builders need. */
 export interface SettlingConnection {
   query(
     text: string,
@@ -11,11 +11,11 @@ export interface SettlingConnection {
 }
 
 /**
- * What a handler gets that settles its firing by a transaction: what it writes by `transaction`, and that the firing
- * is dealt with, are committed together when it returns, and undone when it throws.
+ * The firing of a handler that settles in a transaction. What the handler writes through `transaction` and the outcome of
+ * the firing are committed together when it returns. If it throws, both are rolled back.
  */
 export class TransactionFiring<Payload = unknown> extends TimerFiring<Payload> {
-  /** The connection, in the midst of the transaction. It is begun and committed for you. */
+  /** The connection of the open transaction. It is begun and committed for you. */
   readonly transaction: SettlingConnection
 
   constructor(firing: Firing, clock: Clock, connection: unknown) {

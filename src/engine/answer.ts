@@ -1,13 +1,13 @@
 import type { CarillonError } from '../error/index.js'
-import type { Standing } from '../store/index.js'
+import type { RowVersion } from '../store/index.js'
 
-/** What became of an operation. */
+/** The answer to an operation. */
 export type SubmitAnswer =
-  /** Stored. The revision is not known when another instance stored it. */
+  /** Stored. The revision is not known if another instance has stored it. */
   | {
       readonly outcome: 'set'
       readonly revision: number | undefined
-      readonly replaced: Standing | undefined
+      readonly replaced: RowVersion | undefined
     }
   /** Acknowledged: it is in the inbox of its shard's owner. */
   | { readonly outcome: 'appended' }
@@ -15,13 +15,13 @@ export type SubmitAnswer =
   | { readonly outcome: 'cancelled' }
   /** Too late: an attempt is under way, and nothing was changed. */
   | { readonly outcome: 'firing' }
-  /** Too late: it is over. */
+  /** Too late: the timer is finished. */
   | { readonly outcome: 'settled' }
-  | { readonly outcome: 'conflict'; readonly standing: Standing | undefined }
+  | { readonly outcome: 'conflict'; readonly current: RowVersion | undefined }
   | { readonly outcome: 'unknown' }
   | { readonly outcome: 'failed'; readonly error: CarillonError }
 
-/** What a shard's engine answers: also that the shard was lost before ('lost') or while ('unsure') it wrote. */
+/** The answer of a shard's engine: also that the shard was lost before ('lost') or during ('unsure') the write. */
 export type Answer = SubmitAnswer | { readonly outcome: 'lost' } | { readonly outcome: 'unsure' }
 
 export function failed(error: CarillonError): SubmitAnswer {

@@ -2,9 +2,9 @@ import { StoreError } from '../error/index.js'
 import type { Store } from '../store/index.js'
 import type { EngineSettings } from './settings.js'
 
-/** Refuses an engine on a store that was made for others. */
+/** Refuses a strategy that the store was not made for. */
 export function checkStrategy(store: Store, { strategy }: EngineSettings): void {
-  const isForClaims = store.strategy === 'claim'
+  const isForClaims = store.mode === 'claim'
   if (isForClaims === (strategy === 'claim')) return
   throw new StoreError(
     'wrong-strategy',

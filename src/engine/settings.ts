@@ -1,28 +1,28 @@
 import { checkOptions, InvalidInputError, shown } from '../error/index.js'
-import { MAX_PAGE_ROWS } from './window.js'
+import { MAX_PAGE_ROWS } from './load/window.js'
 
-/** How an engine behaves. All of it has a default; names carry their units. */
+/** How an engine behaves. Every setting has a default, and its name carries its unit. */
 export interface EngineSettings {
   /**
-   * `preload` keeps a window of future timers in memory; `lookahead` only what is due within a second. `claim` owns
-   * nothing and leases what is due, for stores that were made for it.
+   * `preload` keeps a window of future timers in memory; `lookahead` only those that are due within a second. `claim` owns
+   * no shards and claims due rows, for stores that were made for it.
    */
   readonly strategy: 'preload' | 'lookahead' | 'claim'
   /** preload: how far ahead of now timers are loaded. */
   readonly windowMs: number
-  /** preload: the window is never shrunk below this. */
+  /** preload: the window never becomes shorter than this. */
   readonly minWindowMs: number
   /** lookahead: how far ahead of now a load reaches. */
   readonly lookaheadMs: number
-  /** lookahead: the time between loads when nothing calls for an earlier one, and its bounds. */
+  /** lookahead: the time between loads if no timer needs an earlier one, and its bounds. */
   readonly loadIntervalMs: number
   readonly minLoadIntervalMs: number
   readonly maxLoadIntervalMs: number
-  /** claim: the longest time between two looks for what is due. */
+  /** claim: the longest time between two calls for due rows. */
   readonly pollMs: number
-  /** claim: the shortest time between two looks, and between two settlements. */
+  /** claim: the shortest time between two calls for due rows, and between two settlements. */
   readonly spacingMs: number
-  /** claim: the most rows leased by one call. */
+  /** claim: the most rows that one call claims. */
   readonly claimRows: number
   /** The most timers of a shard, and about the most bytes, held in memory. */
   readonly maxTimers: number
@@ -32,33 +32,33 @@ export interface EngineSettings {
   readonly pageBytes: number
   /** The most operations in one write. */
   readonly writeBatch: number
-  /** Operations that may wait to be written; beyond them callers are refused. */
+  /** How many operations may wait to be written. More are refused. */
   readonly maxQueued: number
   /** Outcomes are settled after this long or this many, whichever comes first. */
   readonly settleMs: number
   readonly settleCount: number
-  /** A row unfinished after this long no longer holds the level back: it is carried. */
+  /** A row that is unfinished after this long is carried, so that it no longer holds the settled level back. */
   readonly carryAfterMs: number
   /** Time between physical range deletions. */
   readonly sweepMs: number
-  /** How long a shard is owned without a renewal; with `claim`, a row. */
+  /** How long a shard is owned without a renewal. With `claim`: how long a row is claimed. */
   readonly leaseMs: number
   /** An owner considers its lease over this much earlier than the store does. */
   readonly leaseMarginMs: number
-  /** Time between looks at which shards to claim or let go. */
+  /** Time between two checks of which shards to acquire or release. */
   readonly acquireMs: number
   readonly heartbeatMs: number
-  /** An instance whose clock is off from the store's by more than this warns and claims nothing. */
+  /** An instance whose clock differs from the store's by more than this warns, and releases its shards. */
   readonly maxClockOffsetMs: number
-  /** Time between looks at the inbox when no wake-up came. */
+  /** Time between two reads of the inbox if no wake-up comes. */
   readonly inboxPollMs: number
-  /** How long a request to another owner is waited for. */
+  /** How long to wait for the answer of another owner. */
   readonly requestTimeoutMs: number
-  /** Time before a failed call to the store is tried again, doubled each time up to ten times it. */
+  /** Time before a failed call to the store is retried. It doubles each time, up to ten times the value. */
   readonly retryMs: number
   /** Due timers that did not start for this long are reported as stalled. */
   readonly stallMs: number
-  /** How long `stop` waits for attempts under way. */
+  /** How long `stop` waits for attempts under way. A rebalance waits as long before it hands them over. */
   readonly stopMs: number
   /** Attempts under way at once for one kind, unless the kind says otherwise. */
   readonly concurrency: number

@@ -1,62 +1,76 @@
 import type { Clock } from '../time/index.js'
-import type { PlainShare, RequestedOperation, ShardRow, Store } from '../store/index.js'
+import type { ShardSetColumns, RequestedOperation, ShardRow, Store } from '../store/index.js'
 import type { Answer } from './answer.js'
-import { AnswerList } from './answer-list.js'
-import { Attempts } from './attempts.js'
+import { AnswerList } from './write/answer-list.js'
+import { Attempts } from './fire/attempts.js'
 import type { OnEvent } from './event.js'
-import type { Flow } from './flow.js'
-import type { Deliver, Place } from '../timer/index.js'
-import { type HandOver, HandOvers } from './hand-over.js'
-import { Governor } from './governor.js'
-import { Holds } from './holds.js'
-import { Inbox } from './inbox.js'
-import { Loader } from './loader.js'
-import { LostShard, Ownership, type Reading } from './ownership.js'
-import { Paces } from './paces.js'
-import type { Throttles } from './throttles.js'
-import { Waits } from './waits.js'
-import { Surplus } from './surplus.js'
-import { Sweeping } from './sweeping.js'
-import { Settler } from './settler.js'
+import type { DeliveryPolicy } from './delivery-policy.js'
+import type { Deliver, Holder, Place } from '../timer/index.js'
+import { type OwnerChange, OwnerChanges } from './own/owner-change.js'
+import { Governor } from './load/governor.js'
+import type { HandedOverAttempts } from './own/handed-over-attempts.js'
+import { HeldAttempts } from './fire/held-attempts.js'
+import { OutcomeQueue } from './settle/outcome-queue.js'
+import { HandedOverReports } from './settle/handed-over-reports.js'
+import { StartHolds } from './write/start-holds.js'
+import { Inbox } from './write/inbox.js'
+import { loadPolicyOf } from './load/load-policy.js'
+import { Loader } from './load/loader.js'
+import { LostShardError } from './own/call-errors.js'
+import { Ownership, type Reading } from './own/ownership.js'
+import { LaneThroughput } from './fire/lane-throughput.js'
+import type { StartBudget } from './fire/start-budget.js'
+import type { Throttles } from './fire/throttles.js'
+import { Mutex, Sleeper } from '../async/index.js'
+import { PutBack } from './load/put-back.js'
+import { SweepPlanner } from './settle/sweep-planner.js'
+import { FollowUpPace } from './settle/follow-up-pace.js'
+import { SettleSignal } from './settle/settle-signal.js'
+import { Settler } from './settle/settler.js'
 import type { EngineSettings } from './settings.js'
-import { EngineCounts } from './engine-counts.js'
-import type { ShardView } from './engine-stats.js'
-import type { Unsettled } from './unsettled.js'
-import { TransactionSettler } from './transaction-settler.js'
-import { Turns } from './turns.js'
-import { Window } from './window.js'
-import { entryState } from './window-page.js'
-import { Writer } from './writer.js'
+import { EngineCounts } from './counts.js'
+import type { ShardView } from './stats.js'
+import type { SettleBacklog } from './settle/settle-backlog.js'
+import { TransactionSettler } from './settle/transaction-settler.js'
+import { Window } from './load/window.js'
+import { entryState } from './load/window-page.js'
+import { Writer } from './write/writer.js'
 
 export interface ShardEngineParts {
   readonly store: Store
+  /** The store's clock as far as it is known, and this machine's own. */
   readonly clock: Clock
+  readonly machineClock: Clock
   readonly settings: EngineSettings
   readonly random: () => number
   readonly deliver: Deliver
-  readonly flow: Flow
+  readonly policy: DeliveryPolicy
   /** Shared with the other shards of the instance. */
   readonly throttles: Throttles
-  readonly unsettled: Unsettled
+  readonly startBudget: StartBudget
+  readonly backlog: SettleBacklog
   readonly onEvent: OnEvent
-  /** About what the store's clock shows, and whether this machine's agrees with it. */
-  readonly storeNow: () => number
+  /** Whether this machine's clock agrees with the store's. */
   readonly isClockRight: () => boolean
-  /** The shard as it was claimed, and both clocks before the claim was sent. */
+  /** The shard row as it was acquired, and what both clocks showed before it was asked for. */
   readonly row: ShardRow
   readonly sentAt: Reading
-  /** Undefined when nobody had it before. */
-  readonly handOver: HandOver | undefined
-  /** It is over, by loss or release. */
+  /** Undefined if nobody owned the shard before. */
+  readonly ownerChange: OwnerChange | undefined
+  /** Attempts that go on here after their shard was released. */
+  readonly handedAttempts: HandedOverAttempts
+  /** The shard was lost or released. */
   readonly onEnd: () => void
 }
 
-/** Of a row that the store still shows: 'over' when all that is left is to settle it. */
+/** How far a row has got that the store still has. 'over' means that it only has to be settled. */
 export type RowProgress = 'waiting' | 'firing' | 'over'
 
 /**
- * The engine of one shard, from its claim to its release or loss: a composition of named parts that share the
- * window. It writes timers from the beginning, and loads and fires once started.
+ * The engine of one shard, from its acquisition to its release or loss. It puts the parts of the shard together and
+ * starts and stops them. It writes timers from the beginning, and loads and fires once it is started.
+ *
+ * Proven by test/engine/engine.test.ts, test/engine/rebalance.test.ts and the mutants 'a shard is released with unsettled outcomes', 'due timers do not start while a shard is released'.
  */
 export class ShardEngine {
   readonly shard: number
@@ -68,12 +82,16 @@ export class ShardEngine {
   readonly #settler: Settler
   readonly #transactions: TransactionSettler
   readonly #loader: Loader
-  readonly #surplus: Surplus
+  readonly #heldAttempts: HeldAttempts
+  readonly #putBack: PutBack
   readonly #writer: Writer
   readonly #inbox: Inbox
-  readonly #waits: Waits
-  readonly #takenAt: number
-  #isStopping = false
+  readonly #sleeper: Sleeper
+  readonly #acquiredAt: number
+  #isStarted = false
+  #isHandingOver = false
+  #isLevelAhead = false
+  #leaving: Promise<void> | undefined
   #isOver = false
   #stalledFor = 0
 
@@ -81,64 +99,92 @@ export class ShardEngine {
     const { store, clock, settings, random, onEvent, row } = parts
     this.#parts = parts
     this.shard = row.shard
-    this.#takenAt = clock.now()
-    this.#waits = new Waits(clock)
+    this.#acquiredAt = clock.now()
+    this.#sleeper = new Sleeper(clock)
     const ownership = new Ownership({
       store,
-      clock,
+      clock: parts.machineClock,
       settings,
       random,
       onEvent,
       row,
       sentAt: parts.sentAt,
       onLost: (reason) => this.#lost(reason),
-      onLeased: () => this.#attempts.leased(),
+      onLeased: () => this.#attempts.onLeased(),
       isClockRight: parts.isClockRight,
     })
     const window = new Window(clock.now())
-    const holds = new Holds()
-    const turns = new Turns()
+    const startHolds = new StartHolds()
+    const mutex = new Mutex()
     const { counts } = this
-    const attempts = new Attempts({
-      window,
+    const signal = new SettleSignal(clock)
+    const pace = new FollowUpPace(clock, settings.settleMs)
+    const outcomes = new OutcomeQueue({
       clock,
-      ownership,
-      holds,
-      deliver: parts.deliver,
-      flow: parts.flow,
-      throttles: parts.throttles,
-      handOvers: new HandOvers(parts.handOver),
       counts,
-      onReport: () => this.#settler.noticed(),
-      onLooked: () => this.#settler.looked(),
+      policy: parts.policy,
+      ownerChanges: new OwnerChanges(parts.ownerChange),
+      backlog: parts.backlog,
+      signal,
+      pace,
+    })
+    const heldAttempts = new HeldAttempts({ window, clock, outcomes, onHeld: () => this.#inbox.onHeldRow() })
+    const attempts = new Attempts({
+      ...parts,
+      window,
+      ownership,
+      startHolds,
+      counts,
+      outcomes,
+      heldAttempts,
+      onDueStarted: () => {
+        if (this.#putBack.isUrgent) signal.raise()
+      },
       begin: (attempt) => this.#transactions.begin(attempt),
     })
-    const sweeping = new Sweeping({ store, clock, settings, ownership, counts, onEvent })
-    const common = { store, clock, settings, ownership, window, attempts, counts, turns, sweeping }
+    const sweepPlanner = new SweepPlanner({ store, clock, settings, ownership, counts, onEvent, signal })
+    const common = {
+      store,
+      clock,
+      settings,
+      random,
+      onEvent,
+      ownership,
+      window,
+      attempts,
+      counts,
+      mutex,
+      sweepPlanner,
+      outcomes,
+      heldAttempts,
+      signal,
+      pace,
+    }
     const governor = new Governor(settings)
+    const loadPolicy = loadPolicyOf(settings, clock, governor)
     const { lanes } = attempts
-    const paces = new Paces(clock, lanes)
-    const surplus = new Surplus({ clock, settings, window, governor, lanes, paces })
-    const { storeNow, unsettled } = parts
-    const settler = new Settler({ ...common, random, onEvent, storeNow, surplus, paces, unsettled })
-    const loader = new Loader({ ...common, settler, onEvent, governor, surplus })
+    const throughput = new LaneThroughput(clock, lanes)
+    const putBack = new PutBack({ clock, settings, window, governor, loadPolicy, lanes, throughput })
+    const loader = new Loader({ ...common, governor, loadPolicy, putBack })
+    const settler = new Settler({ ...common, putBack, throughput, loadPolicy, loader })
     const writer = new Writer({
       ...common,
-      holds,
+      startHolds,
       settler,
       loader,
-      hearInbox: () => this.#inbox.hear(),
+      applyInbox: () => this.#inbox.applyAll(),
     })
-    settler.connect(loader)
-    this.#transactions = new TransactionSettler({ ...common, random, loader })
+    this.#transactions = new TransactionSettler({ ...common, loader })
     this.#ownership = ownership
     this.#window = window
     this.#attempts = attempts
+    this.#heldAttempts = heldAttempts
     this.#settler = settler
     this.#loader = loader
-    this.#surplus = surplus
+    this.#putBack = putBack
     this.#writer = writer
-    this.#inbox = new Inbox({ store, clock, settings, ownership, writer })
+    const reports = new HandedOverReports({ ...common, settler })
+    this.#inbox = new Inbox({ store, clock, settings, ownership, writer, reports })
   }
 
   get epoch(): number {
@@ -166,32 +212,44 @@ export class ShardEngine {
     }
   }
 
-  /** Begins to hold the lease and to write; firing comes with `start`. */
+  /** Keeps the lease and writes from now on. It fires once `start` is called. */
   open(): void {
     this.#own(this.#keepLease())
     this.#own(this.#settler.run())
     this.#own(this.#inbox.run())
   }
 
-  /** Loads and fires from now on. */
+  /**
+   * Loads and fires from now on. What waits in the inbox comes first: it may replace, move or cancel what is due
+   * (promise 16).
+   */
   start(): void {
-    this.#attempts.start()
-    this.#loader.start()
-    this.#own(this.#watch())
+    if (this.#isStarted) return
+    this.#isStarted = true
+    this.#own(this.#fireAfterInbox())
   }
 
-  /** Answers each; 'lost' and 'unsure' tell that the shard is no longer here. */
+  async #fireAfterInbox(): Promise<void> {
+    const isApplied = await this.#inbox.applyAll()
+    if (!isApplied) return
+    this.#attempts.start()
+    this.#loader.start()
+    await this.#watch()
+  }
+
+  /** One answer for each operation. 'lost' and 'unsure' mean that the shard is no longer here. */
   submit(operations: readonly RequestedOperation[]): Promise<readonly Answer[]> {
-    if (this.#isOver || this.#isStopping) return Promise.resolve(operations.map(() => ({ outcome: 'lost' })))
+    if (this.#isOver || this.#leaving !== undefined)
+      return Promise.resolve(operations.map(() => ({ outcome: 'lost' })))
     return new Promise((resolve) => {
       this.#writer.submit(operations, new AnswerList(operations.length, resolve))
     })
   }
 
-  /** As `submit`, of plain sets: where all of them are new timers, only the revision of the first. */
-  submitPlain(share: PlainShare): Promise<number | readonly Answer[]> {
+  /** As `submit`, of plain sets. If all of them are new timers, answers only the revision of the first. */
+  submitPlain(share: ShardSetColumns): Promise<number | readonly Answer[]> {
     const { length } = share.indexes
-    if (this.#isOver || this.#isStopping)
+    if (this.#isOver || this.#leaving !== undefined)
       return Promise.resolve(Array.from(share.indexes, () => ({ outcome: 'lost' })))
     return new Promise((resolve) => {
       const answers = new AnswerList(length, resolve)
@@ -204,23 +262,25 @@ export class ShardEngine {
     return this.#writer.queued
   }
 
-  /** How far a row has got that the store still shows. */
+  /** How far a row has got that the store still has. */
   progressOf(place: Place): RowProgress {
     const token = this.#window.find(place)
     if (token < 0) return 'waiting'
     const state = this.#window.state(token)
     if (state === entryState.DONE) return 'over'
-    return state === entryState.STARTED || state === entryState.REPORTED ? 'firing' : 'waiting'
+    const { STARTED, REPORTED, HELD } = entryState
+    return state === STARTED || state === REPORTED || state === HELD ? 'firing' : 'waiting'
   }
 
   poke(): void {
     this.#inbox.poke()
   }
 
-  /** Whether everything due that somebody handles has been started and has ended. */
+  /** Whether everything that is due and has a handler has been started and has ended. */
   get isCaughtUp(): boolean {
     const { position } = this.#loader.readLevel
-    const isRead = position > this.#parts.clock.now() && !this.#surplus.isAnyAway(position)
+    const isRead =
+      position > this.#parts.clock.now() && !this.#loader.isAnyLate && !this.#putBack.isAnyAway(position)
     return isRead && this.#attempts.running === 0 && !this.#attempts.isAnyStartable && this.#writer.isIdle
   }
 
@@ -228,58 +288,117 @@ export class ShardEngine {
     this.#attempts.refresh()
   }
 
-  /** Starts nothing more, waits for what is under way, settles it and lets go of the shard. */
-  async stop(): Promise<void> {
-    if (this.#isStopping || this.#isOver) return
-    this.#isStopping = true
-    this.#attempts.halt()
-    this.#loader.end()
-    this.#inbox.end()
+  /** The members were read at `readAt`. Attempts whose holder is gone and has not reported are tried again. */
+  onMembersRead(readAt: number, isAlive: (holder: Holder) => boolean): void {
+    if (!this.#isOver && this.#heldAttempts.findOrphans(readAt, isAlive)) this.#inbox.poke()
+  }
+
+  /**
+   * Releases the shard for another member. It goes on firing while attempts under way get time to end. Attempts that do
+   * not end in time are handed over with the shard and go on in this process.
+   */
+  async handOver(): Promise<void> {
+    if (this.#isHandingOver || this.#leaving !== undefined || this.#isOver) return
+    this.#isHandingOver = true
     const { clock, settings } = this.#parts
     const until = clock.monotonic() + settings.stopMs
-    while ((this.#attempts.running > 0 || !this.#writer.isIdle) && clock.monotonic() < until) {
-      if (this.#isOver) return
-      await this.#waits.wait(Math.min(20, settings.settleMs))
+    const underWay = [...this.#attempts.started]
+    while (underWay.some(({ outcome }) => outcome === undefined) && clock.monotonic() < until) {
+      await this.#sleeper.sleep(Math.min(20, settings.settleMs))
+      if (!this.#isHandingOver || this.#leaving !== undefined || this.#isOver) return
     }
+    this.#leaving = this.#handOver()
+    await this.#leaving
+  }
+
+  async #handOver(): Promise<void> {
+    await this.#waitUntil(() => this.#writer.isIdle)
+    await this.#settleAndRelease(this.#parts.handedAttempts.holder)
+  }
+
+  /** Takes `handOver` back if it has not begun to release the shard. */
+  keep(): void {
+    this.#isHandingOver = false
+  }
+
+  /** Starts nothing more, waits for attempts under way, settles them and releases the shard. */
+  stop(): Promise<void> {
+    this.#leaving ??= this.#finish()
+    return this.#leaving
+  }
+
+  async #finish(): Promise<void> {
+    this.#attempts.halt()
+    await this.#waitUntil(() => this.#attempts.running === 0 && this.#writer.isIdle)
+    await this.#settleAndRelease()
+  }
+
+  /** Waits until `isIdle`, for at most `stopMs`. */
+  async #waitUntil(isIdle: () => boolean): Promise<void> {
+    const { clock, settings } = this.#parts
+    const until = clock.monotonic() + settings.stopMs
+    while (!isIdle() && !this.#isOver && clock.monotonic() < until) {
+      await this.#sleeper.sleep(Math.min(20, settings.settleMs))
+    }
+  }
+
+  /** Settles attempts that have ended, hands the others over to the holder, if any, and releases the shard. */
+  async #settleAndRelease(holder?: Holder): Promise<void> {
+    if (this.#isOver) return
+    this.#attempts.halt()
+    this.#loader.stop()
+    this.#inbox.stop()
+    const { clock, settings, onEvent } = this.#parts
     try {
-      const grace = Math.min(settings.settleMs, settings.stopMs)
-      await this.#settler.settleAll(Math.max(until, clock.monotonic() + grace))
+      const graceMs = holder === undefined ? Math.min(settings.settleMs, settings.stopMs) : settings.stopMs
+      await this.#settler.settleAll(clock.monotonic() + graceMs, holder)
     } catch (error) {
-      if (!(error instanceof LostShard)) throw error
+      if (!(error instanceof LostShardError)) throw error
     }
     if (this.#isOver) return
     const { epoch } = this
-    // What was attempted without the store knowing, whoever comes next must suspect: then it is not let go.
+    // The next owner must suspect attempts that the store does not know of, so the shard is not released with them.
     const isClean = !this.#window.hasUnsettled()
-    this.#end()
-    if (isClean) await this.#ownership.release()
-    this.#parts.onEvent({ type: 'released', shard: this.shard, epoch })
+    this.#stopParts()
+    if (isClean) {
+      await this.#ownership.release()
+      // The next owner need not wait until it reads the shards again.
+      this.#parts.store.wake(this.shard)
+      onEvent({ type: 'released', shard: this.shard, epoch })
+    } else {
+      const reason = 'attempts are not settled: the next owner waits for the end of the lease'
+      onEvent({ type: 'lost', shard: this.shard, epoch, reason })
+    }
     this.#parts.onEnd()
   }
 
-  /** Ends a part's loop with the shard, and the shard with a loop that fails. */
+  /** A loop of a part ends with the shard. If the loop fails, the shard is lost. */
   #own(loop: Promise<void>): void {
     loop.catch((error: unknown) => {
-      if (!(error instanceof LostShard)) this.#ownership.lose(String(error))
+      if (!(error instanceof LostShardError)) this.#ownership.lose(String(error))
     })
   }
 
   async #keepLease(): Promise<void> {
     const { settings } = this.#parts
     while (!this.#isOver) {
-      await this.#waits.wait(this.#ownership.isLeased ? settings.leaseMs / 4 : settings.retryMs)
+      await this.#sleeper.sleep(this.#ownership.isLeased ? settings.leaseMs / 4 : settings.retryMs)
       if (!this.#isOver) await this.#ownership.renew()
     }
   }
 
-  /** Says so when due timers do not start, and looks again in case a wake was missed. */
+  /** Reports due timers that do not start, and starts them in case a wake-up was missed. */
   async #watch(): Promise<void> {
     const { clock, settings, onEvent } = this.#parts
     while (!this.#isOver) {
-      await this.#waits.wait(settings.stallMs / 4)
-      if (this.#isOver || this.#isStopping) return
-      this.#attempts.look()
-      this.#loader.plan()
+      await this.#sleeper.sleep(settings.stallMs / 4)
+      if (this.#isOver || this.#leaving !== undefined) return
+      this.#attempts.startDue()
+      this.#loader.loadIfDue()
+      const aheadMs = this.#ownership.settledLevel.position - clock.now()
+      if (aheadMs > settings.maxClockOffsetMs && !this.#isLevelAhead)
+        onEvent({ type: 'level-ahead', shard: this.shard, aheadMs })
+      this.#isLevelAhead = aheadMs > settings.maxClockOffsetMs
       const oldest = this.#attempts.oldestReady()
       const behind = this.#behindMs()
       const overdueMs = Math.max(oldest === undefined ? 0 : clock.now() - oldest.row.dueAt, behind)
@@ -287,7 +406,7 @@ export class ShardEngine {
         this.#stalledFor = 0
         continue
       }
-      // Once, and then each time it has become twice as long.
+      // Reported once, and again each time it has become twice as long.
       if (overdueMs < this.#stalledFor * 2) continue
       this.#stalledFor = overdueMs
       onEvent({
@@ -299,9 +418,9 @@ export class ShardEngine {
     }
   }
 
-  /** Since it took the shard: one that nobody had for a day, or ever, is not a day behind before it is loaded. */
+  /** Counted from the acquisition: a shard that nobody owned for a day is not a day behind before it is loaded. */
   #behindMs(): number {
-    return Math.max(0, this.#parts.clock.now() - Math.max(this.#loader.readLevel.position, this.#takenAt))
+    return Math.max(0, this.#parts.clock.now() - Math.max(this.#loader.readLevel.position, this.#acquiredAt))
   }
 
   #whyStalled(kind: string | undefined, behindMs: number): string {
@@ -313,19 +432,19 @@ export class ShardEngine {
   #lost(reason: string): void {
     if (this.#isOver) return
     const { epoch } = this
-    this.#end()
+    this.#stopParts()
     this.#parts.onEvent({ type: 'lost', shard: this.shard, epoch, reason })
     this.#parts.onEnd()
   }
 
-  #end(): void {
+  #stopParts(): void {
     this.#isOver = true
-    this.#attempts.end()
-    this.#settler.end()
-    this.#transactions.end()
-    this.#loader.end()
-    this.#inbox.end()
-    this.#writer.end()
-    this.#waits.end()
+    this.#attempts.abandonAll()
+    this.#settler.stop()
+    this.#transactions.stop()
+    this.#loader.stop()
+    this.#inbox.stop()
+    this.#writer.stop()
+    this.#sleeper.cancelAll()
   }
 }

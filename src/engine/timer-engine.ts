@@ -1,47 +1,50 @@
-import type { PlainSets, RequestedOperation } from '../store/index.js'
+import type { SetColumns, RequestedOperation } from '../store/index.js'
+import type { Clock } from '../time/index.js'
 import type { TimerRow } from '../timer/index.js'
 import type { Answer, SubmitAnswer } from './answer.js'
-import type { EngineStats } from './engine-stats.js'
-import type { PeerAsk, PeerMember } from './peers.js'
+import type { EngineStats } from './stats.js'
+import type { PeerRequest, PeerMember } from './write/peers.js'
 import type { EngineSettings } from './settings.js'
 import type { RowProgress } from './shard-engine.js'
 
-/** One instance of an engine, whatever its strategy: fires timers, and carries out operations on them. */
+/** One instance of an engine, whatever its strategy: it fires timers and carries out operations on them. */
 export interface TimerEngine {
   readonly settings: EngineSettings
-  /** What this instance is called among the members. */
+  /** The store's clock, as measured with every heartbeat. Due times are compared with it. */
+  readonly clock: Clock
+  /** The name of this instance among the members. */
   readonly memberId: string
-  /** The instances that fire timers of this store, as far as this one has heard. */
+  /** The instances that fire timers of this store, as far as this one knows. */
   readonly memberIds: readonly string[]
   stats(): EngineStats
-  /** Makes it known; from now on operations are carried out. */
+  /** Joins the members. From now on operations are carried out. */
   open(): Promise<void>
-  /** Fires from now on. Opens first where that was not done. */
+  /** Fires from now on. Opens first if that was not done. */
   start(): Promise<void>
-  /** How many attempts at once can be settled by transactions of their handlers; 0 where none can. */
+  /** How many attempts at once can be settled in transactions of their handlers; 0 if the store has none. */
   readonly transactionCapacity: number
-  /** Whether it was started, and everything due that it can have has been started and has ended. */
+  /** Whether it was started, and everything due that it can fire has been started and has ended. */
   readonly isCaughtUp: boolean
   /** Finishes attempts under way (bounded), and fires nothing more until it is started again. */
   rest(): Promise<void>
-  /** Rests, and lets go of everything. Idempotent. */
+  /** Rests, and leaves the members. Idempotent. */
   stop(): Promise<void>
-  /** A handler came or went, or something was paused: more or fewer may start. */
+  /** A handler was added or removed, or a kind was paused: more or fewer timers may start. */
   refresh(): void
-  /** More or fewer of one kind may be under way than before. */
+  /** More or fewer attempts of one kind may run than before. */
   refreshKind(namespace: string, kind: string): void
-  /** How far a row has got in this instance; 'waiting' for one of another's. */
+  /** How far a row has got in this instance; 'waiting' for a row of another instance. */
   progressOf(row: TimerRow): RowProgress
-  /** Carries out operations on a shard of this instance, for another one; undefined, and none of it, where it is not. */
-  submitFor(ask: PeerAsk): Promise<readonly Answer[] | undefined>
-  /** About what the store's clock shows. */
+  /** Carries out operations for another instance; undefined, and none of it, if the shard is not here. */
+  submitFor(request: PeerRequest): Promise<readonly Answer[] | undefined>
+  /** The store's time as far as it is known. */
   storeNow(): number
-  /** Hears of every member that has joined by now. */
+  /** Reads all members that have joined by now. */
   hearMembers(): Promise<void>
-  /** How another member can be asked directly; undefined where it cannot. */
+  /** How another member can be asked directly; undefined if it cannot. */
   peerOf(memberId: string): PeerMember | undefined
   /** Carries out operations; one answer each. */
   submit(operations: readonly RequestedOperation[]): Promise<readonly SubmitAnswer[]>
-  /** As `submit`, of plain sets in columns. Where all of them are new timers, their revisions. */
-  submitPlain(sets: PlainSets): Promise<Float64Array | readonly SubmitAnswer[]>
+  /** As `submit`, of plain sets in columns. If all of them are new timers, answers their revisions. */
+  submitPlain(sets: SetColumns): Promise<Float64Array | readonly SubmitAnswer[]>
 }

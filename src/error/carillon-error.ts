@@ -1,8 +1,8 @@
 import type { ErrorCode } from './code.js'
 
 /**
- * The root of everything Carillon throws. `code` is stable and listed in docs/errors.md; the message says
- * what was got, what was wanted and what to do.
+ * The base class of every error that Carillon throws. `code` is stable and listed in docs/errors.md. The message says
+ * what was given, what was expected and what to do.
  */
 export abstract class CarillonError extends Error {
   readonly code: ErrorCode
@@ -14,20 +14,20 @@ export abstract class CarillonError extends Error {
   }
 }
 
-/** An argument or option that cannot be accepted; nothing was changed. */
+/** An argument or option is invalid. Nothing was changed. */
 export class InvalidInputError extends CarillonError {}
 
-/** A call that does not fit the state of the object: stopped, or in the middle of something. */
+/** The call does not fit the state of the object, for example because it is stopped. */
 export class StateError extends CarillonError {}
 
-/** A stated limit was reached; nothing was changed. */
+/** A documented limit was reached. Nothing was changed. */
 export class LimitError extends CarillonError {}
 
-/** A store that did not, or may not have, done what it was asked; the code says which. */
+/** A store did not do the call, or may not have done it. The code says which. */
 export class StoreError extends CarillonError {}
 
-/** A webhook that is not to be believed; the code says why. */
+/** A webhook message cannot be trusted, or could not be delivered. The code says why. */
 export class WebhookError extends CarillonError {}
 
-/** A request that a server does not carry out; the code says why. */
+/** A server refused a request. The code says why. */
 export class RequestError extends CarillonError {}

@@ -1,4 +1,4 @@
-/** What every room may throw. This room imports nothing; every other room may import it. */
+/** The errors that every folder may throw. This folder imports no other, and all others may import it. */
 export {
   CarillonError,
   InvalidInputError,
@@ -11,5 +11,5 @@ export {
 export { errorCodes, type ErrorCode } from './code.js'
 export { PartialError, type PartialRow } from './partial-error.js'
 export { checkInstant } from './instant.js'
-export { checkFunction, checkOptions, checkRate, checkWhole } from './option.js'
+export { checkFunction, checkOptions, checkRate, checkInteger } from './option.js'
 export { shown } from './shown.js'

@@ -1,15 +1,14 @@
 import { CarillonError } from './carillon-error.js'
 
-/** What became of one of many: its answer, or the error it failed with. */
+/** The result of one row: its answer or its error. */
 export type PartialRow<Answer> = { readonly kind: string; readonly key: string } & (
   | { readonly answer: Answer; readonly error?: undefined }
   | { readonly answer?: undefined; readonly error: CarillonError }
 )
 
 /**
- * Of what was asked for in one call, some was done and some was not. `rows` tells what became of each that was
- * tried, in their order; an error of the code 'unknown-outcome' among them may have been done. The rest,
- * `untried` of them, was not begun.
+ * Some rows of a call were done and some were not. `rows` has the result of each row that was tried, in order. A row
+ * with the code 'unknown-outcome' may have been done. The last `untried` rows were not started.
  */
 export class PartialError<Answer = unknown> extends CarillonError {
   readonly rows: readonly PartialRow<Answer>[]
@@ -20,7 +19,7 @@ export class PartialError<Answer = unknown> extends CarillonError {
     const first = failed[0]?.error
     super(
       'partly-done',
-      `${rows.length - failed.length} of ${rows.length + untried} were done, ${failed.length} failed, ${untried} were not tried: ${first?.message ?? 'no reason is known'}`,
+      `${rows.length - failed.length} of ${rows.length + untried} were done, ${failed.length} failed, ${untried} were not tried: ${first?.message ?? 'the reason is unknown'}`,
       { cause: first },
     )
     this.rows = rows

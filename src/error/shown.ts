@@ -1,6 +1,6 @@
-const LONGEST = 60
+const MAX_LENGTH = 60
 
-/** A value as an error message may show it: short, on one line, never throwing. */
+/** A value for an error message: short, on one line. Never throws. */
 export function shown(value: unknown): string {
   switch (typeof value) {
     case 'string':
@@ -23,5 +23,5 @@ export function shown(value: unknown): string {
 }
 
 function clipped(text: string): string {
-  return text.length <= LONGEST ? text : `${text.slice(0, LONGEST)}…`
+  return text.length <= MAX_LENGTH ? text : `${text.slice(0, MAX_LENGTH)}…`
 }

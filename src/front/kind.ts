@@ -1,26 +1,29 @@
-import { checkOptions, checkRate, checkWhole, InvalidInputError, shown } from '../error/index.js'
+import { checkOptions, checkRate, checkInteger, InvalidInputError, shown } from '../error/index.js'
 import { type Duration, parseDuration } from '../time/index.js'
 import { checkKind, parseRetry, type RetryOptions, type RetryPolicy } from '../timer/index.js'
 import type { StandardSchema } from './schema.js'
 
 export interface KindOptions<Payload> {
   readonly retry?: RetryOptions
-  /** Attempts under way at once, in each instance. Default 1,000, and 50,000 for `handleMany`. */
+  /** Attempts at once, in each instance. Default 1,000, or 50,000 for `handleMany`. */
   readonly concurrency?: number
-  /** Attempts started per second, in each instance, `100` or `0.5`. Default: as many as come. */
+  /**
+   * Attempts started per second, in each instance, such as `100` or `0.5`. A tenth of a second's worth, but at least one,
+   * may start at once. Default: no limit.
+   */
   readonly rate?: number
-  /** An attempt that takes longer has failed, and its signal is aborted. Default: no limit. */
+  /** A longer attempt fails, and its signal is aborted. Default: no limit. */
   readonly timeout?: Duration
-  /** Checks payloads when a timer is set and again when it is delivered. */
+  /** Validates payloads when a timer is set, and again when it is delivered. */
   readonly payload?: StandardSchema<Payload>
 }
 
 declare const payloadType: unique symbol
 
-/** What a kind is known by, also one of another copy of this package. */
+/** Marks a kind. A registered symbol, so that a kind from another copy of this package is accepted too. */
 const kindMark: unique symbol = Symbol.for('carillon.kind')
 
-/** A kind of timer: which handler gets it, and what it carries. */
+/** A kind of timer: which handler gets it, and the type of its payload. */
 export interface TimerKind<Payload> {
   readonly name: string
   readonly retry: RetryPolicy
@@ -29,24 +32,24 @@ export interface TimerKind<Payload> {
   readonly timeoutMs: number
   readonly schema: StandardSchema<Payload> | undefined
   readonly [kindMark]: true
-  /** Only for the compiler: the type of the payload. */
+  /** The type of the payload; only for the compiler. */
   readonly [payloadType]?: Payload
 }
 
 /** A kind, or its name. */
 export type AnyKind = TimerKind<never> | TimerKind<unknown> | string
 
-const known = ['retry', 'concurrency', 'rate', 'timeout', 'payload']
+const optionNames = ['retry', 'concurrency', 'rate', 'timeout', 'payload']
 
-/** Names a kind of timer. Kinds of one name are one kind, in whichever process. */
+/** Makes a kind of timer. Kinds with the same name are the same kind, in every process. */
 export function timer<Payload = undefined>(
   name: string,
   options: KindOptions<Payload> = {},
 ): TimerKind<Payload> {
   checkKind(name)
-  checkOptions(`timer(${shown(name)})`, options, known)
+  checkOptions(`timer(${shown(name)})`, options, optionNames)
   const { concurrency, rate, timeout, payload } = options
-  if (concurrency !== undefined) checkWhole('concurrency', concurrency, 1)
+  if (concurrency !== undefined) checkInteger('concurrency', concurrency, 1)
   checkRate(rate)
   if (payload !== undefined && typeof payload['~standard']?.validate !== 'function') {
     throw new InvalidInputError(
@@ -68,4 +71,10 @@ export function timer<Payload = undefined>(
 /** Whether `timer()` made it. */
 export function isKind(kind: unknown): kind is TimerKind<unknown> {
   return typeof kind === 'object' && kind !== null && kindMark in kind
+}
+
+/** Refuses what `timer()` did not make. */
+export function checkKindMade(kind: unknown): void {
+  if (isKind(kind)) return
+  throw new InvalidInputError('unknown-kind', `expected a kind made by timer('name'), got ${shown(kind)}`)
 }

@@ -1,34 +1,41 @@
 import { InvalidInputError, shown } from '../error/index.js'
 import type { Store } from '../store/index.js'
 import { checkKind } from '../timer/index.js'
-import { type AnyKind, isKind, type TimerKind } from './kind.js'
+import { type AnyKind, checkKindMade, type TimerKind } from './kind.js'
+
+const MAX_NAMES_IN_ERROR = 10
 
 /**
- * The kinds of a namespace. A kind that `timer()` made is known to whoever has it. A name is known where such a
- * kind was used, and everywhere once a timer of it was set or it was handled: the store's settings remember it.
- * Any other name is refused, so that a misspelt one is not taken for a kind that has no timers.
+ * The kinds of a namespace. A caller may pass a kind that `timer()` made, or its name. A name is valid here once such a
+ * kind was used here. It is valid in every instance once a timer of it was set or it was handled: the store's settings
+ * keep it. Other names are refused, so that a misspelt name does not pass for a kind without timers. Proven by
+ * test/front/kinds.test.ts.
  */
 export class Kinds {
   readonly #store: Store
   readonly #prefix: string
-  readonly #onTrouble: (call: string, error: unknown) => void
+  readonly #onStoreError: (call: string, error: unknown) => void
   readonly #used = new Set<string>()
   readonly #stored = new Set<string>()
 
-  constructor(parts: { store: Store; namespace: string; onTrouble: (call: string, error: unknown) => void }) {
+  constructor(parts: {
+    store: Store
+    namespace: string
+    onStoreError: (call: string, error: unknown) => void
+  }) {
     this.#store = parts.store
-    // Encoded, so that a slash in its name does not make it part of another namespace.
+    // Encoded, because a slash in the name would make it part of another namespace.
     this.#prefix = `kind/${encodeURIComponent(parts.namespace)}/`
-    this.#onTrouble = parts.onTrouble
+    this.#onStoreError = parts.onStoreError
   }
 
-  /** All that are known here. */
+  /** All names that are known here. */
   get names(): readonly string[] {
     return [...new Set([...this.#used, ...this.#stored])].toSorted()
   }
 
-  /** Looks at the store again. Answers whether it knows of more. */
-  async look(): Promise<boolean> {
+  /** Reads the stored names again. Returns whether there are new ones. */
+  async refresh(): Promise<boolean> {
     const before = this.#stored.size
     for (const { name } of await this.#store.settings(this.#prefix)) {
       this.#stored.add(name.slice(this.#prefix.length))
@@ -36,68 +43,67 @@ export class Kinds {
     return this.#stored.size > before
   }
 
-  /** Takes note of a kind that is used here. Refuses what `timer()` did not make. */
+  /** Notes that a kind is used here. Refuses what `timer()` did not make. */
   use(kind: TimerKind<never> | TimerKind<unknown>): void {
-    if (!isKind(kind)) {
-      throw new InvalidInputError('unknown-kind', `a kind is what timer('name') answers, got ${shown(kind)}`)
-    }
+    checkKindMade(kind)
     this.#used.add(kind.name)
   }
 
-  /** The name of a kind, as far as it is known without asking the store. */
+  /** The name of a kind; undefined if only the store may know it. */
   knownNameOf(kind: AnyKind): string | undefined {
     if (typeof kind === 'string') return this.#used.has(kind) || this.#stored.has(kind) ? kind : undefined
     this.use(kind)
     return kind.name
   }
 
-  /** The name of a kind, whether or not there is one of it yet. */
+  /** The name of a kind, which may be new. */
   newNameOf(kind: AnyKind): string {
     if (typeof kind === 'string') checkKind(kind)
     else this.use(kind)
     return typeof kind === 'string' ? kind : kind.name
   }
 
-  /** The name of a kind that there is; any other is refused. */
+  /** The name of an existing kind. Refuses other names. */
   async nameOf(kind: AnyKind): Promise<string> {
     const known = this.knownNameOf(kind)
     if (known !== undefined) return known
-    // Another instance may have come to know it since.
-    await this.look()
+    // Another instance may have stored it since the last refresh.
+    await this.refresh()
     const name = this.knownNameOf(kind)
     if (name !== undefined) return name
     throw new InvalidInputError(
       'unknown-kind',
-      `nobody has set or handled timers of the kind ${shown(kind)} in this namespace; known are ${this.#listed()}`,
+      `no kind ${shown(kind)} was set or handled in this namespace; known kinds: ${this.#listed()}`,
     )
   }
 
-  /** Whether other instances know of it. */
+  /** Whether other instances can know the kind. */
   isStored(name: string): boolean {
     return this.#stored.has(name)
   }
 
-  /** Lets other instances know of a kind. That may wait: where the store is in trouble, the next time does it. */
+  /** Stores a kind for other instances. If the store fails, the next call tries again. */
   async remember(name: string): Promise<void> {
     if (this.#stored.has(name)) return
-    // At once, so that it is written by one of many callers.
+    // Added before the write, so that only one of many concurrent callers writes it.
     this.#stored.add(name)
     try {
       await this.#store.putSetting(this.#prefix + name, 'known', 0)
     } catch (error) {
       this.#stored.delete(name)
-      this.#onTrouble('putSetting', error)
+      this.#onStoreError('putSetting', error)
     }
   }
 
-  /** Lets other instances know of all that are used here. */
+  /** Stores all kinds that are used here. */
   async rememberAll(): Promise<void> {
     await Promise.all([...this.#used].map((name) => this.remember(name)))
   }
 
   #listed(): string {
     const { names } = this
-    if (names.length === 0) return 'none so far'
-    return names.length > 10 ? `${names.slice(0, 10).join(', ')}, …` : names.join(', ')
+    if (names.length === 0) return 'none'
+    const few = names.slice(0, MAX_NAMES_IN_ERROR).join(', ')
+    return names.length > MAX_NAMES_IN_ERROR ? `${few}, …` : few
   }
 }

@@ -3,7 +3,7 @@ import type { TimersEvent } from './timers-event.js'
 
 type Listener = (event: TimersEvent) => void
 
-/** Whoever wants to hear what timers do. Whatever befalls a listener, the others hear it, and timers fire. */
+/** The listeners to events of timers. A listener that throws affects neither the other listeners nor the timers. */
 export class Listeners {
   readonly #listeners: Set<Listener>
 
@@ -11,10 +11,10 @@ export class Listeners {
     this.#listeners = new Set([first])
   }
 
-  /** Listens until the answer is called. */
+  /** Adds a listener. Call the returned function to remove it. */
   add(listener: Listener): () => void {
     checkFunction('onEvent', listener)
-    // One of its own for each call, so that whoever listens twice can end each.
+    // A new function for each call, so that a listener which was added twice can be removed once.
     const each: Listener = (event) => listener(event)
     this.#listeners.add(each)
     return () => {
@@ -22,19 +22,19 @@ export class Listeners {
     }
   }
 
-  tell(event: TimersEvent): void {
+  readonly emit = (event: TimersEvent): void => {
     for (const listener of this.#listeners) {
       try {
         listener(event)
       } catch {
-        // Its own trouble.
+        // Errors in listeners are ignored, as documented.
       }
     }
   }
 
-  /** A call to the store failed that is tried again by itself. */
-  trouble(call: string, error: unknown): void {
-    const trouble = error instanceof Error ? error : new Error(String(error))
-    this.tell({ type: 'store-trouble', shard: undefined, call, error: trouble })
+  /** Reports a failed call to the store that will be retried. */
+  readonly emitStoreError = (call: string, thrown: unknown): void => {
+    const error = thrown instanceof Error ? thrown : new Error(String(thrown))
+    this.emit({ type: 'store-trouble', shard: undefined, call, error })
   }
 }

@@ -1,54 +1,61 @@
 import { type GuardOptions, leaseMsOf } from '../delivery/index.js'
 import type { EngineSettings, Peers } from '../engine/index.js'
 import { checkFunction, checkOptions, InvalidInputError, shown } from '../error/index.js'
-import { openStore, type Store, type Strategy } from '../store/index.js'
+import { openStore, type Store, type StoreMode } from '../store/index.js'
 import { type Clock, type Duration, parseDuration, systemClock } from '../time/index.js'
 import { checkNamespace } from '../timer/index.js'
-import type { HistoryPolicy } from './history-policy.js'
+import { timersDefaults } from './defaults.js'
+import { eventLog } from './event-log.js'
+import type { HistoryPolicy } from './read/history-policy.js'
 import { RemoteTimers } from './remote/remote-timers.js'
 import { Timers } from './timers.js'
 import type { Tracing } from './tracing.js'
-import { logEvent, type Logger, type TimersEvent } from './timers-event.js'
+import type { Logger, TimersEvent } from './timers-event.js'
 
 export interface TimersOptions {
-  /** Where timers are kept: `'memory:'`, `'file:./folder'`, a server `'http://…'`, or a store that is open already. */
+  /** A store (`'memory:'`, `'file:./folder'`, `'postgres://…'`, `'redis://…'`), a server (`'http://…'`), or an open store. */
   readonly store: string | Store
-  /** Timers of different namespaces know nothing of each other. Default `'default'`. */
+  /** Namespaces are separate sets of timers. Default `'default'`. */
   readonly namespace?: string
   readonly clock?: Clock
-  /** From 0 to 1, as `Math.random`, which is the default. */
+  /** Returns a number from 0 to 1. Default `Math.random`. */
   readonly random?: () => number
   /**
-   * Takes every shard at once, before `start` too: for a store that others could share and that no other instance has
-   * open. Default only where nobody can share it.
+   * Acquires every shard at once, even before `start`: for a store that no other instance has open. Default: true only
+   * if the store cannot be shared.
    */
   readonly alone?: boolean
-  /** How the engine behaves; the names and defaults are in docs/engine.md. */
+  /** Settings of the engine; docs/engine.md lists them. */
   readonly engine?: Partial<EngineSettings>
-  /** What the history keeps, and for how long. Default failures, for 7 days. */
+  /** What the history keeps. Default `'failures'`. */
   readonly history?: HistoryPolicy
+  /** How long the history keeps it. Default 7 days. */
   readonly historyRetention?: Duration
   /**
-   * Keeps webhooks on the public internet, but for what is allowed. Left out, those that targets in the store name are
-   * kept there and those that the program itself names are not, unless they say so; `false` keeps none.
+   * Keeps webhooks on the public internet, with exceptions. Default: guards webhooks of targets in the store, but not
+   * those that the program itself names. `false` guards none.
    */
   readonly guard?: GuardOptions | false
-  /** Of a server: a key of it, `ck_…`, unless it stands in the URL as its password. */
+  /** For a server: its API key, `ck_…`. It may be the password of the URL instead. */
   readonly apiKey?: string
-  /** Of a server: how long a firing stays with this process without a word of it. Default 30 s, extended meanwhile. */
+  /** For a server: how long a worker lease lasts. It is extended while a handler runs. Default 30 s. */
   readonly lease?: Duration
-  /** A way to the other instances of the store that is quicker than by it; a server brings one. */
+  /** A faster way to the other instances than through the store. A server has one. */
   readonly peers?: Peers
   /**
-   * Traces timers from `set` to delivery by OpenTelemetry, with whatever SDK the program has set up. Needs the package
-   * `@opentelemetry/api`. Default false: nothing of it is loaded.
+   * Traces timers from `set` to delivery with OpenTelemetry and the SDK that the program set up. Needs the package
+   * `@opentelemetry/api`. Default false: the package is not loaded.
    */
   readonly tracing?: boolean
-  readonly logger?: Logger
+  /**
+   * pino, or anything with `info` and `warn`. Default: warnings go to the console, each cause once a minute at most.
+   * `false`: nothing is logged.
+   */
+  readonly logger?: Logger | false
   readonly onEvent?: (event: TimersEvent) => void
 }
 
-const known = [
+const optionNames = [
   'store',
   'namespace',
   'clock',
@@ -66,28 +73,29 @@ const known = [
   'onEvent',
 ]
 
-// What is for a server to say, and what is for its clients.
-const ofServer = ['alone', 'engine', 'history', 'historyRetention', 'guard', 'peers', 'tracing'] as const
-const ofClient = ['apiKey', 'lease'] as const
+// Options that only make sense for a store, and only for a server.
+const storeOnly = ['alone', 'engine', 'history', 'historyRetention', 'guard', 'peers', 'tracing'] as const
+const serverOnly = ['apiKey', 'lease'] as const
 
-/** Where a server is. */
+/** The URL of a server. */
 type ServerUrl = `http://${string}` | `https://${string}`
 
-/** Opens timers on a store. They can be set at once; they fire after `start()`. */
+/** Opens timers on a store or a server. They can be set at once. They fire after `start()`. */
 export async function openTimers(
   options: TimersOptions & { readonly store: ServerUrl },
 ): Promise<RemoteTimers>
 export async function openTimers(options: TimersOptions): Promise<Timers>
 export async function openTimers(options: TimersOptions): Promise<Timers | RemoteTimers> {
-  checkOptions('openTimers', options, known)
+  checkOptions('openTimers', options, optionNames)
   const { store } = options
   const isAtServer = typeof store === 'string' && /^https?:/i.test(store)
-  checkNotGiven(options, isAtServer ? ofServer : ofClient, isAtServer)
+  checkAbsent(options, isAtServer ? storeOnly : serverOnly, isAtServer)
   return isAtServer ? await openRemote(store, options) : await openLocal(options)
 }
 
 async function openRemote(url: string, options: TimersOptions): Promise<RemoteTimers> {
-  const { namespace = 'default', clock = systemClock, random = Math.random, apiKey, lease = '30s' } = options
+  const { apiKey, clock = systemClock, random = Math.random } = options
+  const { namespace = timersDefaults.namespace, lease = timersDefaults.lease } = options
   checkNamespace(namespace)
   const timers = new RemoteTimers({
     url,
@@ -96,19 +104,20 @@ async function openRemote(url: string, options: TimersOptions): Promise<RemoteTi
     clock,
     random,
     leaseMs: leaseMsOf('lease', lease),
-    onEvent: listenerOf(options),
+    onEvent: listenerOf(options, clock),
   })
   await timers.open()
   return timers
 }
 
 async function openLocal(options: TimersOptions): Promise<Timers> {
-  const { namespace = 'default', clock = systemClock, random = Math.random, history = 'failures' } = options
+  const { clock = systemClock, random = Math.random } = options
+  const { namespace = timersDefaults.namespace, history = timersDefaults.history } = options
   checkNamespace(namespace)
   if (!['none', 'failures', 'all'].includes(history)) {
     throw new InvalidInputError(
       'invalid-option',
-      `history must be none, failures or all, got ${shown(history)}`,
+      `history must be 'none', 'failures' or 'all', got ${shown(history)}`,
     )
   }
   if (options.store === undefined) {
@@ -117,18 +126,18 @@ async function openLocal(options: TimersOptions): Promise<Timers> {
       `openTimers needs a store such as 'memory:' or 'file:./timers', got ${shown(options.store)}`,
     )
   }
-  const historyMs = parseDuration(options.historyRetention ?? '7d')
+  const historyMs = parseDuration(options.historyRetention ?? timersDefaults.historyRetention)
   const ownsStore = typeof options.store === 'string'
   const store =
     typeof options.store === 'string'
-      ? await openStore(options.store, { clock, ...strategyOf(options.engine) })
+      ? await openStore(options.store, { clock, ...storeModeOf(options.engine) })
       : options.store
   try {
     const tracing = options.tracing === true ? await loadTracing() : undefined
     const timers = new Timers({
       store,
       ownsStore,
-      // One that nobody else can have open has nobody to share its shards with.
+      // No other instance can have such a store open, so there is nobody to share shards with.
       holdsAll:
         options.alone === true || !store.capabilities.shared || (ownsStore && !store.capabilities.durable),
       clock,
@@ -140,7 +149,7 @@ async function openLocal(options: TimersOptions): Promise<Timers> {
       guard: options.guard,
       peers: options.peers,
       tracing,
-      onEvent: listenerOf(options),
+      onEvent: listenerOf(options, clock),
     })
     await timers.open()
     return timers
@@ -154,27 +163,28 @@ async function loadTracing(): Promise<Tracing> {
   return await (await import('./tracing.js')).Tracing.load()
 }
 
-/** What the store must be made for; nothing when any will do. */
-function strategyOf(engine: TimersOptions['engine']): { readonly strategy?: Strategy } {
+/** The mode that the store must have; empty if any will do. */
+function storeModeOf(engine: TimersOptions['engine']): { readonly strategy?: StoreMode } {
   const { strategy } = engine ?? {}
   return strategy === undefined ? {} : { strategy: strategy === 'claim' ? 'claim' : 'owned' }
 }
 
-function listenerOf({ logger, onEvent }: TimersOptions): (event: TimersEvent) => void {
+function listenerOf({ logger, onEvent }: TimersOptions, clock: Clock): (event: TimersEvent) => void {
   if (onEvent !== undefined) checkFunction('onEvent', onEvent)
+  const log = eventLog(logger, clock)
   return (event) => {
-    if (logger !== undefined) logEvent(logger, event)
+    log(event)
     onEvent?.(event)
   }
 }
 
-function checkNotGiven(
+function checkAbsent(
   options: TimersOptions,
   names: readonly (keyof TimersOptions)[],
   isAtServer: boolean,
 ): void {
   const name = names.find((each) => options[each] !== undefined)
   if (name === undefined) return
-  const why = isAtServer ? 'is for the server to say, not for its clients' : 'is for timers of a server'
+  const why = isAtServer ? 'is an option of the server, not of its clients' : 'is only for timers of a server'
   throw new InvalidInputError('invalid-option', `${name} ${why}`)
 }

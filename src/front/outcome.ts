@@ -1,6 +1,6 @@
 import type { SubmitAnswer } from '../engine/index.js'
 
-/** The outcome, if it is one of those expected; a failure is thrown. */
+/** The outcome, which must be one of `expected`. Throws the error of a failed operation. */
 export function outcomeOf<const Outcome extends SubmitAnswer['outcome']>(
   answer: SubmitAnswer,
   expected: readonly Outcome[],
@@ -8,7 +8,7 @@ export function outcomeOf<const Outcome extends SubmitAnswer['outcome']>(
   if (answer.outcome === 'failed') throw answer.error
   const outcome = expected.find((each) => each === answer.outcome)
   if (outcome === undefined) {
-    throw new Error(`unexpected answer ${answer.outcome}, expected ${expected.join(', ')}`)
+    throw new Error(`unexpected outcome ${answer.outcome}, expected one of ${expected.join(', ')}`)
   }
   return outcome
 }

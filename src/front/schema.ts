@@ -1,6 +1,6 @@
-import { InvalidInputError } from '../error/index.js'
+import { InvalidInputError, shown } from '../error/index.js'
 
-/** What any validator of the Standard Schema family offers (zod, valibot, arktype, …). */
+/** A Standard Schema validator (zod, valibot, arktype, …). */
 export interface StandardSchema<Output> {
   readonly '~standard': {
     readonly version: 1
@@ -18,7 +18,7 @@ interface SchemaIssue {
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined
 }
 
-/** The value as the schema gives it back; refuses one that the schema refuses. */
+/** The value as the schema returns it. Throws if the schema refuses it. */
 export async function validated<Output>(
   kind: string,
   schema: StandardSchema<Output>,
@@ -26,11 +26,8 @@ export async function validated<Output>(
 ): Promise<Output> {
   const result = await schema['~standard'].validate(value)
   if (result.issues === undefined) return result.value
-  const said = result.issues.map((issue) => `${pathOf(issue)}${issue.message}`).join('; ')
-  throw new InvalidInputError(
-    'payload-refused',
-    `the payload of a ${kind} was refused by its schema: ${said}`,
-  )
+  const issues = result.issues.map((issue) => `${pathOf(issue)}${issue.message}`).join('; ')
+  throw new InvalidInputError('payload-refused', `invalid payload for kind ${shown(kind)}: ${issues}`)
 }
 
 function pathOf({ path = [] }: SchemaIssue): string {

@@ -8,19 +8,19 @@ import {
 import type { KindName, Store } from '../store/index.js'
 import type { Clock } from '../time/index.js'
 import type { Deliver, Firing } from '../timer/index.js'
-import { type HistoryPolicy, notesOfAttempt } from './history-policy.js'
+import { type HistoryPolicy, notesOfAttempt } from './read/history-policy.js'
 import type { Tracing } from './tracing.js'
 
-/** What an engine asks of a namespace: who gets its firings, and how many of them at once. */
-export interface NamespaceFlow {
+/** What the engine needs from a namespace: who gets its firings, and how many at once. */
+export interface NamespaceDelivery {
   readonly deliver: Deliver
   readonly concurrencyOf: (kind: string) => number
   readonly rateOf: (kind: string) => number | undefined
   /** The kinds that may have firings now. */
   readonly kinds: () => readonly KindName[]
-  /** Tells every handler under way to end. */
+  /** Aborts the signals of all running handlers. */
   readonly abortAll: (reason: Error) => void
-  /** Answers workers who wait for firings: there will be none. */
+  /** Ends the calls of workers that wait for firings, with none. */
   readonly stopWaiting: () => void
 }
 
@@ -36,11 +36,14 @@ export interface SharedEngineParts {
   readonly peers: Peers | undefined
 }
 
-/** One engine and the namespaces it fires for. Timers of a namespace that nobody opened here wait. */
+/**
+ * One engine and the namespaces it fires for. Timers in a namespace that was not opened here wait. Proven by
+ * test/front/within.test.ts.
+ */
 export class SharedEngine {
   readonly engine: TimerEngine
   readonly allowance = { left: Infinity }
-  readonly #flows = new Map<string, NamespaceFlow>()
+  readonly #namespaces = new Map<string, NamespaceDelivery>()
 
   constructor(parts: SharedEngineParts) {
     const { history, tracing, ...engineParts } = parts
@@ -48,39 +51,41 @@ export class SharedEngine {
     this.engine = makeEngine({
       ...engineParts,
       deliver: tracing === undefined ? deliver : (firings) => tracing.delivering(firings, deliver),
-      flow: {
-        concurrencyOf: (namespace, kind) => this.#flows.get(namespace)?.concurrencyOf(kind) ?? 0,
-        rateOf: (namespace, kind) => this.#flows.get(namespace)?.rateOf(kind),
-        kinds: () => [...this.#flows.values()].flatMap((flow) => flow.kinds()),
+      policy: {
+        concurrencyOf: (namespace, kind) => this.#namespaces.get(namespace)?.concurrencyOf(kind) ?? 0,
+        rateOf: (namespace, kind) => this.#namespaces.get(namespace)?.rateOf(kind),
+        kinds: () => [...this.#namespaces.values()].flatMap((delivery) => delivery.kinds()),
         allowance: this.allowance,
         notesOf: (firing, ending) => notesOfAttempt(history, firing, ending),
       },
     })
   }
 
-  add(namespace: string, flow: NamespaceFlow): void {
-    this.#flows.set(namespace, flow)
+  add(namespace: string, delivery: NamespaceDelivery): void {
+    this.#namespaces.set(namespace, delivery)
   }
 
-  /** Firings of this namespace wait from now on. */
+  /** From now on, the timers of this namespace wait. */
   remove(namespace: string): void {
-    this.#flows.delete(namespace)
+    this.#namespaces.delete(namespace)
     this.engine.refresh()
   }
 
-  /** Tells every handler under way to end, whatever its namespace. */
+  /** Aborts the signals of all running handlers, in every namespace. */
   abortAll(reason: Error): void {
-    for (const flow of this.#flows.values()) flow.abortAll(reason)
+    for (const delivery of this.#namespaces.values()) delivery.abortAll(reason)
   }
 
   stopWaiting(): void {
-    for (const flow of this.#flows.values()) flow.stopWaiting()
+    for (const delivery of this.#namespaces.values()) delivery.stopWaiting()
   }
 
-  // They come from one lane, so all of them are of one namespace and one kind.
+  // The firings come from one lane, so they have the same namespace and kind.
   #deliver(firings: readonly Firing[]): void {
-    const flow = this.#flows.get(firings[0]!.row.namespace)
-    if (flow === undefined) throw new Error('a namespace that nobody opened has no lane')
-    flow.deliver(firings)
+    const { namespace } = firings[0]!.row
+    const delivery = this.#namespaces.get(namespace)
+    if (delivery === undefined)
+      throw new Error(`no lane may exist for namespace ${namespace}: it is not open`)
+    delivery.deliver(firings)
   }
 }

@@ -7,7 +7,7 @@ import {
   traceparentOf,
 } from '../timer/index.js'
 
-/** As much of `@opentelemetry/api` as is used here, so that nothing of it is needed to compile or to load this. */
+/** The used part of `@opentelemetry/api`, so that neither compiling nor loading this file needs the package. */
 interface TracingApi {
   readonly trace: {
     getTracer(name: string): {
@@ -41,9 +41,9 @@ interface Span {
 }
 
 /**
- * Traces timers from `set` to delivery by OpenTelemetry: a span for each call that sets, whose context is kept with
- * its timers, and a span for each attempt, a child of that one. Where the program has set up no SDK the spans are
- * empty ones that cost little; where tracing is not asked for, this is not even loaded.
+ * Traces timers from `set` to delivery with OpenTelemetry. Each call that sets timers has a span, whose context is
+ * stored with the timers. Each attempt has a child span of it. Without an SDK the spans are empty and cheap. Without the
+ * option `tracing`, this file is not loaded. Proven by test/front/tracing.test.ts.
  */
 export class Tracing {
   readonly #api: TracingApi
@@ -54,20 +54,20 @@ export class Tracing {
     this.#tracer = api.trace.getTracer('carillon')
   }
 
-  /** Loads the package `@opentelemetry/api`, which whoever traces installs beside Carillon. */
+  /** Loads the optional package `@opentelemetry/api`. */
   static async load(): Promise<Tracing> {
     try {
       return new Tracing(await import('@opentelemetry/api'))
     } catch (error) {
       throw new StoreError(
         'driver-missing',
-        'tracing needs the package @opentelemetry/api, which could not be loaded: npm install @opentelemetry/api',
+        'tracing needs the package @opentelemetry/api, which cannot be loaded: run npm install @opentelemetry/api',
         { cause: error },
       )
     }
   }
 
-  /** Sets timers within a span, a child of what is given or of what is active; `set` gets what to keep with them. */
+  /** Sets timers within a span, a child of `parent` or of the active span. `set` gets the traceparent to store. */
   async setting<Answer>(
     where: { readonly namespace: string; readonly kind: string; readonly count: number },
     parent: string | undefined,
@@ -92,11 +92,11 @@ export class Tracing {
     }
   }
 
-  /** Has firings delivered, each within a span of its own that ends with its attempt. */
+  /** Delivers firings, each within its own span, which ends with the attempt. */
   delivering(firings: readonly Firing[], deliver: (firings: readonly Firing[]) => void): void {
     const traced = firings.map((firing) => this.#traced(firing))
     const [first] = traced
-    // Only one can be what is active: many that come together find their own by `traceparent`.
+    // Only one span can be active. Handlers of a batch use each firing's `traceparent`.
     if (traced.length === 1) this.#api.context.with(first!.context, () => deliver([first!.firing]))
     else deliver(traced.map(({ firing }) => firing))
   }
@@ -122,8 +122,13 @@ export class Tracing {
     }
   }
 
-  #end(span: Span, outcome: Outcome): void {
-    span.setAttribute('carillon.outcome', outcome.type)
+  /** Ends a span. Without an outcome, the attempt was not started. */
+  #end(span: Span, outcome: Outcome | undefined): void {
+    span.setAttribute('carillon.outcome', outcome?.type ?? 'postponed')
+    if (outcome === undefined) {
+      span.end()
+      return
+    }
     if (outcome.type === 'retry' || outcome.type === 'dead') {
       span.setStatus({ code: this.#api.SpanStatusCode.ERROR, message: outcome.reason })
     }
@@ -132,7 +137,7 @@ export class Tracing {
 
   #contextOf(traceparent: string | undefined): unknown {
     const active = this.#api.context.active()
-    // One that is none is refused with its timer.
+    // The set itself refuses an invalid traceparent.
     if (traceparent === undefined || !isTraceparent(traceparent)) return active
     const [, traceId = '', spanId = '', flags = '00'] = traceparent.split('-')
     const parent = { traceId, spanId, traceFlags: Number.parseInt(flags, 16), isRemote: true }
@@ -140,7 +145,7 @@ export class Tracing {
   }
 }
 
-/** A firing whose first word ends a span. */
+/** A firing whose first report ends a span. */
 class TracedFiring implements Firing {
   readonly id: string
   readonly row: Firing['row']
@@ -149,10 +154,10 @@ class TracedFiring implements Firing {
   readonly traceparent?: string
   readonly begin?: () => Promise<FiringTransaction>
   readonly #firing: Firing
-  readonly #end: (outcome: Outcome) => void
+  readonly #end: (outcome: Outcome | undefined) => void
   #isEnded = false
 
-  constructor(firing: Firing, traceparent: string | undefined, end: (outcome: Outcome) => void) {
+  constructor(firing: Firing, traceparent: string | undefined, end: (outcome: Outcome | undefined) => void) {
     this.#firing = firing
     this.#end = end
     this.id = firing.id
@@ -167,8 +172,31 @@ class TracedFiring implements Firing {
     return this.#firing.isLive
   }
 
+  start(): boolean {
+    return this.#firing.start() || this.#endUnstarted()
+  }
+
+  postpone(): void {
+    this.#endUnstarted()
+    this.#firing.postpone()
+  }
+
+  get onAbandoned(): Firing['onAbandoned'] {
+    return this.#firing.onAbandoned
+  }
+
+  set onAbandoned(onAbandoned: Firing['onAbandoned']) {
+    this.#firing.onAbandoned = onAbandoned
+  }
+
+  #endUnstarted(): false {
+    if (!this.#isEnded) this.#end(undefined)
+    this.#isEnded = true
+    return false
+  }
+
   report(outcome: Outcome): void {
-    this.#ended(outcome)
+    this.#endWith(outcome)
     this.#firing.report(outcome)
   }
 
@@ -178,21 +206,21 @@ class TracedFiring implements Firing {
       connection: transaction.connection,
       commit: async (outcome) => {
         await transaction.commit(outcome)
-        this.#ended(outcome)
+        this.#endWith(outcome)
       },
       rollback: () => transaction.rollback(),
       abandon: () => transaction.abandon(),
     }
   }
 
-  #ended(outcome: Outcome): void {
+  #endWith(outcome: Outcome): void {
     if (this.#isEnded) return
     this.#isEnded = true
     this.#end(outcome)
   }
 }
 
-/** Undefined for the empty span that there is without an SDK. */
+/** Undefined for an empty span, as there is without an SDK. */
 function traceparentText({ traceId, spanId, traceFlags }: SpanContext): string | undefined {
   if (/^0*$/.test(traceId) || /^0*$/.test(spanId)) return undefined
   return `00-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, '0')}`

@@ -4,28 +4,29 @@ import { defaults } from './defaults.js'
 import type { Schedule, SeedOptions } from './schedule.js'
 
 export interface CatchUpOptions extends SeedOptions {
-  /** The occurrence that was dealt with last, or the instant the timer was set. */
+  /** The latest occurrence that was handled, or the instant at which the timer was set. */
   readonly lastOccurrence: number
   readonly now: number
-  /** How late the latest occurrence may be and still count as in time under `'skip'`. Default one minute. */
+  /** Under `'skip'`, how late the latest occurrence may be and still fire. Default: one minute. */
   readonly grace?: Duration
 }
 
-/** What is to be done about the occurrences after the last one and up to now. */
+/** What to do about the occurrences since the last one. */
 export interface CatchUp {
-  /** To be fired, earliest first; never more than the schedule's `missedLimit`. */
+  /** The occurrences to fire, earliest first. Never more than the schedule's `missedLimit`. */
   readonly fire: readonly number[]
-  /** The first and the last of those that are dropped, both inclusive; undefined when none is. */
+  /** The first and the last dropped occurrence, both inclusive. Undefined if none is dropped. */
   readonly dropped: { readonly firstAt: number; readonly lastAt: number } | undefined
-  /** The first occurrence after now, or undefined when the schedule has ended. */
+  /** The first occurrence after now, or undefined if the schedule has ended. */
   readonly next: number | undefined
 }
 
 /**
- * Says which of the occurrences that have come since the last one are fired, by the schedule's own `missed`
- * rule: `'skip'` fires the latest if it is in time, `'once'` the latest, `'all'` the latest `missedLimit`. The
- * cost depends on that limit and not on how many were missed, so that a schedule of seconds may wake after
- * years.
+ * Decides which occurrences since the last one to fire, by the schedule's `missed` rule. `'skip'` fires the
+ * latest if it is not too late, `'once'` the latest, `'all'` the latest `missedLimit`. The cost depends on
+ * that limit, not on how many were missed. So a schedule of seconds may be caught up after years.
+ *
+ * Proven by test/schedule/catch-up.test.ts.
  */
 export function catchUp(schedule: Schedule, options: CatchUpOptions): CatchUp {
   checkOptions('catchUp', options, ['lastOccurrence', 'now', 'grace', 'seed'])
@@ -54,7 +55,7 @@ export function catchUp(schedule: Schedule, options: CatchUpOptions): CatchUp {
   return { fire, dropped, next }
 }
 
-/** The latest occurrences after `after` and up to `until`, at most `most`, earliest first. */
+/** Returns the latest occurrences after `after` and up to `until`, at most `most`, earliest first. */
 function latestOccurrences(
   nextAfter: (after: number) => number,
   after: number,
@@ -63,7 +64,7 @@ function latestOccurrences(
 ): number[] {
   const found: number[] = []
   let end = until
-  // How far the one before lies is a good guess from the second on.
+  // The distance between the latest two occurrences is a good guess for the next search.
   let reach = 1000
   while (found.length < most && nextAfter(after) <= end) {
     while (end - reach > after && nextAfter(end - reach) > end) reach *= 2
@@ -75,11 +76,11 @@ function latestOccurrences(
   return found.toReversed()
 }
 
-/** The latest occurrence up to `end`, given an earlier one. */
+/** Returns the latest occurrence up to `end`, given an earlier one. */
 function latestOccurrence(nextAfter: (after: number) => number, known: number, end: number): number {
   let latest = known
   if (nextAfter(latest) > end) return latest
-  // There is none after `high`; the middle between the two tells which of them to bring closer.
+  // Binary search: there is no occurrence after `high` and up to `end`.
   let high = end
   while (latest < high) {
     const middle = Math.ceil((latest + high) / 2)

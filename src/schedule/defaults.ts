@@ -1,4 +1,4 @@
-/** What a schedule does when nothing else is said, and how far anything here may go. */
+/** The defaults of schedule options, and below them the limits of everything in this folder. */
 export const defaults = Object.freeze({
   zone: 'UTC',
   gap: 'next',
@@ -6,7 +6,7 @@ export const defaults = Object.freeze({
   invalidDate: 'backward',
   missed: 'once',
   missedLimit: 100,
-  /** An occurrence this late still counts as in time when missed ones are skipped. */
+  /** With `missed: 'skip'`, an occurrence fires if it is at most this late. */
   missedGraceMs: 60_000,
   simulateLimit: 100_000,
 } as const)
@@ -14,9 +14,11 @@ export const defaults = Object.freeze({
 export const limits = Object.freeze({
   cronLength: 256,
   rruleLength: 1024,
-  /** With the DTSTART, EXDATE and RDATE lines. */
+  scheduleJsonLength: 16_384,
+  zoneNameLength: 64,
+  /** The rule together with its DTSTART, EXDATE and RDATE lines. */
   rruleLinesLength: 16_384,
-  /** How many dates and times a rule may leave out, and how many it may add. */
+  /** The most exceptions of a rule, and the most additions. */
   amendments: 256,
   timesPerDay: 96,
   times: 5000,
@@ -25,4 +27,6 @@ export const limits = Object.freeze({
   simulate: 1_000_000,
   jitterMs: 366 * 86_400_000,
   windowMs: 366 * 86_400_000,
+  cachedZones: 512,
+  cachedFormatters: 32,
 } as const)

@@ -1,11 +1,11 @@
 import type { SimulatedFiring } from './simulate.js'
 
-/** What a change of definitions does to the firings, each list in order of time. */
+/** How a change of schedules changes the firings. Each array is in order of time. */
 export interface FiringDiff {
   readonly added: readonly SimulatedFiring[]
   readonly removed: readonly SimulatedFiring[]
   readonly moved: readonly MovedFiring[]
-  /** How many firings are the same before and after. */
+  /** How many firings are in both simulations. */
   readonly unchanged: number
 }
 
@@ -16,8 +16,8 @@ export interface MovedFiring {
 }
 
 /**
- * Compares two simulations. A firing that is gone and one of the same name that is new count as one that moved
- * when each is the other's nearest; what is left over was removed or added.
+ * Compares two simulations. If a removed and a new firing of the same name are nearest to each other, they
+ * count as one that moved. All others are removed or added.
  */
 export function diff(before: readonly SimulatedFiring[], after: readonly SimulatedFiring[]): FiringDiff {
   const old = byName(before)
@@ -32,17 +32,18 @@ export function diff(before: readonly SimulatedFiring[], after: readonly Simulat
     const gone = [...was].filter((at) => !is.has(at)).sort((a, b) => a - b)
     const come = [...is].filter((at) => !was.has(at)).sort((a, b) => a - b)
     unchanged += was.size - gone.length
-    // On a tie a firing moves later rather than earlier, and the two rules agree with each other.
+    // On a tie, a firing moves to the later instant. The two calls break ties in opposite directions, so they
+    // agree.
     const target = nearest(gone, come, 'later')
     const source = nearest(come, gone, 'earlier')
     for (const [i, at] of gone.entries()) {
-      const place = target[i]!
-      if (place >= 0 && source[place] === i) moved.push({ name, from: at, to: come[place]! })
+      const index = target[i]!
+      if (index >= 0 && source[index] === i) moved.push({ name, from: at, to: come[index]! })
       else removed.push({ name, at })
     }
     for (const [i, at] of come.entries()) {
-      const place = source[i]!
-      if (place < 0 || target[place] !== i) added.push({ name, at })
+      const index = source[i]!
+      if (index < 0 || target[index] !== i) added.push({ name, at })
     }
   }
   const inTime = (a: SimulatedFiring, b: SimulatedFiring) => a.at - b.at || (a.name < b.name ? -1 : 1)
@@ -60,19 +61,22 @@ function byName(firings: readonly SimulatedFiring[]): Map<string, Set<number>> {
   return names
 }
 
-/** For each instant the place of its nearest among `others`, -1 when there are none. Both lists ascend. */
+/**
+ * For each instant, returns the index of the nearest of `others`, or -1 if there are none. Both arrays must
+ * be ascending.
+ */
 function nearest(
   instants: readonly number[],
   others: readonly number[],
   onTie: 'earlier' | 'later',
 ): readonly number[] {
-  let place = 0
+  let index = 0
   return instants.map((at) => {
     const isBetter = (next: number) => {
-      const gain = Math.abs(others[place]! - at) - Math.abs(others[next]! - at)
+      const gain = Math.abs(others[index]! - at) - Math.abs(others[next]! - at)
       return gain > 0 || (gain === 0 && onTie === 'later')
     }
-    while (place + 1 < others.length && isBetter(place + 1)) place++
-    return others.length === 0 ? -1 : place
+    while (index + 1 < others.length && isBetter(index + 1)) index++
+    return others.length === 0 ? -1 : index
   })
 }

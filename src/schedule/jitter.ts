@@ -1,7 +1,7 @@
 /**
- * Where a timer stands within the jitter of its schedule: from 0 to `jitterMs`, exclusive, evenly spread over
- * all seeds and forever the same for one seed, on every machine. The whole schedule shifts by it, so the order
- * and the distance of its occurrences stay as they are.
+ * Returns a timer's delay within the jitter of its schedule, from 0 up to, not including, `jitterMs`. Delays
+ * are spread evenly over all seeds. A seed has the same delay forever, on every machine. The whole schedule
+ * shifts by it, so the order and distances of its occurrences stay the same.
  */
 export function jitterOf(seed: string, jitterMs: number): number {
   let high = 0x811c9dc5
@@ -15,7 +15,7 @@ export function jitterOf(seed: string, jitterMs: number): number {
   return Math.floor(fraction * jitterMs)
 }
 
-// Seeds often differ in their last character only; without this their low bits would too.
+// Seeds often differ only in their last character. Mixing spreads that difference over all bits of the hash.
 function mixed(hash: number): number {
   let mixing = hash ^ (hash >>> 16)
   mixing = Math.imul(mixing, 0x85ebca6b)

@@ -1,18 +1,17 @@
 import { InvalidInputError, shown } from '../error/index.js'
-import { cron, type CronOptions } from './cron.js'
-import { daily } from './daily.js'
-import { every, type EveryOptions } from './every.js'
-import { monthly, type MonthlyOptions } from './monthly.js'
-import { rrule, type RruleOptions } from './rrule.js'
+import { cron, type CronOptions } from './cron/cron.js'
+import { daily } from './builders/daily.js'
+import { limits } from './defaults.js'
+import { every, type EveryOptions } from './builders/every.js'
+import { monthly, type MonthlyOptions } from './builders/monthly.js'
+import { rrule, type RruleOptions } from './rrule/rrule.js'
 import type { Schedule } from './schedule.js'
-import { weekly, type WeeklyOptions } from './weekly.js'
-import { yearly, type YearlyOptions } from './yearly.js'
-
-const LONGEST_TEXT = 16_384
+import { weekly, type WeeklyOptions } from './builders/weekly.js'
+import { yearly, type YearlyOptions } from './builders/yearly.js'
 
 type Stored = Readonly<Record<string, unknown>>
 
-// The builders refuse what they do not know or cannot accept, so a stored form is read by calling them again.
+// A stored schedule is restored by its builder, which checks every value again.
 const builders: Readonly<Record<string, (stored: Stored) => Schedule>> = Object.freeze({
   cron: ({ expression, ...options }) => cron(expression as string, options as CronOptions),
   every: ({ everyMs, ...options }) => every(everyMs as number, options as EveryOptions),
@@ -23,15 +22,15 @@ const builders: Readonly<Record<string, (stored: Stored) => Schedule>> = Object.
   rrule: ({ rule, ...options }) => rrule(rule as string, options as RruleOptions),
 })
 
-/** Restores a schedule from what `JSON.stringify` wrote, as text or already parsed. */
+/** Restores a schedule from its JSON, as a string or as an object. */
 export function parseSchedule(json: unknown): Schedule {
   const { version, type, jitterMs, windowMs, ...rest } = readObject(json)
   if (version !== 1) {
-    throw refused(`it has the version ${shown(version)}, this Carillon reads 1`)
+    throw refused(`version ${shown(version)} is not supported: this Carillon reads version 1`)
   }
   const build = typeof type === 'string' && Object.hasOwn(builders, type) ? builders[type] : undefined
   if (build === undefined) {
-    throw refused(`its type is ${shown(type)}, known are ${Object.keys(builders).join(', ')}`)
+    throw refused(`unknown type ${shown(type)}: the types are ${Object.keys(builders).join(', ')}`)
   }
   return build({
     ...rest,
@@ -43,12 +42,12 @@ export function parseSchedule(json: unknown): Schedule {
 function readObject(json: unknown): Stored {
   const value = typeof json === 'string' ? parseText(json) : json
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { ...value }
-  throw refused(`wanted an object, got ${shown(value)}`)
+  throw refused(`expected an object, got ${shown(value)}`)
 }
 
 function parseText(text: string): unknown {
-  if (text.length > LONGEST_TEXT)
-    throw refused(`it has ${text.length} characters, at most ${LONGEST_TEXT} are read`)
+  if (text.length > limits.scheduleJsonLength)
+    throw refused(`it has ${text.length} characters, at most ${limits.scheduleJsonLength} are allowed`)
   try {
     return JSON.parse(text)
   } catch (error) {

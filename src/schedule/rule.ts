@@ -1,19 +1,27 @@
 import type { RuleJson } from './schedule-json.js'
-import type { Zone } from './zone.js'
+import type { Zone } from './zone/zone.js'
 
 /**
- * When something occurs, without the terms of the schedule around it. A rule is pure: it answers the same for
- * the same instant whatever was asked before.
+ * Computes when something occurs, without the terms of a schedule. A rule is pure: the same argument always
+ * gives the same result.
  */
 export interface Rule {
   readonly zone: Zone
-  /** The instant the rule itself begins, or -Infinity. */
-  readonly from: number
-  /** The first occurrence strictly later than `after` (whole epoch milliseconds), or `NEVER`. */
+  /** The instant at which the rule itself begins, or -Infinity. */
+  readonly startsAt: number
+  /**
+   * Returns the first occurrence strictly later than `after` (an integer, epoch milliseconds), or `NEVER`.
+   */
   next(after: number): number
-  /** How many occurrences lie after `after` and up to the one at `at`; above `most` it need not be exact. */
+  /**
+   * Counts the occurrences after `after` and up to the one at `at`. Above `most`, the result may be any
+   * number greater than `most`.
+   */
   count(after: number, at: number, most: number): number
-  /** Why the occurrence at `at`, the first after `after`, is not just what was written; mostly empty. */
+  /**
+   * Explains why the occurrence at `at` is not simply what was written. `after` is the occurrence before it.
+   * Mostly empty.
+   */
   reasons(after: number, at: number): string[]
   describe(): string
   toJSON(): RuleJson

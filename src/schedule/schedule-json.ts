@@ -1,10 +1,13 @@
 import type { TermsJson } from './terms.js'
-import type { Gap, Overlap } from './wall-clock.js'
+import type { Gap, Overlap } from './zone/wall-clock.js'
 
-/** What becomes of a date that a month does not have: its last day, the first of the next month, or nothing. */
+/**
+ * What to do with a date that a month does not have: take its last day, the first day of the next month, or
+ * nothing.
+ */
 export type InvalidDate = 'backward' | 'forward' | 'skip'
 
-/** Where and how local times are read. */
+/** The zone of local times, and the rules for gaps and overlaps. */
 export interface WallJson {
   readonly zone: string
   readonly gap: Gap
@@ -52,7 +55,7 @@ interface RruleJson extends WallJson {
   readonly type: 'rrule'
   readonly rule: string
   readonly start: string
-  /** What is left out and added: local dates, local times and instants of UTC, in this order. */
+  /** Exceptions and additions: local dates, local times and UTC instants, in this order. */
   readonly except?: readonly string[]
   readonly also?: readonly string[]
 }
@@ -60,7 +63,7 @@ interface RruleJson extends WallJson {
 export type RuleJson = CronJson | EveryJson | DailyJson | WeeklyJson | MonthlyJson | YearlyJson | RruleJson
 
 /**
- * The stored form of a schedule, which the API, the store and the page share. Policies are always written out,
- * so that a default that changes one day does not change what was stored before.
+ * The stored form of a schedule, shared by the API, the store and the dashboard. Policies are always written
+ * out, so a later change of a default does not change stored schedules.
  */
 export type ScheduleJson = { readonly version: 1 } & RuleJson & TermsJson

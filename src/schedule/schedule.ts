@@ -1,45 +1,47 @@
 import { checkInstant, checkOptions, InvalidInputError, shown } from '../error/index.js'
 import { formatDuration, systemClock } from '../time/index.js'
-import { checkCount } from './choice.js'
-import { Countdown } from './countdown.js'
+import { checkCount } from './option-checks.js'
+import { Countdown } from './count/countdown.js'
 import { limits } from './defaults.js'
 import { LAST_INSTANT, NEVER } from './horizon.js'
 import { jitterOf } from './jitter.js'
 import type { Rule } from './rule.js'
 import type { RuleJson, ScheduleJson } from './schedule-json.js'
 import { describeTerms, type Missed, type TermsJson } from './terms.js'
-import { formatLocal, formatOffset } from './wall-text.js'
+import { formatLocal, formatOffset } from './zone/wall-text.js'
 
-/** Whose occurrences are asked for. */
 export interface SeedOptions {
   /**
-   * The identity of the timer, any stable text: it fixes the timer's place within the jitter. Without it, and
-   * for schedules without jitter, the instants of the rule itself are answered.
+   * The timer's identity, any stable string: it determines the timer's delay within the jitter. Without it,
+   * or without jitter, the result is the rule's own instant.
    */
   readonly seed?: string
 }
 
 export interface PreviewOptions extends SeedOptions {
-  /** The first instant to look at: epoch milliseconds, the system clock's now unless given. */
+  /** The first instant to include, in epoch milliseconds. Default: now. */
   readonly from?: number
 }
 
-/** One occurrence, as people want to see it. */
+/** One occurrence, as a preview shows it. */
 export interface Occurrence {
   /** Epoch milliseconds. */
   readonly at: number
-  /** The same on the zone's clocks, `'2027-03-14T03:00:00'`. */
+  /** The local time in the zone: `'2027-03-14T03:00:00'`. */
   readonly local: string
-  /** Local time minus UTC, `'-04:00'`. */
+  /** Local time minus UTC: `'-04:00'`. */
   readonly offset: string
-  /** Why it is not plainly what was written; empty when it is. */
+  /** Why the occurrence is not simply what was written. Mostly empty. */
   readonly reasons: readonly string[]
 }
 
 /**
- * A rule with its terms: an immutable value that says when something occurs. `next` is pure and answers for
- * any instant, past ones included, always strictly later than what it was given; `JSON.stringify` writes a
- * stable form that `parseSchedule` restores.
+ * A rule with its terms: an immutable value that computes when something occurs. `next` is pure. It works for
+ * any instant, also in the past, and its result is always strictly later. `JSON.stringify` writes a stable
+ * form that `parseSchedule` restores.
+ *
+ * Proven by test/schedule/property.test.ts, test/schedule/terms.test.ts and
+ * test/schedule/schedule-json.test.ts.
  */
 export class Schedule {
   readonly #rule: Rule
@@ -48,14 +50,14 @@ export class Schedule {
   readonly #latest: number
   readonly #countdown: Countdown | undefined
 
-  /** Schedules come from the builders and from `parseSchedule`. */
+  /** Only the builders and `parseSchedule` make schedules. */
   constructor(rule: Rule, terms: TermsJson) {
     this.#rule = rule
     this.#terms = terms
     this.#earliest = terms.from ?? -Infinity
     this.#latest = (terms.until ?? NEVER) - 1
     if (terms.times !== undefined) {
-      const first = Math.max(this.#earliest, rule.from)
+      const first = Math.max(this.#earliest, rule.startsAt)
       this.#countdown = new Countdown((after, at, most) => rule.count(after, at, most), first, terms.times)
     }
     Object.freeze(this)
@@ -77,7 +79,7 @@ export class Schedule {
     return this.#terms.missedLimit
   }
 
-  /** How long after its instant an occurrence may fire, 0 if at once: the engine picks the place. */
+  /** How long after its instant an occurrence may fire. The engine picks the moment. 0 means at once. */
   get windowMs(): number {
     return this.#terms.windowMs ?? 0
   }
@@ -86,7 +88,9 @@ export class Schedule {
     return this.#terms.jitterMs ?? 0
   }
 
-  /** The first occurrence strictly later than `afterEpochMs`, or undefined when the schedule has ended. */
+  /**
+   * Returns the first occurrence strictly later than `afterEpochMs`, or undefined if the schedule has ended.
+   */
   next(afterEpochMs: number, options?: SeedOptions): number | undefined {
     checkInstant(afterEpochMs)
     if (options === undefined) {
@@ -99,7 +103,7 @@ export class Schedule {
     return at <= LAST_INSTANT ? at : undefined
   }
 
-  /** The first `count` occurrences at or after `from`, each with the reason for every adjustment. */
+  /** Returns the first `count` occurrences at or after `from`, each with the reason for every adjustment. */
   preview(count: number, options: PreviewOptions = {}): Occurrence[] {
     checkCount('preview', count, limits.preview)
     checkOptions('preview', options, ['from', 'seed'])
@@ -117,7 +121,7 @@ export class Schedule {
     return occurrences
   }
 
-  /** The schedule in words. */
+  /** Describes the schedule in words. */
   describe(): string {
     return this.#rule.describe() + describeTerms(this.#terms, this.#rule.zone)
   }

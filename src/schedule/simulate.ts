@@ -1,5 +1,5 @@
 import { checkInstant, checkOptions, InvalidInputError, LimitError, shown } from '../error/index.js'
-import { checkCount } from './choice.js'
+import { checkCount } from './option-checks.js'
 import { defaults, limits } from './defaults.js'
 import { Schedule } from './schedule.js'
 
@@ -8,11 +8,10 @@ export interface SimulateOptions {
   readonly from: number
   /** Epoch milliseconds, exclusive. */
   readonly to: number
-  /** The most firings there may be before the simulation is refused. Default 100,000. */
+  /** The simulation throws if there are more firings than this. Default: 100,000. */
   readonly limit?: number
 }
 
-/** One firing that a simulation found. */
 export interface SimulatedFiring {
   readonly name: string
   /** Epoch milliseconds. */
@@ -20,8 +19,8 @@ export interface SimulatedFiring {
 }
 
 /**
- * All firings of a set of named schedules from one instant up to another, in order of time and then name. The
- * names stand in for the timers' identities, so jitter is spread as it will be.
+ * Returns all firings of a set of named schedules from one instant up to another, in order of time, then
+ * name. A schedule's name serves as its timer's identity, so jitter is spread as it will be in production.
  */
 export function simulate(
   definitions: Readonly<Record<string, Schedule>>,

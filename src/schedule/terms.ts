@@ -1,32 +1,37 @@
 import { InvalidInputError } from '../error/index.js'
 import { type Duration, formatDuration, parseDuration } from '../time/index.js'
-import { checkChoice, checkCount } from './choice.js'
+import { checkChoice, checkCount } from './option-checks.js'
 import { defaults, limits } from './defaults.js'
-import { formatLocal, parseInstant } from './wall-text.js'
-import type { Zone } from './zone.js'
+import { formatLocal, parseInstant } from './zone/wall-text.js'
+import type { Zone } from './zone/zone.js'
 
-/** What happens to occurrences that came while nobody was there to fire them. */
+/** What to do with occurrences that passed while no process was running. */
 export type Missed = 'skip' | 'once' | 'all'
 
-/** What every builder takes beside its rule. */
+/** The options that every builder takes besides its rule. */
 export interface TermOptions {
-  /** The first instant that may occur: epoch ms, or text, local to the schedule's zone if it has no offset. */
+  /**
+   * The first instant that may occur: epoch milliseconds, or a string. A string without an offset is a local
+   * time in the schedule's zone.
+   */
   readonly from?: number | string
   /** The first instant that no longer occurs. */
   readonly until?: number | string
   /** How many occurrences there are, counted from `from`. */
   readonly times?: number
-  /** Missed occurrences: none of them, the latest (the default), or all up to `missedLimit`. */
+  /** Which missed occurrences to fire: none, the latest (the default), or all up to `missedLimit`. */
   readonly missed?: Missed
-  /** The most missed occurrences that are made up for, the latest ones. Default 100. */
+  /** The most missed occurrences to fire. The latest ones win. Default: 100. */
   readonly missedLimit?: number
-  /** Each timer is this much later at the most, and always by the same amount. */
+  /** Delays each timer by up to this much, always by the same amount. */
   readonly jitter?: Duration
-  /** An occurrence may fire at any time this long after its instant; the engine picks a quiet one. */
+  /**
+   * An occurrence may fire at any time up to this long after its instant. The engine picks a quiet moment.
+   */
   readonly window?: Duration
 }
 
-export const termNames = [
+export const termOptionNames = [
   'from',
   'until',
   'times',
@@ -36,7 +41,10 @@ export const termNames = [
   'window',
 ] as const satisfies readonly (keyof TermOptions)[]
 
-/** The terms in their stored form: instants and durations in milliseconds, what was not given left out. */
+/**
+ * The stored form of the terms: instants and durations in milliseconds, without the options that were not
+ * given.
+ */
 export interface TermsJson {
   readonly from?: number
   readonly until?: number
@@ -48,8 +56,8 @@ export interface TermsJson {
 }
 
 /**
- * Reads the terms a schedule runs under. `ruleFrom` is where the rule itself begins, -Infinity if anywhere:
- * counting needs a first occurrence.
+ * Reads the terms of a schedule. `ruleFrom` is the instant at which the rule itself begins, or -Infinity.
+ * `times` needs a first occurrence to count from.
  */
 export function readTerms(options: TermOptions, zone: Zone, ruleFrom: number): TermsJson {
   const { missed = defaults.missed, missedLimit = defaults.missedLimit } = options
@@ -63,18 +71,12 @@ export function readTerms(options: TermOptions, zone: Zone, ruleFrom: number): T
   }
   const times = options.times === undefined ? undefined : checkCount('times', options.times, limits.times)
   if (times !== undefined && from === undefined && ruleFrom === -Infinity) {
-    throw new InvalidInputError(
-      'invalid-option',
-      'times counts occurrences from `from` on: give `from` as well',
-    )
+    throw new InvalidInputError('invalid-option', 'times needs an instant to count from: give `from` as well')
   }
-  const jitterMs = readSpread('jitter', options.jitter, limits.jitterMs)
-  const windowMs = readSpread('window', options.window, limits.windowMs)
+  const jitterMs = readDelay('jitter', options.jitter, limits.jitterMs)
+  const windowMs = readDelay('window', options.window, limits.windowMs)
   if (jitterMs !== undefined && windowMs !== undefined) {
-    throw new InvalidInputError(
-      'invalid-option',
-      'jitter fixes the place of a timer and window leaves it to the engine: give one of them',
-    )
+    throw new InvalidInputError('invalid-option', 'jitter and window cannot be combined: give one of them')
   }
   return {
     ...(from !== undefined && { from }),
@@ -105,7 +107,7 @@ function instantText(instant: number, zone: Zone): string {
   return formatLocal(second + zone.segmentAt(second).offset).replace(/:00$/, '')
 }
 
-function readSpread(what: string, duration: Duration | undefined, most: number): number | undefined {
+function readDelay(what: string, duration: Duration | undefined, most: number): number | undefined {
   if (duration === undefined) return undefined
   const ms = parseDuration(duration)
   if (ms >= 1 && ms <= most) return ms

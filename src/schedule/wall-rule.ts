@@ -1,39 +1,41 @@
-import { wallReasons } from './adjustment.js'
-import { DAY_S } from './calendar.js'
-import { checkChoice } from './choice.js'
-import { Countdown } from './countdown.js'
+import { adjustmentReasons } from './zone/adjustment-reasons.js'
+import { DAY_S } from './calendar/calendar.js'
+import { checkChoice } from './option-checks.js'
+import { Countdown } from './count/countdown.js'
 import { defaults } from './defaults.js'
 import { NEVER } from './horizon.js'
-import type { Pattern } from './pattern.js'
+import type { Pattern } from './calendar/pattern.js'
 import type { Rule } from './rule.js'
 import type { RuleJson, WallJson } from './schedule-json.js'
-import { type Gap, type Overlap, WallClock } from './wall-clock.js'
-import { formatLocal } from './wall-text.js'
-import { type Locals, Without } from './without.js'
-import { type Zone, zoneOf } from './zone.js'
+import { type Gap, type Overlap, WallClock } from './zone/wall-clock.js'
+import { formatLocal } from './zone/wall-text.js'
+import { type LocalTimesAndDays, ExceptPattern } from './amend/except-pattern.js'
+import { type Zone, zoneOf } from './zone/zone.js'
 
-/** How a schedule reads the clocks on the wall. */
+/** How a schedule translates local times into instants. */
 export interface WallOptions {
   /** An IANA name, `'UTC'` (the default) or a fixed offset such as `'+05:30'`. */
   readonly zone?: string
   /**
-   * A local time that does not exist: the first instant after the gap (`'next'`, the default), the same
-   * distance after it (`'shift'`, as RFC 5545 reads it), or not at all (`'skip'`).
+   * What to do with a local time that does not exist: take the first instant after the gap (`'next'`, the
+   * default), the same distance after it (`'shift'`, as in RFC 5545), or nothing (`'skip'`).
    */
   readonly gap?: Gap
-  /** A local time that comes twice: the first of the two (the default), the second, or both. */
+  /**
+   * Which instant to take for a local time that comes twice: the first (the default), the second, or both.
+   */
   readonly overlap?: Overlap
 }
 
-export const wallNames = ['zone', 'gap', 'overlap'] as const satisfies readonly (keyof WallOptions)[]
+export const wallOptionNames = ['zone', 'gap', 'overlap'] as const satisfies readonly (keyof WallOptions)[]
 
-export interface Wall {
+export interface WallSettings {
   readonly zone: Zone
   readonly gap: Gap
   readonly overlap: Overlap
 }
 
-export function readWall(options: WallOptions): Wall {
+export function readWallOptions(options: WallOptions): WallSettings {
   const { zone = defaults.zone, gap = defaults.gap, overlap = defaults.overlap } = options
   return {
     zone: zoneOf(zone),
@@ -42,87 +44,93 @@ export function readWall(options: WallOptions): Wall {
   }
 }
 
-export function wallJson(wall: Wall): WallJson {
+export function wallJson(wall: WallSettings): WallJson {
   return { zone: wall.zone.name, gap: wall.gap, overlap: wall.overlap }
 }
 
-// A preview tells of a few.
-const MOST_LEFT_OUT = 3
+// A preview mentions at most this many exceptions.
+const MAX_EXCEPTIONS_SHOWN = 3
 
 export interface WallRuleParts {
   readonly pattern: Pattern
-  /** What is left out of the pattern; `count` counts it all the same. */
-  readonly except?: Locals
-  readonly wall: Wall
+  /** Exceptions from the pattern. They still count towards `count`. */
+  readonly except?: LocalTimesAndDays
+  readonly wall: WallSettings
   readonly json: RuleJson
   readonly words: string
-  /** Whether every instant with a matching local time counts, whatever the gap and overlap rules say. */
-  readonly running?: boolean
-  /** Why the days after one and up to another are not the dates that were written. */
+  /** Whether every instant with a matching local time counts, regardless of the gap and overlap rules. */
+  readonly followsElapsedTime?: boolean
+  /** Explains why the days after one and up to another are not the dates that were written. */
   readonly dateReasons?: (afterDay: number, day: number) => string[]
-  /** Epoch milliseconds before which and after which the rule itself has no occurrences. */
+  /** Epoch milliseconds. The rule itself has no occurrences before the first and after the second. */
   readonly from?: number
   readonly untilInclusive?: number
   /** How many occurrences the rule itself has, counted from `from`. */
   readonly count?: number
 }
 
-/** A pattern of local times in a zone, as a rule. */
+/**
+ * A pattern of local times in a zone, as a rule.
+ *
+ * Proven by test/schedule/dst-table.test.ts and test/schedule/walk.test.ts.
+ */
 export class WallRule implements Rule {
   readonly zone: Zone
-  readonly from: number
+  readonly startsAt: number
   readonly #clock: WallClock
   readonly #parts: WallRuleParts
   readonly #latest: number
-  readonly #without: Without | undefined
+  readonly #exceptPattern: ExceptPattern | undefined
   readonly #countdown: Countdown | undefined
 
   constructor(parts: WallRuleParts) {
     const { wall, pattern } = parts
-    // An instant that exists once is met once, one that does not exist never: that is time as it passes.
-    const clockOf = (named: Pattern) =>
-      parts.running
-        ? new WallClock(named, wall.zone, 'skip', 'both')
-        : new WallClock(named, wall.zone, wall.gap, wall.overlap)
+    // Under `skip` and `both`, every instant counts exactly once: a missing local time has none, and a
+    // repeated one has two. That is elapsed time.
+    const clockOf = (given: Pattern) =>
+      parts.followsElapsedTime
+        ? new WallClock(given, wall.zone, 'skip', 'both')
+        : new WallClock(given, wall.zone, wall.gap, wall.overlap)
     if (parts.except !== undefined) {
-      this.#without = new Without(pattern, parts.except)
+      this.#exceptPattern = new ExceptPattern(pattern, parts.except)
     }
-    this.#clock = clockOf(this.#without ?? pattern)
+    this.#clock = clockOf(this.#exceptPattern ?? pattern)
     this.zone = wall.zone
-    this.from = parts.from ?? -Infinity
+    this.startsAt = parts.from ?? -Infinity
     this.#parts = parts
     this.#latest = parts.untilInclusive ?? NEVER
     if (parts.count !== undefined) {
-      const counted = this.#without === undefined ? this.#clock : clockOf(pattern)
+      const counted = this.#exceptPattern === undefined ? this.#clock : clockOf(pattern)
       this.#countdown = new Countdown(
         (after, at, most) => counted.count(after, at, most),
-        this.from,
+        this.startsAt,
         parts.count,
       )
     }
   }
 
   next(after: number): number {
-    const at = this.#clock.next(after < this.from ? this.from - 1 : after)
+    const at = this.#clock.next(after < this.startsAt ? this.startsAt - 1 : after)
     if (at > this.#latest) return NEVER
     return this.#countdown === undefined || this.#countdown.includes(at) ? at : NEVER
   }
 
   count(after: number, at: number, most: number): number {
-    return this.#clock.count(Math.max(after, this.from - 1), at, most)
+    return this.#clock.count(Math.max(after, this.startsAt - 1), at, most)
   }
 
   reasons(after: number, at: number): string[] {
     const afterSecond = Math.max(Math.floor(after / 1000), Math.floor(at / 1000) - 400 * DAY_S)
     const local = (second: number) => second + this.zone.segmentAt(second).offset
-    const leftOut = this.#without?.leftOut(local(afterSecond) + 1, local(at / 1000), MOST_LEFT_OUT) ?? []
+    const leftOut =
+      this.#exceptPattern?.leftOut(local(afterSecond) + 1, local(at / 1000), MAX_EXCEPTIONS_SHOWN) ?? []
     const leftOutReasons = leftOut.map((time) => `${formatLocal(time)} is left out`)
-    if (this.#parts.running) return leftOutReasons
+    if (this.#parts.followsElapsedTime) return leftOutReasons
     const days = [local(afterSecond), local(at / 1000)].map((second) => Math.floor(second / DAY_S))
     return [
       ...leftOutReasons,
       ...(this.#parts.dateReasons?.(days[0]!, days[1]!) ?? []),
-      ...wallReasons(this.#clock, afterSecond, at / 1000),
+      ...adjustmentReasons(this.#clock, afterSecond, at / 1000),
     ]
   }
 

@@ -1,4 +1,4 @@
-/** Small pieces of English that descriptions are made of. */
+/** The English words and phrases of descriptions. */
 export const weekdayWords = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday']
 
 export const monthWords = [
@@ -22,7 +22,7 @@ export function listed(items: readonly string[], last = 'and'): string {
   return `${items.slice(0, -1).join(', ')} ${last} ${items.at(-1)}`
 }
 
-/** Whole numbers in ascending order, with three or more in a row as a range: `'1 to 5 and 9'`. */
+/** Joins ascending integers, with three or more in a row as a range: `'1 to 5 and 9'`. */
 export function numbers(values: readonly number[], word: (value: number) => string = String): string {
   const parts: string[] = []
   let start = 0
@@ -37,9 +37,9 @@ export function numbers(values: readonly number[], word: (value: number) => stri
 }
 
 /** `'first'`, `'second'`, …, `'last'` for -1, `'second to last'` for -2. */
-export function ordinal(place: number): string {
-  if (place === -1) return 'last'
-  if (place < 0) return `${ordinal(-place)} to last`
+export function ordinal(position: number): string {
+  if (position === -1) return 'last'
+  if (position < 0) return `${ordinal(-position)} to last`
   const words = ['first', 'second', 'third', 'fourth', 'fifth']
-  return words[place - 1] ?? `${place}th`
+  return words[position - 1] ?? `${position}th`
 }

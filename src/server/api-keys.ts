@@ -3,18 +3,19 @@ import { InvalidInputError, RequestError, shown } from '../error/index.js'
 import type { Store } from '../store/index.js'
 import { type Clock, type Duration, parseDuration } from '../time/index.js'
 import { checkNamespace } from '../timer/index.js'
+import { MAX_ACTIVE_KEYS_PER_NAME, UNKNOWN_KEY_REFRESH_MS } from './defaults.js'
 
-/** What a key allows: each scope includes those before it. */
+/** What a key allows. Each scope includes those before it. */
 export const scopes = ['read', 'write', 'admin'] as const
 export type Scope = (typeof scopes)[number]
 
-/** A key as it may be shown: never the secret, nor its hash. */
+/** A key without its secret and without its hash. */
 export interface ApiKey {
   readonly id: string
-  /** Keys of one name and namespace do one job; two of them may be alive, so that one can follow the other. */
+  /** The purpose. Two keys of one name and namespace may be active at a time, for rotation. */
   readonly name: string
   readonly scope: Scope
-  /** The namespace it is bound to; undefined for all. */
+  /** The namespace it is bound to. Undefined for all namespaces. */
   readonly namespace?: string
   readonly createdAt: number
   readonly expiresAt?: number
@@ -32,84 +33,86 @@ interface StoredKey extends ApiKey {
 }
 
 const PREFIX = 'api-key/'
-const MOST_ALIVE = 2
-const LOOK_AGAIN_MS = 1000
 const NAME = /^[\w.@ -]{1,64}$/
 
 /**
- * The keys that open a server, kept in the settings of its store: only the hash of each, so that whoever reads the
- * store cannot use them. A key is shown once, when it is made.
+ * The API keys of a server. The store's settings hold only their hashes, so reading the store does not give access.
+ * The token itself is returned once, by `create`.
+ *
+ * Proven by test/server/keys.test.ts.
  */
 export class ApiKeys {
   readonly #store: Store
   readonly #clock: Clock
   #byId: ReadonlyMap<string, StoredKey> = new Map()
-  // Texts that were found right since the last look: hashing each once is enough.
-  #seen = new Map<string, StoredKey>()
-  #lookedAt = -Infinity
-  #looking: Promise<void> | undefined
-  #making: Promise<unknown> = Promise.resolve()
+  // Tokens that matched their hash since the last refresh, so that each is hashed only once.
+  #verified = new Map<string, StoredKey>()
+  #refreshedAt = -Infinity
+  #refreshing: Promise<void> | undefined
+  #lastCreate: Promise<unknown> = Promise.resolve()
 
   constructor(store: Store, clock: Clock) {
     this.#store = store
     this.#clock = clock
   }
 
-  /** All keys, those that expired included until they are swept away. */
+  /** All keys, including expired ones that are not removed yet. */
   get all(): readonly ApiKey[] {
-    return [...this.#byId.values()].map(shownKey)
+    return [...this.#byId.values()].map(withoutHash)
   }
 
-  get hasAlive(): boolean {
-    return [...this.#byId.values()].some((key) => this.#isAlive(key))
+  get hasActive(): boolean {
+    return [...this.#byId.values()].some((key) => this.#isActive(key))
   }
 
-  /** Looks at the store again: another instance may have made or revoked some. */
-  look(): Promise<void> {
-    this.#looking ??= this.#look().finally(() => (this.#looking = undefined))
-    return this.#looking
+  /** Reads the keys from the store again: another instance may have made or revoked some. */
+  refresh(): Promise<void> {
+    this.#refreshing ??= this.#readStore().finally(() => (this.#refreshing = undefined))
+    return this.#refreshing
   }
 
-  /** The key that a text is, if it is one and alive. */
+  /** The active key of a token, if there is one. */
   async find(token: string): Promise<ApiKey | undefined> {
     const id = idOf(token)
     if (id === undefined) return undefined
-    // Made by another instance a moment ago, perhaps; guesses do not make the store work.
-    if (!this.#byId.has(id) && this.#clock.monotonic() - this.#lookedAt > LOOK_AGAIN_MS) await this.look()
-    return this.known(token)
+    // Another instance may just have made this key. The limit keeps guesses from loading the store.
+    if (!this.#byId.has(id) && this.#clock.monotonic() - this.#refreshedAt > UNKNOWN_KEY_REFRESH_MS)
+      await this.refresh()
+    return this.findCached(token)
   }
 
-  /** As `find`, without asking the store. */
-  known(token: string): ApiKey | undefined {
-    const seen = this.#seen.get(token)
-    const key = seen ?? this.#byId.get(idOf(token) ?? '')
-    if (key === undefined || !this.#isAlive(key)) return undefined
-    if (seen === undefined) {
+  /** Like `find`, but without reading the store. */
+  findCached(token: string): ApiKey | undefined {
+    const verified = this.#verified.get(token)
+    const key = verified ?? this.#byId.get(idOf(token) ?? '')
+    if (key === undefined || !this.#isActive(key)) return undefined
+    if (verified === undefined) {
       if (!isHashOf(token, key.hash)) return undefined
-      this.#seen.set(token, key)
+      this.#verified.set(token, key)
     }
     return key
   }
 
-  /** Makes a key. The text is not kept: this is the only time it is seen. */
+  /** Makes a key. The token is not stored: this is the only time it is returned. */
   async create(wanted: NewApiKey): Promise<{ readonly key: ApiKey; readonly token: string }> {
-    const making = this.#making.then(() => this.#create(wanted))
-    this.#making = making.catch(() => undefined)
-    return await making
+    // One after the other, so that two calls cannot both pass the limit.
+    const creating = this.#lastCreate.then(() => this.#create(wanted))
+    this.#lastCreate = creating.catch(() => undefined)
+    return await creating
   }
 
   async revoke(id: string): Promise<void> {
-    await this.look()
-    if (!this.#byId.has(id)) throw new RequestError('key-unknown', `there is no key of the id ${shown(id)}`)
+    await this.refresh()
+    if (!this.#byId.has(id)) throw new RequestError('key-unknown', `no key with id ${shown(id)}`)
     await this.#store.putSetting(PREFIX + id, undefined)
-    await this.#lookAnew()
+    await this.#refreshAfterWrite()
   }
 
   async #create({ name, scope, namespace, expiresIn }: NewApiKey) {
     if (!NAME.test(name)) {
       throw new InvalidInputError(
         'invalid-option',
-        `a key's name has 1 to 64 letters, digits, spaces and . _ @ -, got ${shown(name)}`,
+        `a key's name must have 1 to 64 characters: letters, digits, spaces or . _ @ -, got ${shown(name)}`,
       )
     }
     if (!scopes.includes(scope)) {
@@ -119,8 +122,8 @@ export class ApiKeys {
       )
     }
     if (namespace !== undefined) checkNamespace(namespace)
-    await this.look()
-    await this.#makeRoom(name, namespace)
+    await this.refresh()
+    await this.#checkLimit(name, namespace)
     const id = randomBytes(6).toString('hex')
     const token = `ck_${id}_${randomBytes(32).toString('base64url')}`
     const createdAt = this.#clock.now()
@@ -134,39 +137,39 @@ export class ApiKeys {
       hash: hash('sha256', token, 'hex'),
     }
     await this.#store.putSetting(PREFIX + id, JSON.stringify(stored), 0)
-    await this.#lookAnew()
-    return { key: shownKey(stored), token }
+    await this.#refreshAfterWrite()
+    return { key: withoutHash(stored), token }
   }
 
-  /** Sweeps away what has expired of a name, and refuses a third that is alive. */
-  async #makeRoom(name: string, namespace: string | undefined): Promise<void> {
+  /** Refuses a third active key of a name, and removes its expired keys. */
+  async #checkLimit(name: string, namespace: string | undefined): Promise<void> {
     const ofName = [...this.#byId.values()].filter((key) => key.name === name && key.namespace === namespace)
-    const alive = ofName.filter((key) => this.#isAlive(key))
-    if (alive.length >= MOST_ALIVE) {
+    const active = ofName.filter((key) => this.#isActive(key))
+    if (active.length >= MAX_ACTIVE_KEYS_PER_NAME) {
       throw new RequestError(
         'key-limit',
-        `${alive.length} keys of the name ${shown(name)} are alive: ${alive.map(({ id }) => id).join(', ')}`,
+        `${active.length} keys named ${shown(name)} are active: ${active.map(({ id }) => id).join(', ')}`,
       )
     }
     for (const key of ofName)
-      if (!this.#isAlive(key)) await this.#store.putSetting(PREFIX + key.id, undefined)
+      if (!this.#isActive(key)) await this.#store.putSetting(PREFIX + key.id, undefined)
   }
 
-  /** A look that is under way may have begun before the last change. */
-  async #lookAnew(): Promise<void> {
-    await this.#looking?.catch(() => undefined)
-    await this.look()
+  /** A refresh that is already running may have read the store before the last change, so this starts another. */
+  async #refreshAfterWrite(): Promise<void> {
+    await this.#refreshing?.catch(() => undefined)
+    await this.refresh()
   }
 
-  async #look(): Promise<void> {
+  async #readStore(): Promise<void> {
     const settings = await this.#store.settings(PREFIX)
     const keys = settings.map(({ value }) => JSON.parse(value) as StoredKey)
     this.#byId = new Map(keys.map((key) => [key.id, key]))
-    this.#seen = new Map()
-    this.#lookedAt = this.#clock.monotonic()
+    this.#verified = new Map()
+    this.#refreshedAt = this.#clock.monotonic()
   }
 
-  #isAlive({ expiresAt }: ApiKey): boolean {
+  #isActive({ expiresAt }: ApiKey): boolean {
     return expiresAt === undefined || this.#clock.now() < expiresAt
   }
 }
@@ -179,7 +182,7 @@ function isHashOf(token: string, wanted: string): boolean {
   return timingSafeEqual(Buffer.from(hash('sha256', token, 'hex')), Buffer.from(wanted))
 }
 
-function shownKey(stored: StoredKey): ApiKey {
+function withoutHash(stored: StoredKey): ApiKey {
   const { hash: _, ...key } = stored
   return key
 }

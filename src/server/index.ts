@@ -1,4 +1,4 @@
-/** Timers over HTTP: `carillon serve` is this with a command line before it. */
+/** Timers over HTTP. `carillon serve` starts this server from a command line. */
 export { type ApiKey, ApiKeys, type NewApiKey, type Scope, scopes } from './api-keys.js'
 export { Server } from './server.js'
 export { isLoopback, type ServerOptions } from './server-options.js'

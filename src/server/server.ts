@@ -4,41 +4,32 @@ import { openTimers, type Timers } from '../front/index.js'
 import { openStore, type Store } from '../store/index.js'
 import type { Clock, Wake } from '../time/index.js'
 import { ApiKeys } from './api-keys.js'
-import { docsPage, docsPolicy } from './docs-page.js'
-import { Events } from './events.js'
-import { tellEvents } from './firing-events.js'
-import { Gate } from './gate.js'
-import { httpApp } from './http-app.js'
-import { Idempotency } from './idempotency.js'
-import { Metrics } from './metrics.js'
+import { docsPage, docsPolicy } from './http/docs-page.js'
+import { EventStreams } from './monitor/event-streams.js'
+import { eventPublisher } from './monitor/publish-events.js'
+import { AccessCheck } from './http/access.js'
+import { httpApp } from './http/http-app.js'
+import { Idempotency } from './http/idempotency.js'
+import { Metrics } from './monitor/metrics.js'
 import { Namespaces } from './namespaces.js'
-import { openApiOf } from './openapi.js'
+import { openApiOf } from './http/openapi.js'
 import { Forwarding } from './peers/forwarding.js'
-import { LeaseWords } from './peers/lease-words.js'
+import { LeaseRouter } from './peers/lease-router.js'
 import { peerAddressOf } from './peers/peer-address.js'
-import { Readiness } from './readiness.js'
-import type { Route } from './route.js'
+import { Readiness } from './monitor/readiness.js'
+import type { Route } from './http/route.js'
 import { batchRoutes } from './routes/batch.js'
 import { handleRoutes } from './routes/handles.js'
 import { leaseRoutes } from './routes/leases.js'
 import { recordRoutes } from './routes/records.js'
-import { steeringRoutes } from './routes/steering.js'
+import { adminRoutes } from './routes/admin.js'
 import { targetRoutes } from './routes/targets.js'
 import { timerRoutes } from './routes/timers.js'
-import { watchingRoutes } from './routes/watching.js'
+import { monitoringRoutes } from './routes/monitoring.js'
 import { type CompleteServerOptions, type ServerOptions, serverOptions } from './server-options.js'
-import { NamedKinds } from './set-input.js'
+import { NamedKinds } from './http/set-input.js'
+import { KEY_REFRESH_MS, MAX_KEPT_BATCHES, STOP_POLL_MS, STOP_TIMEOUT_MS } from './defaults.js'
 import { version } from './version.js'
-
-// How soon keys that another instance made or revoked are known here.
-const LOOK_FOR_KEYS_MS = 2000
-
-// How many batches are remembered by their Idempotency-Key: each may have 5,000 answers.
-const MOST_BATCHES = 64
-
-// How long requests under way have when the server stops, and how often it looks whether they are done.
-const FAREWELL_MS = 10_000
-const SWEEP_MS = 20
 
 interface ServerParts {
   readonly options: CompleteServerOptions
@@ -46,26 +37,30 @@ interface ServerParts {
   readonly ownsStore: boolean
   readonly timers: Timers
   readonly metrics: Metrics
-  /** Undefined where nobody else can have the store open, or it is not wanted. */
+  /** Undefined if no other instance can have the store open, or if forwarding is off. */
   readonly forwarding: Forwarding | undefined
 }
 
-/** Timers over HTTP: the store, the engine and the routes, started and stopped as one. */
+/**
+ * Timers over HTTP: starts and stops the store, the engine and the routes together.
+ *
+ * Proven by test/server/stores.test.ts and test/cli/serve.test.ts.
+ */
 export class Server {
   readonly #parts: ServerParts
   readonly #keys: ApiKeys
   readonly #app: FastifyInstance
   readonly #namespaces: Namespaces
-  readonly #events: Events
+  readonly #events: EventStreams
   readonly #metrics: Metrics
   readonly #idempotency: Idempotency
-  // Apart, so that none of them is forgotten for the others: batches are large, workers answer often.
+  // Separate caches, so that large batches and frequent workers cannot evict other answers.
   readonly #batchIdempotency: Idempotency
   readonly #workerIdempotency: Idempotency
   readonly #readiness: Readiness
   readonly #routes: readonly Route[]
-  #underWay = 0
-  #looks: Wake | undefined
+  #openRequests = 0
+  #keyRefresh: Wake | undefined
   #url = ''
   #firstToken: string | undefined
   #stopping: Promise<void> | undefined
@@ -76,57 +71,62 @@ export class Server {
     this.#parts = parts
     this.#metrics = parts.metrics
     this.#keys = new ApiKeys(store, clock)
-    this.#events = new Events(clock)
+    this.#events = new EventStreams(clock)
     this.#idempotency = new Idempotency(clock)
-    this.#batchIdempotency = new Idempotency(clock, MOST_BATCHES)
+    this.#batchIdempotency = new Idempotency(clock, MAX_KEPT_BATCHES)
     this.#workerIdempotency = new Idempotency(clock)
     this.#readiness = new Readiness(timers, store, clock)
     this.#namespaces = new Namespaces({
       timers,
       store,
       clock,
-      lookMs: timers.engine.settings.acquireMs,
-      onTrouble: (error) => options.logger?.warn({ err: error }, 'the namespaces could not be looked at'),
+      refreshMs: timers.engine.settings.acquireMs,
+      onError: (error) => options.logger?.warn({ err: error }, 'cannot read the namespaces from the store'),
     })
-    timers.onEvent(tellEvents(this.#events))
+    timers.onEvent(eventPublisher(this.#events))
     const kinds = new NamedKinds()
     this.#routes = [
-      ...onceEach(this.#idempotency, timerRoutes({ kinds, idempotency: this.#idempotency })),
-      ...onceEach(this.#idempotency, handleRoutes),
-      ...onceEach(this.#batchIdempotency, batchRoutes(kinds)),
-      ...onceEach(this.#idempotency, recordRoutes(clock)),
-      ...onceEach(this.#idempotency, targetRoutes),
-      ...onceEach(this.#workerIdempotency, leaseRoutes(new LeaseWords(parts.forwarding?.peers))),
-      ...onceEach(this.#idempotency, steeringRoutes(this.#keys)),
-      ...watchingRoutes({
+      ...withIdempotency(this.#idempotency, timerRoutes({ kinds, idempotency: this.#idempotency })),
+      ...withIdempotency(this.#idempotency, handleRoutes),
+      ...withIdempotency(this.#batchIdempotency, batchRoutes(kinds)),
+      ...withIdempotency(this.#idempotency, recordRoutes(clock)),
+      ...withIdempotency(this.#idempotency, targetRoutes),
+      ...withIdempotency(this.#workerIdempotency, leaseRoutes(new LeaseRouter(parts.forwarding?.peers))),
+      ...withIdempotency(this.#idempotency, adminRoutes(this.#keys)),
+      ...monitoringRoutes({
         timers,
         store,
         events: this.#events,
         metrics: this.#metrics,
-        openedOf: (namespace) => this.#namespaces.opened(namespace),
+        openTimersOf: (namespace) => this.#namespaces.openTimersOf(namespace),
       }),
     ]
     this.#app = httpApp({
       options,
       routes: this.#routes,
-      gate: new Gate({ keys: this.#keys, clock, needsKey: options.auth, ratePerSecond: options.rate }),
+      access: new AccessCheck({
+        keys: this.#keys,
+        clock,
+        needsKey: options.auth,
+        ratePerSecond: options.rate,
+      }),
       metrics: this.#metrics,
-      timersOf: (namespace) => this.#namespaces.of(namespace),
+      timersOf: (namespace) => this.#namespaces.timersOf(namespace),
     })
     this.#addOpenRoutes()
     parts.forwarding?.listen(this.#app, {
       engine: timers.engine,
-      timersOf: (namespace) => this.#namespaces.of(namespace),
+      timersOf: (namespace) => this.#namespaces.timersOf(namespace),
     })
-    const ended = (): void => void this.#underWay--
+    const onClose = (): void => void this.#openRequests--
     this.#app.server.on('request', (_, response) => {
-      this.#underWay++
-      // It comes once: `once` would make a listener of its own for each.
-      response.on('close', ended)
+      this.#openRequests++
+      // 'close' comes once. `once` would allocate a wrapper for each request.
+      response.on('close', onClose)
     })
   }
 
-  /** Opens the store, starts to fire, and listens. */
+  /** Opens the store, starts firing timers, and listens. */
   static async start(given: ServerOptions): Promise<Server> {
     const options = serverOptions(given)
     const { clock, history, engine, guard, tracing, logger } = options
@@ -138,7 +138,7 @@ export class Server {
     try {
       const isForwarding = options.forwarding && store.capabilities.shared
       const forwarding = isForwarding
-        ? await Forwarding.over(store, clock, (outcome) => metrics.forwarded(outcome))
+        ? await Forwarding.create(store, clock, (outcome) => metrics.recordForward(outcome))
         : undefined
       const timers = await openTimers({
         store,
@@ -148,7 +148,8 @@ export class Server {
         guard,
         ...(forwarding && { peers: forwarding.peers }),
         tracing,
-        ...(logger && { logger }),
+        // The server reports by its API and its metrics.
+        logger: logger ?? false,
       })
       server = new Server({ options, store, ownsStore, timers, metrics, forwarding })
       await server.#start()
@@ -161,8 +162,8 @@ export class Server {
   }
 
   /**
-   * Opens a store that no other instance has open, and answers by `answer` alone: nothing fires, nobody can connect,
-   * and no key is asked for.
+   * Opens a store that no other instance has open. The server only answers through `answer`: it fires no timers,
+   * listens on no port, and needs no key.
    */
   static async open(given: Pick<ServerOptions, 'store' | 'clock'>): Promise<Server> {
     const options = serverOptions({ ...given, auth: false, rate: 0 })
@@ -172,7 +173,7 @@ export class Server {
       typeof options.store === 'string' ? await openStore(options.store, { clock }) : options.store
     try {
       await checkUnused(store)
-      const alone = store.strategy === 'owned'
+      const alone = store.mode === 'owned'
       const timers = await openTimers({ store, clock, history, alone })
       const metrics = new Metrics()
       return new Server({ options, store, ownsStore, timers, metrics, forwarding: undefined })
@@ -182,7 +183,7 @@ export class Server {
     }
   }
 
-  /** Answers a request of this process, as it would one that came over the network. */
+  /** Answers a request from this process, in the same way as one from the network. */
   async answer(path: string, { method = 'GET', headers, body }: RequestInit = {}): Promise<Response> {
     const { statusCode, payload } = await this.#app.inject({
       method: method as 'GET',
@@ -193,12 +194,12 @@ export class Server {
     return new Response(payload, { status: statusCode })
   }
 
-  /** Where it listens: the base of all routes. */
+  /** The URL where the server listens. All routes are below it. */
   get url(): string {
     return this.#url
   }
 
-  /** The key that was made because there was none; undefined otherwise. Show it once. */
+  /** The key that the server made because the store had no active one. Show it once. Undefined otherwise. */
   get firstToken(): string | undefined {
     return this.#firstToken
   }
@@ -217,7 +218,7 @@ export class Server {
     return this.#routes
   }
 
-  /** Takes no more requests, answers those under way, lets attempts end, lets go of its shards. Idempotent. */
+  /** Accepts no more requests, answers the open ones, waits for running attempts, releases the shards. Idempotent. */
   stop(): Promise<void> {
     this.#stopping ??= this.#stop()
     return this.#stopping
@@ -225,23 +226,22 @@ export class Server {
 
   async #start(): Promise<void> {
     const { timers, options, forwarding } = this.#parts
-    await this.#keys.look()
-    if (options.auth && !this.#keys.hasAlive) {
+    await this.#keys.refresh()
+    if (options.auth && !this.#keys.hasActive) {
       this.#firstToken = (await this.#keys.create({ name: 'first', scope: 'admin' })).token
     }
     await this.#namespaces.start()
-    await this.#greetNewcomers()
+    await this.#addHelloTarget()
     await timers.start()
-    this.#url = await listening(this.#app, options)
-    if (forwarding !== undefined)
-      forwarding.peers.address = options.address ?? peerAddressOf(this.#url, options.host)
-    this.#lookForKeys(options.clock)
+    this.#url = await listen(this.#app, options)
+    forwarding?.peers.announce(options.address ?? peerAddressOf(this.#url, options.host))
+    this.#scheduleKeyRefresh(options.clock)
   }
 
   async #stop(): Promise<void> {
     const { timers, store, ownsStore, forwarding } = this.#parts
     this.#readiness.stop()
-    this.#looks?.cancel()
+    this.#keyRefresh?.cancel()
     this.#events.stop()
     this.#namespaces.stop()
     await this.#closeConnections()
@@ -254,43 +254,43 @@ export class Server {
     if (ownsStore) await store.stop()
   }
 
-  /** On a store that nobody has used, timers of the kind `hello` go to the log: that is how it is tried out. */
-  async #greetNewcomers(): Promise<void> {
+  /** On an unused store, kind `hello` gets the log as its target, so that the first example works. */
+  async #addHelloTarget(): Promise<void> {
     const { timers } = this.#parts
     const isNew = (await timers.kinds()).length === 0 && (await timers.listTargets()).length === 0
     if (isNew) await timers.setTarget('hello', { type: 'log' })
   }
 
-  /** Requests under way are answered; who takes longer than that is cut off. */
+  /** Waits for open requests, at most `STOP_TIMEOUT_MS`, then closes all connections. */
   async #closeConnections(): Promise<void> {
     const { clock } = this.#parts.options
-    const until = clock.monotonic() + FAREWELL_MS
+    const until = clock.monotonic() + STOP_TIMEOUT_MS
     let wake: Wake | undefined
-    const sweep = (): void => {
-      // A connection on which nobody has asked anything yet is not idle to Node: it would be waited for.
-      if (this.#underWay === 0 || clock.monotonic() >= until) this.#app.server.closeAllConnections()
+    const closeFinished = (): void => {
+      // Node does not count a connection without any request as idle, and would wait for it.
+      if (this.#openRequests === 0 || clock.monotonic() >= until) this.#app.server.closeAllConnections()
       else this.#app.server.closeIdleConnections()
-      wake = clock.wakeAfter(SWEEP_MS, sweep)
+      wake = clock.wakeAfter(STOP_POLL_MS, closeFinished)
     }
     const closing = this.#app.close()
-    sweep()
+    closeFinished()
     await closing
     wake?.cancel()
   }
 
-  #lookForKeys(clock: Clock): void {
-    const look = async (): Promise<void> => {
+  #scheduleKeyRefresh(clock: Clock): void {
+    const refresh = async (): Promise<void> => {
       try {
-        await this.#keys.look()
+        await this.#keys.refresh()
       } catch (error) {
-        this.#parts.options.logger?.warn({ err: error }, 'the keys could not be looked at')
+        this.#parts.options.logger?.warn({ err: error }, 'cannot read the API keys from the store')
       }
-      if (this.#stopping === undefined) this.#lookForKeys(clock)
+      if (this.#stopping === undefined) this.#scheduleKeyRefresh(clock)
     }
-    this.#looks = clock.wakeAfter(LOOK_FOR_KEYS_MS, () => void look(), { keepAlive: false })
+    this.#keyRefresh = clock.wakeAfter(KEY_REFRESH_MS, () => void refresh(), { keepAlive: false })
   }
 
-  /** What needs no key: it tells nothing of any timer. */
+  /** The routes that need no key. They reveal nothing about timers. */
   #addOpenRoutes(): void {
     const openApi = JSON.stringify(this.openApi)
     const page = docsPage(this.#routes, version)
@@ -311,27 +311,23 @@ export class Server {
   }
 }
 
-async function listening(app: FastifyInstance, { host, port }: CompleteServerOptions): Promise<string> {
+async function listen(app: FastifyInstance, { host, port }: CompleteServerOptions): Promise<string> {
   try {
     return await app.listen({ host, port })
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     if (code === 'EADDRINUSE') {
-      throw new StateError(
-        'port-busy',
-        `something listens on ${host}:${port} already: choose another --port`,
-        {
-          cause: error,
-        },
-      )
+      throw new StateError('port-busy', `${host}:${port} is already in use: choose another --port`, {
+        cause: error,
+      })
     }
     throw error
   }
 }
 
-/** Refuses a store whose shards an instance owns: its calls belong to that one. */
+/** Refuses a store that another instance owns shards of: only that instance may write to them. */
 async function checkUnused(store: Store): Promise<void> {
-  if (store.strategy !== 'owned') return
+  if (store.mode !== 'owned') return
   const now = await store.now()
   const owned = (await store.shards()).filter(({ owner, leaseUntil }) => owner !== '' && leaseUntil > now)
   if (owned.length === 0) return
@@ -339,18 +335,18 @@ async function checkUnused(store: Store): Promise<void> {
   const left = Math.max(...owned.map(({ leaseUntil }) => leaseUntil)) - now
   throw new StoreError(
     'store-in-use',
-    `this ${store.name} store is in use by ${[...owners].join(', ')}: ask a server of it with --url, or stop them and wait until their leases are over (${Math.ceil(left / 1000)} s)`,
+    `this ${store.name} store is in use by ${[...owners].join(', ')}: call its server with --url, or stop it and wait until its leases end (${Math.ceil(left / 1000)} s)`,
   )
 }
 
-// Their answers are not to be kept: they carry a key's text, or payloads.
-const forgottenPaths: ReadonlySet<string> = new Set(['/v1/keys', '/v1/leases'])
+// Their answers contain secrets or payloads, so they are not kept.
+const unkeptPaths: ReadonlySet<string> = new Set(['/v1/keys', '/v1/leases'])
 
-/** Has each route that changes something do it once for an Idempotency-Key, unless it sees to that itself. */
-function onceEach(idempotency: Idempotency, routes: readonly Route[]): readonly Route[] {
+/** Makes each route that changes something run once per Idempotency-Key, unless its handler does so itself. */
+function withIdempotency(idempotency: Idempotency, routes: readonly Route[]): readonly Route[] {
   return routes.map((route) => {
-    const isItsOwn = route.headers?.includes('idempotency-key') === true
-    const isFree = route.scope === 'read' || isItsOwn || forgottenPaths.has(route.path)
-    return isFree ? route : idempotency.guarding(route)
+    const handlesItself = route.headers?.includes('idempotency-key') === true
+    const isUnguarded = route.scope === 'read' || handlesItself || unkeptPaths.has(route.path)
+    return isUnguarded ? route : idempotency.guard(route)
   })
 }

@@ -1,7 +1,7 @@
 import type { TimerName, TimerRow } from '../timer/index.js'
 import type { TimerFilter } from './store.js'
 
-/** Whether a row is among those a query asks for. */
+/** Whether a row matches a filter. */
 export function matches(row: TimerRow, filter: TimerFilter): boolean {
   return (
     row.namespace === filter.namespace &&
@@ -13,7 +13,7 @@ export function matches(row: TimerRow, filter: TimerFilter): boolean {
   )
 }
 
-/** Whether something of this name is among those a query asks for. */
+/** Whether a name matches a filter by namespace, kind and key. */
 export function matchesName(
   name: TimerName,
   filter: { readonly namespace: string; readonly kind?: string; readonly key?: string },

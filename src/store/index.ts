@@ -1,12 +1,12 @@
-/** The store contract, and the stores that come with Carillon. */
-export { checkRequested } from './check-write.js'
+/** The store contract and the stores that come with Carillon. */
+export { checkRequested } from './check/check-write.js'
 export { FileStore } from './file/file-store.js'
 export type { FileStoreOptions } from './file/file-store-options.js'
 export { type Carriage, MemoryStore, type MemoryStoreOptions, type StoreCall } from './memory/memory-store.js'
-export { type PlainScope, PlainSets, type PlainShare, PlainWrite } from './plain-sets.js'
+export { type PlainScope, SetColumns, type ShardSetColumns, SetColumnsWrite } from './set-columns.js'
 export { PostgresStore } from './postgres/postgres-store.js'
 export type { PostgresStoreOptions } from './postgres/postgres-store-options.js'
-export { openStore, type OpenStoreOptions, placeOf, type StoreLocation } from './open-store.js'
+export { openStore, type OpenStoreOptions, parseStoreUrl, type StoreLocation } from './open-store.js'
 export { RedisStore } from './redis/redis-store.js'
 export type { RedisStoreOptions } from './redis/redis-store-options.js'
 export type * from './store.js'

@@ -1,7 +1,7 @@
 import type { Place } from '../timer/index.js'
 import type { OperationAnswer, OwnerWrite, SetOperation, WriteAnswer } from './store.js'
 
-/** The answer to a write of sets that were all new. What it says of each is made when it is asked for. */
+/** The answer to a write whose sets all stored new timers. The array of answers is made only on demand. */
 export class NewTimers implements WriteAnswer {
   readonly newFrom: number
   readonly readLevel: Place
@@ -22,7 +22,7 @@ export class NewTimers implements WriteAnswer {
   }
 }
 
-/** What `newFrom` says of these answers: the first revision, if all are new timers whose revisions count on from it. */
+/** The value of `newFrom`: the first revision if all answers are new timers with consecutive revisions. */
 export function newFromOf(answers: readonly OperationAnswer[]): number | undefined {
   const [first] = answers
   if (first?.outcome !== 'set') return undefined

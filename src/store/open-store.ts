@@ -1,15 +1,15 @@
 import { checkOptions, InvalidInputError, shown } from '../error/index.js'
 import type { Clock } from '../time/index.js'
-import type { Store, Strategy } from './store.js'
+import type { Store, StoreMode } from './store.js'
 
 export interface OpenStoreOptions {
   readonly clock?: Clock
-  /** How timers find their way to memory, for a store that is made by this call. */
-  readonly strategy?: Strategy
-  /** How many shards a store that is made by this call gets. */
+  /** The mode of a store that this call makes. */
+  readonly strategy?: StoreMode
+  /** The number of shards of a store that this call makes. */
   readonly shardCount?: number
   readonly maxPayloadBytes?: number
-  /** Hears how far opening has got, where that takes its time. */
+  /** Called with the progress while a large file store indexes its rows. */
   readonly onProgress?: (progress: { readonly indexedRows: number; readonly rows: number }) => void
 }
 
@@ -18,15 +18,15 @@ const optionNames = ['clock', 'strategy', 'shardCount', 'maxPayloadBytes', 'onPr
 const EXAMPLES =
   "'memory:', 'file:./timers', 'file:/var/lib/timers', 'postgres://user:password@host/database' or 'redis://localhost:6379'"
 
-/** Where a store is, as its URL says. */
+/** The kind of a store and where it is, from its URL. */
 export type StoreLocation =
   | { readonly kind: 'memory' }
   | { readonly kind: 'file'; readonly folder: string }
   | { readonly kind: 'postgres' }
   | { readonly kind: 'redis' }
 
-/** Reads a URL, and refuses one that names no store. */
-export function placeOf(url: string): StoreLocation {
+/** Parses the URL of a store. Refuses one that names no store. */
+export function parseStoreUrl(url: string): StoreLocation {
   const [scheme, rest] = partsOf(url)
   switch (scheme) {
     case 'memory':
@@ -42,23 +42,23 @@ export function placeOf(url: string): StoreLocation {
     case 'rediss':
       return { kind: 'redis' }
     default:
-      throw refused(url, `there is no store of the kind ${shown(scheme)}`)
+      throw refused(url, `there is no kind of store called ${shown(scheme)}`)
   }
 }
 
-/** Opens the store that a URL names. What a store needs is loaded only when it is asked for. */
+/** Opens the store that a URL names. It imports only the code of that store. */
 export async function openStore(url: string, options: OpenStoreOptions = {}): Promise<Store> {
   checkOptions('openStore', options, optionNames)
-  const place = placeOf(url)
+  const location = parseStoreUrl(url)
   const { onProgress: _, ...shared } = options
-  switch (place.kind) {
+  switch (location.kind) {
     case 'memory': {
       const { MemoryStore } = await import('./memory/memory-store.js')
       return new MemoryStore(shared)
     }
     case 'file': {
       const { FileStore } = await import('./file/file-store.js')
-      return await FileStore.open(place.folder, options)
+      return await FileStore.open(location.folder, options)
     }
     case 'postgres': {
       const { PostgresStore } = await import('./postgres/postgres-store.js')
@@ -72,24 +72,24 @@ export async function openStore(url: string, options: OpenStoreOptions = {}): Pr
 }
 
 function partsOf(url: unknown): [scheme: string, rest: string] {
-  if (typeof url !== 'string') throw refused(url, 'it must be a text')
+  if (typeof url !== 'string') throw refused(url, 'it must be a string')
   const parts = /^([a-z][a-z0-9+.-]*):(.*)$/is.exec(url)
-  if (parts === null) throw refused(url, 'it has no kind before a colon')
+  if (parts === null) throw refused(url, 'it must begin with the kind of store and a colon')
   return [parts[1]!.toLowerCase(), parts[2]!]
 }
 
-/** A database is somewhere: after the colon comes `//`, and what follows is the driver's to read. */
+/** Checks that `//` follows the colon. The driver parses the rest. */
 function checkAddress(url: string, rest: string): void {
   if (rest.startsWith('//') && !rest.includes('\0') && URL.canParse(url)) return
   throw refused('postgres:…', 'after postgres: comes //user:password@host:port/database')
 }
 
-/** `file:` takes a path as it is, and `file:///` as other programs write it. */
+/** After `file:` comes a plain path; after `file://` comes an absolute path with percent-encoding. */
 function folderOf(url: string, rest: string): string {
   if (rest.startsWith('//')) {
     const path = /^\/\/(?:localhost)?(\/.+)$/.exec(rest)?.[1]
     if (path === undefined)
-      throw refused(url, 'a file is on this machine: after // comes the path, from its root')
+      throw refused(url, 'a folder must be on this machine: after // comes an absolute path')
     return decoded(url, path)
   }
   if (rest.trim() === '' || rest.includes('\0')) throw refused(url, 'it names no folder')

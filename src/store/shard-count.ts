@@ -1,4 +1,7 @@
-/** How many shards a new store that instances share gets. A large call is a script or a lock for each; more instances than this need more. */
-export const USUAL_SHARDS = 16
+/**
+ * The default number of shards of a new store that several instances share. A large call costs one script or lock for
+ * each shard. More instances than this need more shards.
+ */
+export const DEFAULT_SHARDS = 16
 
-export const MOST_SHARDS = 4096
+export const MAX_SHARDS = 4096

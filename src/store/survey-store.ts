@@ -1,16 +1,16 @@
 import { StoreError } from '../error/index.js'
-import { placeOf } from './open-store.js'
-import type { Strategy } from './store.js'
+import { parseStoreUrl } from './open-store.js'
+import type { StoreMode } from './store.js'
 import type { StoreSurvey } from './survey.js'
 
-/** Looks at the store that a URL names without opening or making it. */
+/** Inspects the store that a URL names, without opening or making it. */
 export async function surveyStore(url: string): Promise<StoreSurvey> {
-  const place = placeOf(url)
-  switch (place.kind) {
+  const location = parseStoreUrl(url)
+  switch (location.kind) {
     case 'memory':
       return { format: undefined, knownVersion: 1, heldBy: undefined, findings: [] }
     case 'file':
-      return await (await import('./file/file-survey.js')).surveyFile(place.folder)
+      return await (await import('./file/file-survey.js')).surveyFile(location.folder)
     case 'postgres':
       return await (await import('./postgres/postgres-survey.js')).surveyPostgres(url)
     case 'redis':
@@ -18,14 +18,14 @@ export async function surveyStore(url: string): Promise<StoreSurvey> {
   }
 }
 
-/** Makes a store one of another strategy. Its timers stay; no instance may have it open. */
-export async function switchStrategy(url: string, to: Strategy): Promise<void> {
-  const { kind } = placeOf(url)
+/** Changes the mode of a store and keeps its timers. No instance may have it open. */
+export async function switchStrategy(url: string, to: StoreMode): Promise<void> {
+  const { kind } = parseStoreUrl(url)
   if (kind !== 'postgres') {
     throw new StoreError(
       'wrong-strategy',
-      `a ${kind} store keeps the strategy that it was made with: export its timers and import them into a new one`,
+      `a ${kind} store keeps the strategy that it was made with: export its timers and import them into a new store`,
     )
   }
-  await (await import('./postgres/strategy-switch.js')).switchPostgres(url, to)
+  await (await import('./postgres/schema/strategy-switch.js')).switchPostgres(url, to)
 }

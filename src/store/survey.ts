@@ -1,12 +1,12 @@
-/** What can be known of a store without opening it, and so without changing anything. */
+/** What can be found out about a store without opening it, and so without changing it. */
 export interface StoreSurvey {
-  /** Undefined when there is no store yet. */
+  /** Undefined when the store does not exist yet. */
   readonly format: StoredFormat | undefined
-  /** The version that this program brings a store to. */
+  /** The format version that this program writes. */
   readonly knownVersion: number
-  /** Whoever has it for itself alone, so that it cannot be opened; undefined when it can. */
+  /** The process that has the store open exclusively; undefined when it can be opened. */
   readonly heldBy: string | undefined
-  /** What was looked at, each with its verdict. */
+  /** The checks that were made, each with its verdict. */
   readonly findings: readonly Finding[]
 }
 
@@ -16,16 +16,16 @@ export interface StoredFormat {
   readonly shardCount: number
 }
 
-/** Something that was looked at. */
+/** The result of one check. */
 export interface Finding {
   readonly name: string
   readonly verdict: 'ok' | 'warn' | 'fail'
   readonly found: string
-  /** What to do; for all that is not ok. */
+  /** What to do about it, if it is not ok. */
   readonly advice?: string
 }
 
-/** A finding that is ok when it is as wanted. */
+/** A finding that is ok if `isOk`, and has the given verdict and advice otherwise. */
 export function finding(
   name: string,
   found: string,

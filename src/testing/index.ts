@@ -1,4 +1,4 @@
-/** For tests: timers under time that stands still until told to move, the simulator of engines in trouble, and the proof of the store contract for any backend. */
+/** For tests: timers on a virtual clock, the simulator, and the store contract as a test suite for any store. */
 export { VirtualClock } from '../time/index.js'
 export { Random } from './random.js'
 export { describeStoreContract } from './store-contract/describe-store-contract.js'

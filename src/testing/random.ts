@@ -1,6 +1,6 @@
 /**
- * A small seeded source of random numbers (sfc32), so that a run can be repeated. Each `stream` of a seed is a
- * sequence of its own: drawing more from one leaves the others as they were.
+ * A small seeded generator of random numbers (sfc32), so that a run can be repeated. Each `stream` of a seed is a
+ * separate sequence: drawing more from one does not change the others.
  */
 export class Random {
   #a: number
@@ -14,7 +14,7 @@ export class Random {
     for (let i = 0; i < 15; i++) this.fraction()
   }
 
-  /** From 0 up to, not including, 1. */
+  /** A number from 0 to 1, without 1. */
   readonly fraction = (): number => {
     const t = (((this.#a + this.#b) | 0) + this.#d) | 0
     this.#d = (this.#d + 1) | 0
@@ -25,22 +25,22 @@ export class Random {
     return (t >>> 0) / 2 ** 32
   }
 
-  /** A number from `low` up to, not including, `high`. */
+  /** A number from `low` to `high`, without `high`. */
   between(low: number, high: number): number {
     return low + this.fraction() * (high - low)
   }
 
-  /** A whole number from `low` to `high`, both included. */
+  /** An integer from `low` to `high`, both included. */
   whole(low: number, high: number): number {
     return Math.floor(this.between(low, high + 1))
   }
 
-  /** A whole number from `low` to `high` whose order of magnitude is even, not its value. */
+  /** An integer from `low` to `high`, uniform on a logarithmic scale. */
   scaled(low: number, high: number): number {
     return Math.round(low * (high / low) ** this.fraction())
   }
 
-  /** A whole number from 0 up to, not including, `limit`. */
+  /** An integer from 0 to `limit`, without `limit`. */
   below(limit: number): number {
     return Math.floor(this.fraction() * limit)
   }
@@ -53,12 +53,12 @@ export class Random {
     return items[this.below(items.length)]!
   }
 
-  /** Undefined of an empty list. */
+  /** One of the items; undefined for an empty array. */
   one<Item>(items: readonly Item[]): Item | undefined {
     return items[this.below(items.length)]
   }
 
-  /** One of the names, each as often as its weight says. */
+  /** One of the names, with a probability in proportion to its weight. */
   weighted<Name extends string>(weights: Readonly<Record<Name, number>>): Name {
     const entries = Object.entries(weights) as [Name, number][]
     let at = this.below(entries.reduce((sum, [, weight]) => sum + weight, 0))
@@ -70,7 +70,7 @@ export class Random {
   }
 }
 
-/** A source that depends on these numbers only, whatever was drawn before. */
+/** A generator that depends only on these numbers. */
 export function randomOf(...numbers: readonly number[]): Random {
   let hash = 0x811c_9dc5
   for (const number of numbers) {

@@ -1,6 +1,8 @@
 import type { TimerFiring } from '../delivery/index.js'
 import {
+  eventLog,
   type HistoryPolicy,
+  type Logger,
   type TimerKind,
   Timers,
   type TimersEvent,
@@ -11,19 +13,21 @@ import { MemoryStore } from '../store/index.js'
 import { type Duration, VirtualClock } from '../time/index.js'
 
 export interface TestTimersOptions {
-  /** The first wall time, in epoch milliseconds; 2026-01-01 unless given. */
+  /** The wall time at the start, in epoch milliseconds. Default: 2026-01-01. */
   readonly start?: number
-  /** A clock that is there already, to share its time. */
+  /** An existing clock to use instead of a new one. */
   readonly clock?: VirtualClock
   readonly namespace?: string
-  /** What the history keeps. Default all. */
+  /** What the history keeps. Default: 'all'. */
   readonly history?: HistoryPolicy
-  /** Seeds what is left to chance (jitter, generated keys): one seed, one run. Default 1. */
+  /** The seed of everything random (jitter, generated keys): one seed, one run. Default: 1. */
   readonly seed?: number
+  /** Where failed attempts and other warnings are logged. Default: the console. `false`: nowhere. */
+  readonly logger?: Logger | false
   readonly onEvent?: (event: TimersEvent) => void
 }
 
-/** One attempt at a timer of a kind that has no handler. */
+/** One attempt at a timer whose kind has no handler. */
 export interface FiredTimer<Payload = unknown> {
   readonly kind: string
   readonly key: string
@@ -36,18 +40,22 @@ export interface FiredTimer<Payload = unknown> {
 }
 
 /**
- * Timers for tests: kept in memory, started, under a clock that stands still until `advance`. A kind without a
- * handler of its own is done when it fires, and what fired is written down for `fired`. The same calls give
- * the same run every time. No test runner is needed, nor a server.
+ * Timers for tests: in memory, started, on a clock that moves only by `advance`. A timer whose kind has no handler is
+ * done when it fires, and `fired` lists it. The same calls give the same run every time. It needs no test runner and no
+ * server.
+ *
+ * Proven by test/testing/test-timers.test.ts.
  */
 export class TestTimers extends Timers {
   readonly clock: VirtualClock
   readonly #fired = new Map<string, FiredTimer[]>()
 
-  /** Use `testTimers()`, which starts them as well. */
+  /** Use `testTimers()`, which also opens and starts them. */
   constructor(options: TestTimersOptions = {}) {
     checkOptions('testTimers', options, known)
     const { start, clock = new VirtualClock(start === undefined ? {} : { start }), seed = 1 } = options
+    // Virtual time passes quickly, so each cause is printed once.
+    const log = eventLog(options.logger, clock, Infinity)
     super({
       store: new MemoryStore({ clock }),
       ownsStore: true,
@@ -58,30 +66,33 @@ export class TestTimers extends Timers {
       settings: unhurried,
       history: options.history ?? 'all',
       historyMs: Infinity,
-      onEvent: options.onEvent ?? (() => undefined),
+      onEvent: (event) => {
+        log(event)
+        options.onEvent?.(event)
+      },
     })
     this.clock = clock
     this.handleOthers((firing) => this.#note(firing))
   }
 
-  /** Lets time pass; whatever is due meanwhile fires, each at its own moment. */
+  /** Lets time pass. Each timer that becomes due fires at its own moment. */
   async advance(duration: Duration): Promise<void> {
     await this.clock.advance(duration)
   }
 
-  /** Lets time pass up to an instant and not beyond; does nothing when it has come. */
+  /** Lets time pass until this instant. Does nothing if it has passed. */
   async advanceTo(at: number): Promise<void> {
     await this.clock.advance(Math.max(0, at - this.clock.now()))
   }
 
-  /** What fired so far of a kind that has no handler, in order. */
+  /** The attempts so far at timers of a kind without a handler, in order. */
   fired<Payload>(kind: TimerKind<Payload>): readonly FiredTimer<Payload>[]
   fired(kind: string): readonly FiredTimer[]
   fired(kind: TimerKind<unknown> | string): readonly FiredTimer[] {
     return [...(this.#fired.get(typeof kind === 'string' ? kind : kind.name) ?? [])]
   }
 
-  /** The timer that is due next; undefined when none is. Paused ones are not. */
+  /** The timer that is due next; undefined when there is none. Paused timers do not count. */
   async next(): Promise<TimerView | undefined> {
     let earliest: TimerView | undefined
     let cursor: string | undefined
@@ -96,7 +107,7 @@ export class TestTimers extends Timers {
     return earliest
   }
 
-  /** Stops them, letting as much time pass as handlers under way need, at most what `stop` waits. */
+  /** Stops them. Lets as much time pass as running handlers need, within the limit of `stop`. */
   override stop(): Promise<void> {
     const stopping = super.stop()
     return this.#passing(stopping)
@@ -129,11 +140,11 @@ export async function testTimers(options?: TestTimersOptions): Promise<TestTimer
   return timers
 }
 
-const known = ['start', 'clock', 'namespace', 'history', 'seed', 'onEvent']
+const known = ['start', 'clock', 'namespace', 'history', 'seed', 'logger', 'onEvent']
 
 const DAY_MS = 86_400_000
 
-/** Nobody else is there to be heard or feared, so that weeks without a timer cost a few wakes; settled at once. */
+/** There are no other instances, so the engine need not wake often: weeks without a timer are cheap. It settles at once. */
 const unhurried = Object.freeze({
   windowMs: 10 * DAY_MS,
   settleMs: DAY_MS,

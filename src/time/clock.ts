@@ -1,22 +1,22 @@
 /**
- * A clock reads the time and wakes its callers; it is the only source of time in Carillon, so whoever holds
- * the clock holds the time. A wake never comes early by the clock that gives it, never more than once, never
- * inside the call that asked for it, and not after its `cancel`.
+ * A clock reads the time and wakes its callers. It is the only source of time in Carillon, so a test that controls
+ * the clock controls the time. A wake never comes early by its own clock, never twice, never inside the call that
+ * asked for it, and never after its `cancel`.
  */
 export interface Clock {
-  /** Wall time in whole epoch milliseconds. May jump either way when the machine's clock is set. */
+  /** Wall time in epoch milliseconds, an integer. It jumps when somebody sets the machine's clock. */
   now(): number
 
-  /** Milliseconds since some fixed moment, possibly fractional. Never goes back, knows no jumps. */
+  /** Milliseconds since some fixed moment, possibly fractional. It never goes back and never jumps. */
   monotonic(): number
 
-  /** Calls `wake` once wall time has reached `dueAt`, however the wall clock is set in the meantime. */
+  /** Calls `wake` once wall time has reached `dueAt`, even if the wall clock is set in the meantime. */
   wakeAt(dueAt: number, wake: () => void, options?: WakeOptions): Wake
 
-  /** Calls `wake` once `delayMs` have passed by the monotonic clock; jumps of the wall clock do not matter. */
+  /** Calls `wake` once `delayMs` have passed by the monotonic clock. Jumps of the wall clock do not matter. */
   wakeAfter(delayMs: number, wake: () => void, options?: WakeOptions): Wake
 
-  /** Resolves when what has come in this turn of the event loop was heard: those who meet in it can share a cost. */
+  /** Resolves at the end of this turn of the event loop. Calls that arrive in the same turn can share a batch. */
   turnEnd(): Promise<void>
 }
 
@@ -25,8 +25,8 @@ export interface WakeOptions {
   readonly keepAlive?: boolean
 }
 
-/** A wake that was asked for. */
+/** A pending wake. */
 export interface Wake {
-  /** Calls it off; harmless when it has already come. */
+  /** Cancels the wake. Harmless if it has come already. */
   cancel(): void
 }

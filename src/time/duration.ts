@@ -1,15 +1,15 @@
 import { InvalidInputError, shown } from '../error/index.js'
 
 /**
- * A length of time: milliseconds as a number, a text of number-unit pairs (`'250ms'`, `'5m'`, `'1h30m'`,
+ * A length of time: milliseconds as a number, a string of number-unit pairs (`'250ms'`, `'5m'`, `'1h30m'`,
  * `'1.5d'`), or an ISO 8601 duration without years and months (`'PT5M'`, `'P14D'`, `'P2W'`).
  */
 export type Duration = number | string
 
-/** The longest duration: the whole range of a JavaScript date, some 285,000 years. */
+/** The longest duration: half the range of a JavaScript date, about 274,000 years. */
 export const MAX_DURATION_MS = 8.64e15
 
-const LONGEST_TEXT = 64
+const MAX_LENGTH = 64
 
 const unitMs: Readonly<Record<string, number>> = Object.freeze({
   ms: 1,
@@ -26,18 +26,18 @@ const ISO =
 const ISO_UNITS = ['w', 'd', 'h', 'm', 's'] as const
 
 /**
- * A duration in whole milliseconds, fractions rounded up so that nothing happens early. Each unit may
- * appear once, the larger before the smaller, so that a slip such as `'5m5m'` is noticed.
+ * A duration as an integer of milliseconds. Fractions are rounded up, so that nothing happens early. Each unit may
+ * appear once, the larger before the smaller, so that a slip such as `'5m5m'` is an error.
  */
 export function parseDuration(duration: Duration): number {
   const ms =
     typeof duration === 'number' ? duration : typeof duration === 'string' ? textMs(duration) : Number.NaN
   // NaN fails both comparisons.
-  if (!(ms >= 0 && ms <= MAX_DURATION_MS)) throw refused(duration)
+  if (!(ms >= 0 && ms <= MAX_DURATION_MS)) throw invalidDuration(duration)
   return Math.ceil(ms)
 }
 
-/** A duration as people write it, `'1h30m'`; `parseDuration` reads it back to the same milliseconds. */
+/** A duration as people write it, such as `'1h30m'`. `parseDuration` gives the same milliseconds for it. */
 export function formatDuration(ms: number): string {
   let rest = parseDuration(ms)
   let text = ''
@@ -51,7 +51,7 @@ export function formatDuration(ms: number): string {
 }
 
 function textMs(text: string): number {
-  if (text.length > LONGEST_TEXT) return Number.NaN
+  if (text.length > MAX_LENGTH) return Number.NaN
   const trimmed = text.trim()
   return trimmed.startsWith('P') ? isoMs(trimmed) : pairsMs(trimmed)
 }
@@ -89,15 +89,15 @@ function product(count: string, size: number): number {
   return Math.abs(ms - whole) < 1e-6 ? whole : ms
 }
 
-function refused(duration: unknown): InvalidInputError {
+function invalidDuration(duration: unknown): InvalidInputError {
   const hint =
     typeof duration === 'string' && /^\s*P[^T]*\d[YM]/.test(duration)
-      ? '; years and months differ in length, so use days, or a calendar schedule'
+      ? '. Years and months differ in length: use days, or a calendar schedule'
       : ''
   return new InvalidInputError(
     'invalid-duration',
-    `cannot read ${shown(duration)} as a duration: accepted are milliseconds from 0 to ${MAX_DURATION_MS}, ` +
-      `number-unit pairs of ms, s, m, h, d, w, larger first ('250ms', '5m', '1h30m', '14d'), ` +
-      `and ISO 8601 ('PT5M', 'P14D')${hint}`,
+    `${shown(duration)} is not a duration: pass milliseconds from 0 to ${MAX_DURATION_MS}, ` +
+      `number-unit pairs of ms, s, m, h, d, w with the larger unit first ('250ms', '5m', '1h30m', '14d'), ` +
+      `or ISO 8601 ('PT5M', 'P14D')${hint}`,
   )
 }

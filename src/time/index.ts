@@ -1,4 +1,4 @@
-/** Time: clocks that read and wake, and durations. Nothing else in Carillon asks the machine what time it is. */
+/** Clocks, which read the time and wake their callers, and durations. No other folder asks the machine for the time. */
 export type { Clock, Wake, WakeOptions } from './clock.js'
 export { type Duration, formatDuration, MAX_DURATION_MS, parseDuration } from './duration.js'
 export { type Machine, SystemClock, systemClock } from './system-clock.js'

@@ -3,9 +3,9 @@ import { parseDuration } from './duration.js'
 import type { Clock, Wake, WakeOptions } from './clock.js'
 
 /**
- * The clock of the machine. It never sleeps longer than about a second at a time and then looks again, so a
- * suspended laptop, a step of the wall clock or a due time beyond 2^31 ms cost at most that second, and it
- * looks once more at the moment of waking, because Node's own timers may run up to a millisecond early.
+ * The clock of the machine. It sleeps for at most a second at a time and then checks the time again. So a suspended
+ * laptop, a step of the wall clock or a due time beyond 2^31 ms delays a wake by at most that second. It checks before
+ * each wake, because Node's own timers may run up to a millisecond early. Proven by test/time/system-clock.test.ts.
  */
 export class SystemClock implements Clock {
   readonly #machine: Machine
@@ -39,7 +39,7 @@ export class SystemClock implements Clock {
   }
 }
 
-/** What a system clock needs of the machine; tests bring one whose clock can be set. */
+/** What a system clock needs from the machine. Tests pass one whose clock they can set. */
 export interface Machine {
   wallMs(): number
   monotonicMs(): number
@@ -47,10 +47,10 @@ export interface Machine {
   sleep(delayMs: number, wake: () => void, keepAlive: boolean): Wake
 }
 
-// Taken at load: a test framework may later replace the global by a fake that never comes.
+// Captured at load: a test framework may later replace the global by a fake that never runs.
 const atTurnEnd = setImmediate
 
-const LONGEST_SLEEP_MS = 1000
+const MAX_SLEEP_MS = 1000
 
 const thisMachine: Machine = {
   wallMs: () => Date.now(),
@@ -69,27 +69,27 @@ class Sleep implements Wake {
   readonly #remainingMs: () => number
   readonly #wake: () => void
   readonly #keepAlive: boolean
-  #nap: Wake
+  #timeout: Wake
 
   constructor(machine: Machine, remainingMs: () => number, wake: () => void, options: WakeOptions = {}) {
     this.#machine = machine
     this.#remainingMs = remainingMs
     this.#wake = wake
     this.#keepAlive = options.keepAlive ?? true
-    this.#nap = this.#sleepOn()
+    this.#timeout = this.#sleep()
   }
 
   cancel(): void {
-    this.#nap.cancel()
+    this.#timeout.cancel()
   }
 
-  #sleepOn(): Wake {
-    const delayMs = Math.min(Math.max(Math.ceil(this.#remainingMs()), 0), LONGEST_SLEEP_MS)
-    return this.#machine.sleep(delayMs, this.#look, this.#keepAlive)
+  #sleep(): Wake {
+    const delayMs = Math.min(Math.max(Math.ceil(this.#remainingMs()), 0), MAX_SLEEP_MS)
+    return this.#machine.sleep(delayMs, this.#wakeIfDue, this.#keepAlive)
   }
 
-  readonly #look = (): void => {
-    if (this.#remainingMs() > 0) this.#nap = this.#sleepOn()
+  readonly #wakeIfDue = (): void => {
+    if (this.#remainingMs() > 0) this.#timeout = this.#sleep()
     else this.#wake()
   }
 }

@@ -1,13 +1,14 @@
 import { LimitError, StateError } from '../error/index.js'
 
-// Taken at load: a test framework may later replace the global by a fake that never comes.
+// Captured at load: a test framework may later replace the global by a fake that never runs.
 const yieldToLoop = setImmediate
 
-const MOST_WAKES_PER_INSTANT = 1_000_000
+const MAX_WAKES_PER_INSTANT = 1_000_000
 
 /**
- * The passage of true time under one or several virtual clocks: entries in (time, order of asking), run one
- * by one as time is advanced over them. Time never goes back and never passes an entry that was not run.
+ * True time, as one or several virtual clocks share it. It runs its entries one by one while time advances: by time,
+ * and those of one instant in the order in which they were asked for. Time never goes back, and never passes an entry
+ * that has not run.
  */
 export class Timeline<E extends Entry> {
   time = 0
@@ -21,7 +22,7 @@ export class Timeline<E extends Entry> {
     return this.#live
   }
 
-  /** A place in the order of asking, for an entry to be added. */
+  /** The sequence number for the next entry. */
   nextOrder(): number {
     return this.#order++
   }
@@ -31,15 +32,15 @@ export class Timeline<E extends Entry> {
     this.#rise(entry)
   }
 
-  /** Takes an entry out; harmless when it has run. */
+  /** Removes an entry. Harmless if it has run. */
   remove(entry: E): void {
     if (entry.run === undefined) return
     entry.run = undefined
     this.#live--
   }
 
-  /** Gives every entry another time, or the one it has; each keeps its place in the order of asking. */
-  setAnew(timeOf: (entry: E) => number): void {
+  /** Recomputes the time of every entry. Entries keep their sequence numbers. */
+  reschedule(timeOf: (entry: E) => number): void {
     const pending = this.#heap.filter((entry) => entry.run !== undefined)
     this.#heap.length = 0
     for (const entry of pending) {
@@ -48,6 +49,7 @@ export class Timeline<E extends Entry> {
     }
   }
 
+  /** Milliseconds until the next entry; undefined if there is none. */
   untilNext(): number | undefined {
     const next = this.#peek()
     return next === undefined ? undefined : next.at - this.time
@@ -71,11 +73,11 @@ export class Timeline<E extends Entry> {
     try {
       const until = this.time + ms
       let count = 0
-      // Promises already under way may ask for wakes within this advance.
-      await settled()
+      // Promises that are already under way may ask for wakes within this advance.
+      await runPromises()
       while (this.#runNext(until)) {
         count++
-        await settled()
+        await runPromises()
       }
       this.#moveTo(until)
       return count
@@ -86,7 +88,10 @@ export class Timeline<E extends Entry> {
 
   #begin(): void {
     if (this.#advancing) {
-      throw new StateError('clock-busy', 'this virtual clock is already advancing: await that advance first')
+      throw new StateError(
+        'clock-busy',
+        'this virtual clock is already advancing: await the other advance first',
+      )
     }
     this.#advancing = true
     this.#wakesAtInstant = 0
@@ -96,10 +101,10 @@ export class Timeline<E extends Entry> {
     const next = this.#peek()
     if (next === undefined || next.at > until) return false
     this.#moveTo(next.at)
-    if (++this.#wakesAtInstant > MOST_WAKES_PER_INSTANT) {
+    if (++this.#wakesAtInstant > MAX_WAKES_PER_INSTANT) {
       throw new LimitError(
         'clock-stuck',
-        `${MOST_WAKES_PER_INSTANT} wakes without time passing: a wake keeps re-arming itself at one instant`,
+        `${MAX_WAKES_PER_INSTANT} wakes at one instant: a wake keeps asking for another one without a delay`,
       )
     }
     this.#pop()
@@ -150,10 +155,10 @@ export class Timeline<E extends Entry> {
 }
 
 export interface Entry {
-  /** Not to be changed while it is in a timeline, but by `setAnew`. */
+  /** While the entry is in a timeline, only `reschedule` may change it. */
   at: number
   readonly order: number
-  /** Undefined once it ran or was removed. */
+  /** Undefined once the entry has run or was removed. */
   run: (() => void) | undefined
 }
 
@@ -161,7 +166,8 @@ function isBefore(a: Entry, b: Entry): boolean {
   return a.at < b.at || (a.at === b.at && a.order < b.order)
 }
 
-function settled(): Promise<void> {
+/** Lets all promises that can go on do so. */
+function runPromises(): Promise<void> {
   return new Promise((resolve) => {
     yieldToLoop(resolve)
   })

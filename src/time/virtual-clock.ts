@@ -5,14 +5,14 @@ import { type Entry, Timeline } from './timeline.js'
 
 const DEFAULT_START = Date.UTC(2026, 0, 1)
 
-// Absorbs what repeated multiplication by a drift rate loses: a millisecond that is due has come.
+// Absorbs the rounding errors of a drift rate, so that `now` has reached a due time when its wake comes.
 const ROUNDING_MS = 1e-3
 
 /**
- * A clock that stands still until told to move, for tests and simulations. Wakes come in due order, those of
- * one instant in the order they were asked for, so a run is the same every time. A clock can be set (`jump`)
- * and made to run fast or slow (`drift`); forks share the passage of time and are wrong each in its own way,
- * as the clocks of several machines are.
+ * A clock for tests and simulations: time passes only in `advance`. Wakes come in due order, and those of one instant
+ * in the order in which they were asked for, so every run is the same. A clock can be set (`jump`) and can run fast or
+ * slow (`drift`). Forks share true time, but each can be wrong in its own way, as the clocks of several machines are.
+ * Proven by test/time/virtual-clock.test.ts.
  */
 export class VirtualClock implements Clock {
   readonly #timeline: Timeline<VirtualWake>
@@ -21,7 +21,7 @@ export class VirtualClock implements Clock {
   #monotonicAtSince = 0
   #rate = 1
 
-  /** `start` is the first wall time, 2026-01-01 unless given; `beside` is a clock to share time with. */
+  /** `start` is the first wall time, by default 2026-01-01. `beside` is a clock to share true time with. */
   constructor(options: { readonly start?: number; readonly beside?: VirtualClock } = {}) {
     checkOptions('VirtualClock', options, ['start', 'beside'])
     const { beside } = options
@@ -49,52 +49,60 @@ export class VirtualClock implements Clock {
     return this.#ask(this.monotonic() + parseDuration(delayMs), false, wake)
   }
 
-  /** At once: nothing comes from outside while time is told to move, and none may pass unseen meanwhile. */
+  /** Resolves at once. Nothing arrives from outside during an advance, and no virtual time may pass here. */
   turnEnd(): Promise<void> {
     return Promise.resolve()
   }
 
-  /** How many wakes of this clock and its forks are still to come. */
+  /** How many wakes of this clock and its forks are pending. */
   get pending(): number {
     return this.#timeline.size
   }
 
-  /** True milliseconds until the next wake of this clock or a fork; undefined when there is none. */
+  /** True milliseconds until the next wake of this clock or a fork; undefined if there is none. */
   untilNext(): number | undefined {
     return this.#timeline.untilNext()
   }
 
   /**
-   * Lets time pass and wakes whoever is due meanwhile, each at its own moment; after every wake the promises
-   * it set off get to run. Answers how many were woken. An error thrown by a wake ends the advance there.
+   * Lets time pass and runs every wake that becomes due, each at its own instant. After each wake, the promises that
+   * it resolved run. Returns the number of wakes. An error thrown by a wake ends the advance at that instant.
    */
   async advance(duration: Duration): Promise<number> {
     return await this.#timeline.advance(parseDuration(duration))
   }
 
-  /** As `advance`, without leaving the current turn: promises set off by a wake run only afterwards. */
+  /** Like `advance`, but synchronous: promises that a wake resolves run only afterwards. */
   advanceSync(duration: Duration): number {
     return this.#timeline.advanceSync(parseDuration(duration))
   }
 
-  /** Sets the wall clock forward or back; the monotonic clock knows nothing of it. */
+  /** Sets the wall clock forward or back. The monotonic clock does not change. */
   jump(byMs: number): void {
     checkInstant(byMs)
-    this.#reckonFromHere(this.#rate)
+    this.#rebase(this.#rate)
     this.#wallAtSince += byMs
-    this.#askAnew()
+    this.#reschedule()
   }
 
-  /** Runs both readings at `rate` of true time from now on: 1.0001 gains a tenth of a second in 1000 s. */
+  /** How fast both readings run, relative to true time. */
+  get rate(): number {
+    return this.#rate
+  }
+
+  /** From now on both readings run at `rate` times true time: 1.0001 gains a tenth of a second in 1000 s. */
   drift(rate: number): void {
     if (!(typeof rate === 'number' && rate > 0 && Number.isFinite(rate))) {
-      throw new InvalidInputError('invalid-option', `drift takes a finite rate above 0, got ${shown(rate)}`)
+      throw new InvalidInputError(
+        'invalid-option',
+        `the rate of drift must be a finite number above 0, got ${shown(rate)}`,
+      )
     }
-    this.#reckonFromHere(rate)
-    this.#askAnew()
+    this.#rebase(rate)
+    this.#reschedule()
   }
 
-  /** Another clock on the same passage of time, showing the same wall time until one of them is set. */
+  /** Another clock that shares true time. It shows the same wall time until one of the two is set or drifts. */
   fork(): VirtualClock {
     return new VirtualClock({ beside: this })
   }
@@ -103,7 +111,8 @@ export class VirtualClock implements Clock {
     return (this.#timeline.time - this.#since) * this.#rate
   }
 
-  #reckonFromHere(rate: number): void {
+  /** Makes this instant the one from which the readings are computed, with another rate. */
+  #rebase(rate: number): void {
     const elapsed = this.#elapsed()
     this.#wallAtSince += elapsed
     this.#monotonicAtSince += elapsed
@@ -119,23 +128,23 @@ export class VirtualClock implements Clock {
     return wake
   }
 
-  /** When a wake comes if the clock goes on as it goes now. */
+  /** The true time of a wake, if the clock is neither set nor drifts differently until then. */
   #trueTimeOf({ dueAt, isByWall }: VirtualWake): number {
     const reading = (isByWall ? this.#wallAtSince : this.#monotonicAtSince) + this.#elapsed()
     return this.#timeline.time + (dueAt - reading) / this.#rate
   }
 
-  #askAnew(): void {
-    this.#timeline.setAnew((wake) => (wake.clock === this ? this.#trueTimeOf(wake) : wake.at))
+  #reschedule(): void {
+    this.#timeline.reschedule((wake) => (wake.clock === this ? this.#trueTimeOf(wake) : wake.at))
   }
 }
 
-/** All that a wake needs in one object: whoever fast-forwards through days asks for millions of them. */
+/** One object per wake and no more: a simulation of many days asks for millions of them. */
 class VirtualWake implements Wake, Entry {
   at = 0
   readonly order: number
   readonly clock: VirtualClock
-  /** On the reading that it was asked on. */
+  /** By wall time or monotonic time, see `isByWall`. */
   readonly dueAt: number
   readonly isByWall: boolean
   run: (() => void) | undefined

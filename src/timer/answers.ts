@@ -1,40 +1,40 @@
 import type { TimerHandle } from './handle.js'
 
-/** What `set` answers. */
+/** The answer to `set`. */
 export interface SetTimer {
   /**
-   * 'conflict': `ifAbsent` or `ifRevision` did not hold, and nothing was changed; what follows then tells of the
-   * timer that stands there, if one still does.
+   * 'conflict': the condition `ifAbsent` or `ifRevision` failed, and nothing changed. The other fields then describe
+   * the timer that exists under this key, if there still is one.
    */
   readonly outcome: 'set' | 'conflict'
   readonly key: string
   /** Finds this timer and no later one of the same key. */
   readonly handle: TimerHandle
   readonly dueAt: number
-  /** Undefined when another instance stores it. */
+  /** Undefined if another instance stores the timer. */
   readonly revision: number | undefined
 }
 
-/** What `setMany` answers: one for each, in their order. It may be made only when it is asked for. */
+/** The answer to `setMany`: one per timer, in the order given. An answer may be created only when it is read. */
 export interface SetTimers extends Iterable<SetTimer> {
   readonly length: number
-  /** Counted from the end when negative, as in a list. */
+  /** A negative index counts from the end, as in an array. */
   at(index: number): SetTimer | undefined
   map<Value>(of: (timer: SetTimer, index: number) => Value): Value[]
 }
 
-/** A timer as it stands. */
+/** The current state of a timer. */
 export interface TimerView<Payload = unknown> {
   readonly namespace: string
   readonly kind: string
   readonly key: string
   readonly handle: TimerHandle
   readonly revision: number
-  /** 'firing': an attempt is under way in this instance, or what it came to is being stored. */
+  /** 'firing': an attempt is under way in this instance, or its outcome is being stored. */
   readonly state: 'waiting' | 'firing' | 'paused'
   readonly dueAt: number
   readonly createdAt: number
-  /** Attempts at this occurrence that are recorded. */
+  /** Recorded attempts at this occurrence. */
   readonly attempts: number
   readonly occurrence: number
   readonly payload: Payload
@@ -43,30 +43,30 @@ export interface TimerView<Payload = unknown> {
   readonly on: unknown
 }
 
-/** A timer that was given up. */
+/** A dead letter: an occurrence whose attempts have ended without success. */
 export interface DeadView<Payload = unknown> {
-  /** Give it to `redrive`. */
+  /** For `redrive`. */
   readonly id: string
   readonly kind: string
   readonly key: string
   readonly dueAt: number
   readonly diedAt: number
   readonly reason: string
-  /** Attempts that were made, those of unknown outcome included. */
+  /** Attempts made, including those of unknown outcome. */
   readonly attempts: number
   readonly payload: Payload
 }
 
-/** What a namespace may hold. What is left out is not limited. */
+/** Limits of a namespace. A limit that is absent does not apply. */
 export interface QuotaLimits {
   readonly maxTimers?: number
-  /** Of the payloads of its timers. */
+  /** Total size of the payloads of its timers. */
   readonly maxBytes?: number
 }
 
-/** A quota, and what is used of it as far as was counted. */
+/** A quota and its use. */
 export interface QuotaView extends QuotaLimits {
-  /** As of `countedAt`, and what this instance has set since. */
+  /** Counted at `countedAt`, plus what this instance has set since. */
   readonly used?: { readonly timers: number; readonly bytes: number }
   readonly countedAt?: number
 }

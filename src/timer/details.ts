@@ -1,20 +1,31 @@
+import type { Hold } from './holder.js'
 import type { RetryOptions } from './retry-policy.js'
 import type { TimerRow } from './timer-row.js'
 
-/** What a timer carries beside its payload, as text in its record. */
+/** What a timer carries besides its payload. Stored as JSON in the `details` of its row. */
 export interface TimerDetails {
+  /** The process that runs the current attempt, if it is not the owner. It must be the first field: see holder.ts. */
+  readonly heldBy?: Hold
   /** The JSON form of its schedule. */
   readonly on?: unknown
-  /** What overrides its kind's policy. */
+  /** Overrides the retry policy of the kind. */
   readonly retry?: RetryOptions
-  /** When the occurrence was due that is being tried again. */
+  /** When the occurrence was first due, if it is being retried. */
   readonly firstDueAt?: number
-  /** How much later than its schedule says it is due: its place in the schedule's window. */
+  /** How much later than its schedule says the timer is due: its offset in the firing window. */
   readonly offsetMs?: number
-  /** The trace it was set in, as W3C Trace Context writes it. */
+  /** The trace in which the timer was set, as a W3C `traceparent`. */
   readonly trace?: string
-  /** When it was due before it was paused. */
+  /** The occurrence that became a dead letter, if this timer is the redriven letter. It fires under the same id. */
+  readonly redriveOf?: OccurrenceName
+  /** When the timer was due before it was paused. */
   readonly pausedDueAt?: number
+}
+
+/** Names an occurrence within its namespace and kind. */
+export interface OccurrenceName {
+  readonly key: string
+  readonly id: string
 }
 
 export function encodeDetails(details: TimerDetails): string {
@@ -26,7 +37,7 @@ export function decodeDetails(text: string): TimerDetails {
   return text === '' ? none : (JSON.parse(text) as TimerDetails)
 }
 
-/** When the occurrence at hand was due, however often it was tried again since. */
+/** When the current occurrence was first due, before any retry. */
 export function occurrenceDueAt(row: TimerRow): number {
   return row.details === '' ? row.dueAt : (decodeDetails(row.details).firstDueAt ?? row.dueAt)
 }

@@ -1,59 +1,80 @@
+import { decodeDetails, type OccurrenceName } from './details.js'
 import { identityText } from './identity.js'
 import type { TimerRow } from './timer-row.js'
 
-/** One due occurrence of a timer, at one numbered attempt. */
+/** One numbered attempt at a due occurrence of a timer, as its handler sees it. */
 export interface Firing {
-  /** The same on every attempt at this occurrence, also after a crash or by another owner. */
+  /** The same on every attempt at this occurrence, also after a crash, at another owner and when it is redriven. */
   readonly id: string
   readonly row: TimerRow
-  /** From 1 on; attempts of unknown outcome count. */
+  /** Counted from 1. Attempts of unknown outcome count. */
   readonly attempt: number
   readonly firedAt: number
-  /** The trace of this attempt, where attempts are traced. */
+  /** The trace of this attempt, if attempts are traced. */
   readonly traceparent?: string
-  /** Whether a report would still be heard: none was made, and its owner still owns it. */
+  /** Whether a report still has an effect: none was made so far, and the owner still owns the timer. */
   readonly isLive: boolean
-  /** Says how the attempt ended. Only the first word counts. */
+  /**
+   * Call it right before the attempt starts, if any other code has run since the firing was delivered. False: the
+   * attempt may no longer start, because the lease is over or the timer was replaced. Then neither run nor report it.
+   * `at` is the monotonic time, if the caller has just read it.
+   */
+  start(at?: number): boolean
+  /** Gives the firing back unstarted, because others need the event loop. It is delivered again in a later turn. */
+  postpone(): void
+  /** Called when the outcome of a running attempt no longer counts, because another owner has the timer. */
+  onAbandoned?: ((reason: Error) => void) | undefined
+  /** Reports how the attempt ended. Only the first report counts. */
   report(outcome: Outcome): void
-  /** Begins a transaction that settles it. Only where the engine said that it can. */
+  /** Begins a transaction that settles the attempt. Only present if the store supports it. */
   begin?(): Promise<FiringTransaction>
 }
 
-/** A transaction in which an attempt is settled together with whatever its handler writes: both, or neither. */
+/** A transaction that settles an attempt together with the handler's own writes: both, or neither. */
 export interface FiringTransaction {
-  /** What its handler sends statements by. */
+  /** The connection on which the handler sends its statements. */
   readonly connection: unknown
-  /** Settles the attempt with this outcome, commits, and reports. What rejects did not happen, and was not reported. */
+  /** Settles the attempt with this outcome, commits, and reports. If it rejects, none of that happened. */
   commit(outcome: Outcome): Promise<void>
-  /** Undoes everything that was written in it. */
+  /** Undoes everything that was written in the transaction. */
   rollback(): Promise<void>
-  /** Undoes it at once, whatever is still under way. */
+  /** Undoes the transaction at once, even if statements are under way. */
   abandon(): void
 }
 
-/** Where a timer goes on after an occurrence. */
+/** The next occurrence of a timer. */
 export interface NextOccurrence {
   readonly dueAt: number
   readonly details?: string
 }
 
-/** How an attempt ended, and what follows from it; `details` replace those of the row. */
+/** How an attempt ended, and what follows. `details` replace those of the row. */
 export type Outcome =
-  /** The timer's life is over. */
+  /** The timer is finished. */
   | { readonly type: 'done' }
-  /** This occurrence is done, the next is due then. */
+  /** This occurrence is done. The next one is due at `dueAt`. */
   | ({ readonly type: 'next' } & NextOccurrence)
-  /** Try this occurrence again then. */
+  /** Retry this occurrence at `dueAt`. */
   | { readonly type: 'retry'; readonly dueAt: number; readonly reason: string; readonly details?: string }
-  /** Keep this occurrence as a dead letter. With `next` the timer goes on: its next occurrence is due then. */
+  /** Keep this occurrence as a dead letter. With `next` the timer goes on with its next occurrence. */
   | { readonly type: 'dead'; readonly reason: string; readonly next?: NextOccurrence }
 
-/** Takes due timers to whoever handles them. Must not throw; each firing is reported on, now or later. */
+/** Passes firings to their handlers. It must not throw, and must report each firing, now or later. */
 export type Deliver = (firings: readonly Firing[]) => void
 
 export const done: Outcome = Object.freeze({ type: 'done' })
 
-/** The firing id of an occurrence. */
+/** The firing id of an occurrence, without its kind and key. */
 export function firingIdOf(row: TimerRow): string {
-  return `${identityText(row.identity)}-${row.occurrence.toString(36)}`
+  return redriveOf(row)?.id ?? `${identityText(row.identity)}-${row.occurrence.toString(36)}`
+}
+
+/** The key in the firing id of an occurrence: not the row's, if the row is a dead letter that was set beside a timer. */
+export function firingKeyOf(row: TimerRow): string {
+  return redriveOf(row)?.key ?? row.key
+}
+
+// Few rows are redriven letters. To look for the field's name costs less than to parse the details.
+function redriveOf({ details }: TimerRow): OccurrenceName | undefined {
+  return details.includes('"redriveOf":') ? decodeDetails(details).redriveOf : undefined
 }

@@ -2,18 +2,18 @@ import { InvalidInputError, shown } from '../error/index.js'
 import { identityText } from './identity.js'
 import type { TimerName } from './timer-row.js'
 
-/** Finds one life of a key: an opaque text that never hits a later timer of the same name. */
+/** Finds one life of a key: an opaque string that never finds a later timer of the same name. */
 export type TimerHandle = string
 
 const PREFIX = 't1.'
 
-// Handles are made a million times a second, mostly of one kind: the last scope that was written is kept.
+// Handles are made a million times a second, mostly of one kind, so the last encoded scope is kept.
 let lastNamespace = ''
 let lastKind = ''
 let lastScope = ''
 let lastSafeScope = ''
 
-// Keys that need no encoding to go into a URL. The tilde before them is not of the base64 alphabet.
+// Keys that a URL can contain as they are. The tilde before them is not in the base64url alphabet.
 const SAFE_KEY = /^[\w:@-]+$/
 
 export function handleOf({
@@ -23,13 +23,13 @@ export function handleOf({
   identity,
 }: TimerName & { readonly identity: number }): TimerHandle {
   if (namespace !== lastNamespace || kind !== lastKind) {
-    // Names cannot contain U+0000, so the parts cannot run into each other.
+    // Names cannot contain U+0000, so it separates the parts.
     lastScope = `${PREFIX}${Buffer.from(`${namespace}\0${kind}`).toString('base64url')}.`
     lastSafeScope = `${lastScope}~`
     lastNamespace = namespace
     lastKind = kind
   }
-  // Few pieces: each one put on is an object of its own until somebody reads the text.
+  // Few pieces: V8 keeps each concatenation as an object until somebody reads the string.
   if (SAFE_KEY.test(key)) return `${lastSafeScope}${key}.${identityText(identity)}`
   return `${lastScope}${Buffer.from(key).toString('base64url')}.${identityText(identity)}`
 }
@@ -47,6 +47,6 @@ export function parseHandle(handle: unknown): TimerName & { readonly identity: n
   }
   throw new InvalidInputError(
     'invalid-handle',
-    `a handle is the text that \`set\` returned, got ${shown(handle)}`,
+    `${shown(handle)} is not a handle: pass the string that \`set\` returned`,
   )
 }

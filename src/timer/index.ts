@@ -1,6 +1,6 @@
-/** The durable record of a timer: its name, its content, its place in its shard's order. */
+/** The durable record of a timer: its name, content, progress and place in its shard's order. */
 export { handleOf, parseHandle, type TimerHandle } from './handle.js'
-export { checkKey, checkKind, checkNamespace, checkTags, nameLimits, nameText } from './name.js'
+export { checkKey, checkKind, checkNamespace, checkTags, nameLimits, nameKey } from './name.js'
 export {
   comparePlaces,
   earlierOf,
@@ -15,7 +15,14 @@ export type { DeadView, QuotaLimits, QuotaView, SetTimer, SetTimers, TimerView }
 export { shardOf, shardsOf } from './shard-of.js'
 export type { TimerContent, TimerName, TimerProgress, TimerRow } from './timer-row.js'
 export { checkTraceparent, isTraceparent, traceparentOf } from './trace.js'
-export { decodeDetails, encodeDetails, occurrenceDueAt, type TimerDetails } from './details.js'
+export {
+  decodeDetails,
+  encodeDetails,
+  occurrenceDueAt,
+  type OccurrenceName,
+  type TimerDetails,
+} from './details.js'
+export { freeDetails, heldDetails, type Holder, holderOf, isHeld } from './holder.js'
 export { identityText, newIdentity } from './identity.js'
 export { decodePayload, encodePayload, ownBytes, PayloadEncoder, payloadTextOf } from './payload.js'
 export { PayloadColumn } from './payload-column.js'
@@ -32,6 +39,7 @@ export {
   type Firing,
   type FiringTransaction,
   firingIdOf,
+  firingKeyOf,
   type NextOccurrence,
   type Outcome,
 } from './firing.js'

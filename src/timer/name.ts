@@ -1,7 +1,7 @@
 import { InvalidInputError, shown } from '../error/index.js'
 import type { TimerName } from './timer-row.js'
 
-/** Longest names, in bytes of UTF-8, and the most a payload may weigh unless a store is told otherwise. */
+/** The limits of a timer's fields, in bytes of UTF-8. A store may be opened with another `payloadBytes`. */
 export const nameLimits = Object.freeze({
   namespaceBytes: 128,
   kindBytes: 128,
@@ -14,11 +14,11 @@ export const nameLimits = Object.freeze({
 
 const encoder = new TextEncoder()
 
-// Namespaces and kinds come again and again: the last one that passed need not be looked at once more.
+// Namespaces and kinds repeat, so the last valid one is not checked again.
 let lastNamespace: unknown
 let lastKind: unknown
 
-/** Refuses a namespace that is not a well-formed text of 1 to 128 bytes. */
+/** Throws unless the namespace is a well-formed string of 1 to 128 bytes. */
 export function checkNamespace(namespace: unknown): asserts namespace is string {
   if (namespace === lastNamespace && namespace !== undefined) return
   checkText('namespace', namespace, 'invalid-namespace', nameLimits.namespaceBytes)
@@ -39,7 +39,7 @@ export function checkTags(tags: unknown): asserts tags is readonly string[] {
   if (!Array.isArray(tags) || tags.length > nameLimits.tags) {
     throw new InvalidInputError(
       'invalid-tag',
-      `tags must be a list of at most ${nameLimits.tags} texts, got ${shown(tags)}`,
+      `tags must be an array of at most ${nameLimits.tags} strings, got ${shown(tags)}`,
     )
   }
   for (const tag of tags) checkText('tag', tag, 'invalid-tag', nameLimits.tagBytes)
@@ -54,7 +54,7 @@ function checkText(
   if (typeof text !== 'string' || text.length === 0) {
     throw new InvalidInputError(
       code,
-      `a ${what} must be a text of 1 to ${maxBytes} bytes, got ${shown(text)}`,
+      `a ${what} must be a string of 1 to ${maxBytes} bytes, got ${shown(text)}`,
     )
   }
   if (!isWellFormed(text)) {
@@ -63,23 +63,23 @@ function checkText(
       `a ${what} must be well-formed Unicode without the character U+0000, got ${shown(text)}`,
     )
   }
-  // A code unit takes at most three bytes: short texts need not be encoded to be measured.
+  // A code unit takes at most three bytes, so short strings need not be encoded.
   if (text.length * 3 > maxBytes && encoder.encode(text).length > maxBytes) {
     throw new InvalidInputError(
       code,
-      `a ${what} may have ${maxBytes} bytes of UTF-8, this one has ${encoder.encode(text).length}: ${shown(text)}`,
+      `a ${what} may have up to ${maxBytes} bytes of UTF-8, this one has ${encoder.encode(text).length}: ${shown(text)}`,
     )
   }
 }
 
-/** A name as one text. Its parts cannot contain U+0000, so they cannot run into each other. */
-export function nameText({ namespace, kind, key }: TimerName): string {
+/** A name as one string, for maps and stores. Its parts cannot contain U+0000, so it separates them. */
+export function nameKey({ namespace, kind, key }: TimerName): string {
   return `${namespace}\0${kind}\0${key}`
 }
 
-/** Whether every store can keep `text`: no half of a surrogate pair alone, no U+0000, which PostgreSQL refuses. */
+/** Whether every store can keep `text`: no lone surrogates, and no U+0000, which PostgreSQL rejects. */
 function isWellFormed(text: string): boolean {
-  // Of most texts a look at each unit is quicker than to ask twice for the whole.
+  // For most strings this loop is faster than two calls of built-in functions.
   for (let index = 0; index < text.length; index++) {
     const unit = text.charCodeAt(index)
     if (unit >= 0xd800) return (text as WellFormable).isWellFormed() && !text.includes('\0')
@@ -88,5 +88,5 @@ function isWellFormed(text: string): boolean {
   return true
 }
 
-/** What Node has since 20, and the library of ECMAScript 2023 does not declare. */
+/** Node has it since version 20, but TypeScript's library for ES2023 does not declare it. */
 type WellFormable = string & { isWellFormed(): boolean }

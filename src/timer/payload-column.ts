@@ -1,35 +1,39 @@
 import { JsonWriter } from './json-writer.js'
 import { encodePayload } from './payload.js'
 
-// What most payloads take, and room that is made for one before it is written.
-const USUAL_BYTES = 160
+// Most payloads are smaller than this.
+const EXPECTED_BYTES = 160
+// How much room there is at least before a payload is written.
 const ROOM_BYTES = 1024
-const MOST_FIRST_BYTES = 4 << 20
-// A call that carries more goes another way: nobody should have to find so much memory in one piece.
-const MOST_BYTES = 256 << 20
-// After so many that the writer was not sure of, the others are not tried.
-const MOST_MISSES = 8
+const MAX_FIRST_BYTES = 4 << 20
+// Beyond this a call uses single payloads: so much memory in one piece is hard to get.
+const MAX_BYTES = 256 << 20
+// After this many declined payloads, the writer is not tried again.
+const MAX_MISSES = 8
 
-/** The payloads of one call as a store keeps them, one behind the other in the same bytes: no object for any of them. */
+/**
+ * The encoded payloads of one call, one after the other in one buffer. A payload needs no object of its own.
+ * Proven by test/timer/payload-column.test.ts.
+ */
 export class PayloadColumn {
   readonly #ends: Uint32Array
   #writer: JsonWriter
-  readonly #mostBytes: number
+  readonly #maxBytes: number
   #length = 0
   #misses = 0
 
-  /** For as many as `count`, of so many bytes together. */
-  constructor(count: number, mostBytes = MOST_BYTES) {
-    this.#mostBytes = mostBytes
+  /** For up to `count` payloads of up to `maxBytes` together. */
+  constructor(count: number, maxBytes = MAX_BYTES) {
+    this.#maxBytes = maxBytes
     this.#ends = new Uint32Array(count)
-    this.#writer = new JsonWriter(Math.min(count * USUAL_BYTES + ROOM_BYTES, MOST_FIRST_BYTES))
+    this.#writer = new JsonWriter(Math.min(count * EXPECTED_BYTES + ROOM_BYTES, MAX_FIRST_BYTES))
   }
 
   get length(): number {
     return this.#length
   }
 
-  /** All of them; payload `index` lies from `from(index)` to `end(index)`. */
+  /** All payloads. Payload `index` is at `from(index)` to `end(index)`. */
   get bytes(): Buffer {
     return this.#writer.bytes
   }
@@ -47,18 +51,18 @@ export class PayloadColumn {
     return this.#ends[index]!
   }
 
-  /** Writes one behind the last, as `encodePayload` does. False, and it is not written, when all together are too much. */
+  /** Adds a payload, encoded as `encodePayload` does. False if it would exceed `maxBytes`; then it is not added. */
   add(payload: unknown): boolean {
     const from = this.#writer.at
     if (payload !== undefined) {
       if (this.#writer.left < ROOM_BYTES) this.#writer.grow(ROOM_BYTES)
-      if (this.#misses === MOST_MISSES || !this.#writer.append(payload)) {
-        this.#misses = Math.min(this.#misses + 1, MOST_MISSES)
+      if (this.#misses === MAX_MISSES || !this.#writer.append(payload)) {
+        this.#misses = Math.min(this.#misses + 1, MAX_MISSES)
         const bytes = encodePayload(payload)
-        if (from + bytes.length > this.#mostBytes) return false
+        if (from + bytes.length > this.#maxBytes) return false
         this.#writer.appendBytes(bytes)
       }
-      if (this.#writer.at > this.#mostBytes) {
+      if (this.#writer.at > this.#maxBytes) {
         this.#writer.cut(from)
         return false
       }
@@ -71,7 +75,7 @@ export class PayloadColumn {
     this.#writer.cut(this.from(--this.#length))
   }
 
-  /** One as a view of what it shares with the others. */
+  /** One payload, as a view of the shared buffer. */
   view(index: number): Uint8Array {
     return this.bytes.subarray(this.from(index), this.end(index))
   }

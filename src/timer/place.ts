@@ -1,13 +1,12 @@
 /**
- * Where a row stands in its shard's order: by position, then by revision. No two rows of a shard share a place,
- * and a row that is written anew gets a new one, so a place is also the name of one version of a timer. A level
- * is a place too: it lies before the row it names and after all that precede it, which lets a level stop in the
- * middle of a crowded millisecond.
+ * The place of a row in its shard's order: by position, then by revision. No two rows of a shard share a place, and
+ * every write gives a row a new one, so a place names one version of a timer. A level is a place too: it lies right
+ * before the row with this place. So a level can lie between two rows of the same millisecond.
  */
 export interface Place {
   /** Epoch milliseconds: normally the due time, never below the settled level at the time of writing. */
   readonly position: number
-  /** The number the store gave the row when it committed it; rises with every write to the shard. */
+  /** The number that the store gave the row at commit. It rises with every write to the shard. */
   readonly revision: number
 }
 
@@ -24,7 +23,7 @@ export function levelAfter(place: Place): Place {
   return { position: place.position, revision: place.revision + 1 }
 }
 
-/** Negative when `a` comes before `b`, 0 when they are the same, positive otherwise. */
+/** Negative if `a` comes before `b`, 0 if they are equal, positive otherwise. */
 export function comparePlaces(a: Place, b: Place): number {
   return a.position === b.position ? a.revision - b.revision : a.position - b.position
 }

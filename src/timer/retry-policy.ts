@@ -1,45 +1,56 @@
-import { checkOptions, checkWhole, InvalidInputError, shown } from '../error/index.js'
+import { checkOptions, checkInteger, InvalidInputError, shown } from '../error/index.js'
 import { type Duration, parseDuration } from '../time/index.js'
 
 export interface RetryOptions {
-  /** Attempts in all, the first included. Default 10. */
+  /** The number of attempts, including the first. Default 26. */
   readonly attempts?: number
-  /** The shortest and the longest pause between attempts, `'1s..10m'`: it doubles from one to the other. */
+  /**
+   * The limit of the first delay between attempts and the longest limit, such as `'1s..10m'`. The limit doubles in
+   * between. A delay is random, between half of its limit and the limit. Default `'1s..4h'`; by default a recurring timer
+   * is also retried when its next occurrence is due, if that is earlier.
+   */
   readonly backoff?: string
-  /** No attempt begins later than this after the due time. Default: no such limit. */
+  /** No attempt starts later than this after the due time. Default: no limit. */
   readonly maxDuration?: Duration
 }
 
-/** When to try again, and when to give up. */
+/** When to retry, and when to give up. */
 export interface RetryPolicy {
   readonly attempts: number
   readonly minMs: number
   readonly maxMs: number
   readonly maxDurationMs: number
+  /** Whether a delay ends when the next occurrence of the schedule is due. Not if the delays were chosen by the user. */
+  readonly isCutByNext: boolean
 }
 
+/** Retries for 24 to 49 hours: see docs/decisions/2026-11-18-a-day-of-retries.md. */
 export const defaultRetry: RetryPolicy = Object.freeze({
-  attempts: 10,
+  attempts: 26,
   minMs: 1000,
-  maxMs: 600_000,
+  maxMs: 4 * 3_600_000,
   maxDurationMs: Infinity,
+  isCutByNext: true,
 })
 
 export function parseRetry(options: RetryOptions | undefined): RetryPolicy {
   if (options === undefined) return defaultRetry
   checkOptions('retry', options, ['attempts', 'backoff', 'maxDuration'])
   const { attempts = defaultRetry.attempts, backoff, maxDuration } = options
-  checkWhole('retry.attempts', attempts, 1)
+  checkInteger('retry.attempts', attempts, 1)
   const [minMs, maxMs] =
     backoff === undefined ? [defaultRetry.minMs, defaultRetry.maxMs] : parseBackoff(backoff)
   const maxDurationMs = maxDuration === undefined ? Infinity : parseDuration(maxDuration)
-  return { attempts, minMs, maxMs, maxDurationMs }
+  return { attempts, minMs, maxMs, maxDurationMs, isCutByNext: backoff === undefined }
 }
 
-/** The pause after an attempt: anything up to the doubled one, so that what failed together does not return together. */
+/**
+ * The delay after an attempt: random, so that timers that failed together spread out, but at least half of its limit, so
+ * that the attempts are not used up in a short time.
+ */
 export function retryDelayMs(policy: RetryPolicy, attempt: number, random: () => number): number {
   const longest = Math.min(policy.maxMs, policy.minMs * 2 ** Math.min(attempt - 1, 52))
-  return Math.ceil(random() * longest)
+  return Math.ceil(longest / 2 + (random() * longest) / 2)
 }
 
 function parseBackoff(backoff: string): [minMs: number, maxMs: number] {
@@ -48,12 +59,15 @@ function parseBackoff(backoff: string): [minMs: number, maxMs: number] {
   if (min === undefined || max === undefined || parts.length > 2) {
     throw new InvalidInputError(
       'invalid-option',
-      `retry.backoff must be two durations such as '1s..10m', got ${shown(backoff)}`,
+      `retry.backoff must be a range of durations such as '1s..10m', got ${shown(backoff)}`,
     )
   }
   const [minMs, maxMs] = [parseDuration(min), parseDuration(max)]
   if (minMs > maxMs) {
-    throw new InvalidInputError('invalid-option', `retry.backoff must not fall: ${shown(backoff)}`)
+    throw new InvalidInputError(
+      'invalid-option',
+      `retry.backoff must begin with the shorter duration, got ${shown(backoff)}`,
+    )
   }
   return [minMs, maxMs]
 }

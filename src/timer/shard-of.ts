@@ -1,14 +1,12 @@
 import type { TimerName } from './timer-row.js'
 
-/**
- * Which of `shardCount` shards a timer lives in. Part of every store's format: it must answer the same for ever.
- */
+/** The shard of a timer, out of `shardCount`. It is part of every store's format: the result must never change. */
 export function shardOf(name: TimerName, shardCount: number): number {
   if (shardCount === 1) return 0
   return mixed(absorbed(scopeHash(name), name.key)) % shardCount
 }
 
-/** As `shardOf`, of many keys of one kind. */
+/** Like `shardOf`, for many keys of one kind. */
 export function shardsOf(
   scope: Omit<TimerName, 'key'>,
   keys: readonly string[],
@@ -27,7 +25,7 @@ function scopeHash({ namespace, kind }: Omit<TimerName, 'key'>): number {
   return absorbed(absorbed(0x811c_9dc5, namespace), kind)
 }
 
-/** FNV-1a over UTF-16 code units; the length goes in too, so that ('ab', 'c') is not ('a', 'bc'). */
+/** FNV-1a over UTF-16 code units. It includes the length, so that ('ab', 'c') differs from ('a', 'bc'). */
 function absorbed(hash: number, text: string): number {
   for (let index = 0; index < text.length; index++) {
     hash = Math.imul(hash ^ text.charCodeAt(index), 0x0100_0193)
@@ -35,7 +33,7 @@ function absorbed(hash: number, text: string): number {
   return Math.imul(hash ^ text.length, 0x0100_0193)
 }
 
-/** FNV-1a leaves its low bits uneven: mix them before taking a remainder. */
+/** The low bits of FNV-1a are uneven: mix them before taking a remainder. */
 function mixed(hash: number): number {
   hash ^= hash >>> 16
   hash = Math.imul(hash, 0x85eb_ca6b)

@@ -1,33 +1,33 @@
 import type { Place } from './place.js'
 
-/** A timer's name: unique while the timer lives. */
+/** A timer's name. At most one timer exists under a name. */
 export interface TimerName {
   readonly namespace: string
   readonly kind: string
   readonly key: string
 }
 
-/** What a timer carries from its `set` to its last attempt, whatever it is moved to in between. */
+/** What a timer carries unchanged from its `set` to its last attempt. */
 export interface TimerContent extends TimerName {
   /**
-   * Names this life of the key: a `set` begins a new one, a move, a retry and a next occurrence keep it. Chosen
-   * by whoever accepts the call (a random whole number from 1 to 2^53 - 1), so that a `set` sent twice is one.
+   * Names this life of the key. A `set` begins a new life. A move, a retry and a next occurrence keep it. The process
+   * that accepts the call draws it (a random integer from 1 to 2^53 - 1), so a `set` that is sent twice is one timer.
    */
   readonly identity: number
   readonly createdAt: number
   readonly payload: Uint8Array
   readonly tags: readonly string[]
-  /** What the store need not understand, as text: the schedule, the retry policy. Empty for none. */
+  /** JSON that the store does not interpret, such as schedule and retry policy. Empty if there is none. */
   readonly details: string
 }
 
-/** Where a timer's life has got to. */
+/** How far a timer has come. */
 export interface TimerProgress {
-  /** Epoch milliseconds of the instant it should fire. */
+  /** The instant at which it should fire, in epoch milliseconds. */
   readonly dueAt: number
-  /** Attempts at this occurrence that are recorded, those of unknown outcome included. */
+  /** Recorded attempts at this occurrence, including those of unknown outcome. */
   readonly attempt: number
-  /** Occurrences settled before this one; 0 for a timer that fires once. */
+  /** The number of occurrences settled before this one. It is 0 for a timer that fires once. */
   readonly occurrence: number
 }
 

@@ -1,4 +1,4 @@
-/** Webhooks as Standard Webhooks has them: their secrets, their signatures, and a verifier for those who receive them. */
+/** Secrets, signatures and a verifier for webhooks, as specified by Standard Webhooks. */
 export { parseSecrets, Secret } from './secret.js'
 export { signatureOf } from './signature.js'
 export {

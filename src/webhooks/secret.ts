@@ -2,23 +2,25 @@ import { createHash, hash } from 'node:crypto'
 import { InvalidInputError } from '../error/index.js'
 
 const PREFIX = 'whsec_'
-const LEAST_BYTES = 24
-const MOST_BYTES = 64
+const MIN_BYTES = 24
+const MAX_BYTES = 64
 
-// Of SHA-256. A secret is never longer than a block, so it is its own key.
+// The sizes of SHA-256. A secret is never longer than a block, so HMAC uses it as it is.
 const BLOCK_BYTES = 64
 const HASH_BYTES = 32
 
-// What is hashed is put together here; longer messages get a buffer of their own.
+// Messages are assembled here for hashing. Longer messages get a buffer of their own.
 const scratch = Buffer.allocUnsafeSlow(16_384)
 
 /**
- * A secret that sender and receiver share, as Standard Webhooks writes it: `whsec_` and then 24 to 64 bytes in
- * base64. It signs, and it is never shown: not in errors, not in logs, not as JSON.
+ * A secret shared by sender and receiver, in the format of Standard Webhooks: `whsec_` and then 24 to 64
+ * bytes in base64. It signs messages. It is never shown in errors, logs or JSON.
+ *
+ * Proven by test/webhooks/secret.test.ts and test/webhooks/webhook-verifier.test.ts.
  */
 export class Secret {
   readonly #key: Buffer
-  // The key as both hashes of HMAC begin with it; the second has room for the first hash.
+  // The padded keys with which the two hashes of HMAC begin. The outer one has space for the inner hash.
   readonly #inner = Buffer.alloc(BLOCK_BYTES, 0x36)
   readonly #outer = Buffer.alloc(BLOCK_BYTES + HASH_BYTES, 0x5c)
 
@@ -37,20 +39,20 @@ export class Secret {
     const isRight =
       typeof text === 'string' &&
       text.startsWith(PREFIX) &&
-      key.length >= LEAST_BYTES &&
-      key.length <= MOST_BYTES
+      key.length >= MIN_BYTES &&
+      key.length <= MAX_BYTES
     if (isRight) return new Secret(key)
-    // What was got stays unsaid: it may be a real one with a slip in it.
+    // Do not show the value: it may be a real secret with a typo.
     throw new InvalidInputError(
       'invalid-secret',
-      `a secret is '${PREFIX}' and ${LEAST_BYTES} to ${MOST_BYTES} random bytes in base64, ` +
-        `for instance '${PREFIX}' + randomBytes(32).toString('base64')`,
+      `a secret must be '${PREFIX}' followed by ${MIN_BYTES} to ${MAX_BYTES} random bytes in base64, ` +
+        `for example '${PREFIX}' + randomBytes(32).toString('base64')`,
     )
   }
 
   /**
-   * The HMAC with SHA-256 of a signed content, in base64. By two hashes: an object of `createHmac` for each message
-   * costs more than the hashing, and more again when it is collected.
+   * Returns the HMAC-SHA256 of a signed content, in base64. It calls the hash function twice, because a
+   * `createHmac` object per message costs more than the hashing, and garbage collection on top.
    */
   sign(head: string, body: string | Uint8Array): string {
     const mostBytes = BLOCK_BYTES + 3 * head.length + (typeof body === 'string' ? 3 : 1) * body.length
@@ -67,7 +69,7 @@ export class Secret {
     return hash('sha256', this.#outer, 'base64')
   }
 
-  /** Tells one secret from another without saying anything of it. */
+  /** Identifies a secret without revealing anything about it. */
   get id(): string {
     return createHash('sha256').update('carillon secret id').update(this.#key).digest('hex').slice(0, 8)
   }
@@ -77,7 +79,10 @@ export class Secret {
   }
 }
 
-/** One secret or several: the first signs and all are accepted, so that one can be replaced without a gap. */
+/**
+ * Parses one secret or several. A sender signs with each, and a receiver accepts each. So a secret can be replaced
+ * without an interruption.
+ */
 export function parseSecrets(secrets: string | readonly string[]): readonly [Secret, ...Secret[]] {
   const [first, ...others] = Array.isArray(secrets) ? (secrets as readonly string[]) : [secrets as string]
   return [Secret.parse(first), ...others.map((each) => Secret.parse(each))]

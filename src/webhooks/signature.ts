@@ -3,7 +3,7 @@ import type { Secret } from './secret.js'
 
 const VERSION = 'v1'
 
-/** Signs a message with every secret, as the header `webhook-signature` carries it. */
+/** Signs a message with every secret. Returns the value of the header `webhook-signature`. */
 export function signatureOf(
   secrets: readonly Secret[],
   id: string,
@@ -16,7 +16,7 @@ export function signatureOf(
   return secrets.map((secret) => `${VERSION},${secret.sign(head, body)}`).join(' ')
 }
 
-/** Whether one of the signatures in the header is by one of the secrets. Takes as long for a near miss as for any. */
+/** Whether any signature in the header matches any of the secrets. The comparison takes constant time. */
 export function isSigned(
   secrets: readonly Secret[],
   id: string,

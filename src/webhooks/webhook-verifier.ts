@@ -4,37 +4,41 @@ import { parseSecrets, type Secret } from './secret.js'
 import { isSigned } from './signature.js'
 
 export interface VerifierOptions {
-  /** How old, and by clocks that disagree how young, a message may be. Default 5 minutes. */
+  /**
+   * The maximum age of a message. Also how far its timestamp may be ahead of our clock. Default: 5 minutes.
+   */
   readonly tolerance?: Duration
   readonly clock?: Clock
 }
 
-/** A message that is what its sender sent. */
+/** A message with a valid signature. */
 export interface VerifiedWebhook {
-  /** The same on every attempt: remember those you have dealt with, and deal with each once. */
+  /** The same for every attempt. Remember the ids that you have handled, and handle each once. */
   readonly id: string
   /** When this attempt was sent. */
   readonly sentAt: Date
-  /** The body, read as JSON. */
+  /** The body, parsed as JSON. */
   readonly message: unknown
 }
 
-/** Headers as Node, undici, fetch and most frameworks have them. */
+/** Headers as Node, undici, fetch and most frameworks provide them. */
 export type WebhookHeaders =
   Readonly<Record<string, string | readonly string[] | undefined>> | { get(name: string): string | null }
 
 const DEFAULT_TOLERANCE_MS = 300_000
 
 /**
- * Tells real messages from forged and replayed ones, by the rules of Standard Webhooks. Give it the body as it came:
- * parsed and written anew it is another.
+ * Accepts genuine messages and refuses forged and replayed ones, by the rules of Standard Webhooks. Pass the
+ * body exactly as received: a body that was parsed and serialized again has another signature.
+ *
+ * Proven by test/webhooks/webhook-verifier.test.ts.
  */
 export class WebhookVerifier {
   readonly #secrets: readonly Secret[]
   readonly #toleranceMs: number
   readonly #clock: Clock
 
-  /** Several secrets are all accepted, so that one can be replaced without a gap. */
+  /** All of several secrets are accepted, so a secret can be replaced without an interruption. */
   constructor(secret: string | readonly string[], options: VerifierOptions = {}) {
     checkOptions('WebhookVerifier', options, ['tolerance', 'clock'])
     this.#secrets = parseSecrets(secret)
@@ -42,7 +46,7 @@ export class WebhookVerifier {
     this.#clock = options.clock ?? systemClock
   }
 
-  /** Gives the message, or throws a `WebhookError` that says why it is not to be believed. */
+  /** Returns the message, or throws a `WebhookError` that says why it must not be trusted. */
   verify(body: string | Uint8Array, headers: WebhookHeaders): VerifiedWebhook {
     const id = headerOf(headers, 'webhook-id')
     const timestamp = headerOf(headers, 'webhook-timestamp')
@@ -50,7 +54,7 @@ export class WebhookVerifier {
     if (id === '' || signature === '' || !/^\d{1,12}$/.test(timestamp)) {
       throw new WebhookError(
         'webhook-unsigned',
-        'the message lacks one of the headers webhook-id, webhook-timestamp (in seconds) and webhook-signature',
+        'missing header: a signed message has webhook-id, webhook-timestamp (in seconds) and webhook-signature',
       )
     }
     const sentAt = Number(timestamp) * 1000
@@ -58,15 +62,12 @@ export class WebhookVerifier {
     if (Math.abs(ageMs) > this.#toleranceMs) {
       throw new WebhookError(
         'webhook-expired',
-        `the message was signed ${Math.round(Math.abs(ageMs) / 1000)} s ${ageMs > 0 ? 'ago' : 'ahead'}, ` +
-          `and ${this.#toleranceMs / 1000} s are allowed`,
+        `the message was signed ${Math.round(Math.abs(ageMs) / 1000)} s ${ageMs > 0 ? 'ago' : 'ahead'}: ` +
+          `at most ${this.#toleranceMs / 1000} s are allowed`,
       )
     }
     if (!isSigned(this.#secrets, id, timestamp, body, signature))
-      throw new WebhookError(
-        'webhook-forged',
-        'no signature of the message is by a secret that is known here',
-      )
+      throw new WebhookError('webhook-forged', 'no signature of the message matches a known secret')
     return { id, sentAt: new Date(sentAt), message: messageOf(body) }
   }
 }
@@ -82,6 +83,8 @@ function messageOf(body: string | Uint8Array): unknown {
   try {
     return JSON.parse(text)
   } catch (error) {
-    throw new WebhookError('webhook-unreadable', 'the message is signed, and is not JSON', { cause: error })
+    throw new WebhookError('webhook-unreadable', 'the signature is valid, but the body is not JSON', {
+      cause: error,
+    })
   }
 }

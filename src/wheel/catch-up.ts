@@ -4,7 +4,7 @@ import type { SlotTable } from './slot-table.js'
 
 const { STATE, LAZY } = recordLayout
 
-/** Queues a timer that was moved later without an entry of its own. */
+/** Queues a timer that was moved later and has no entry at its new due tick yet. */
 export function catchUp(records: RecordTable, slots: SlotTable, index: number): void {
   const { words } = records
   const at = index << 1

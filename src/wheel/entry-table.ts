@@ -1,28 +1,29 @@
 import { GrowingMemory } from './growing-memory.js'
 
-/** How an entry is laid out. Taken apart by the modules that use it, for speed (see `recordLayout`). */
+/** The layout of an entry. Modules destructure it at their top, for speed (see `recordLayout`). */
 export const entryLayout = Object.freeze({
-  /** An entry is eight words, half a cache line, at eight times its place: a mark, a hash, and words of the key. */
+  /** An entry is eight words (half a cache line), at eight times its place: a mark, a hash, and words of the key. */
   ENTRY_BITS: 3,
   HASH: 1,
   KEY: 2,
   KEY_WORDS: 6,
-  /** The bits of a mark that are an index and one. Those above are the kind of the key. */
+  /** The low bits of a mark: the index plus one. The bits above are the kind of the key. */
   MARKED: 2 ** 27 - 1,
   KIND_AT: 27,
-  /** Kinds are below this. */
+  /** Every kind is below this. */
   KINDS: 31,
-  /** The place where a search begins is in the segment of a hash, by these of its bits. */
+  /** The bits of a hash that say where in its segment a search begins. */
   IN_SEGMENT: 1023,
 } as const)
 
 const { ENTRY_BITS, HASH, MARKED, KIND_AT, KINDS, IN_SEGMENT } = entryLayout
 const SEGMENT_BITS = 10
 const SEGMENT_WORDS = (IN_SEGMENT + 1) << ENTRY_BITS
-// The mark of an entry that was taken out, while a search for others may have to go past it: no key is of its kind.
+// The mark of a removed entry that searches for other keys still have to pass. No key has this kind.
 const GONE = KINDS << KIND_AT
-// A segment gets room when so many of its places are used: by a split if so many still are, else by leaving out the rest.
+// A segment with this many used places is full. Removed entries count as used.
 const FULL = 725
+// A full segment with at least this many live entries is split. Otherwise it is rewritten without the removed ones.
 const WORTH_SPLITTING = 550
 const MAX_DEPTH = 19
 const MAX_BYTES = 65_535 * 65_536
@@ -31,10 +32,11 @@ const FIRST_SEGMENTS = 16
 const MAX_HASH_BYTES = 2 ** 29
 
 /**
- * Entries by 32-bit hashes, each an index and the kind and some words of a key: an extendible hash table that grows one segment at
- * a time, so no operation ever waits for a rehash of the whole. The words are beside the index, not behind it, so that
- * a look-up waits for memory once. It does not compare keys: whoever looks for one walks the places from where its hash
- * says up to the first mark that is 0.
+ * Entries by 32-bit hash. Each holds an index, the kind of a key and some of its words. It is an extendible hash table
+ * that grows one segment at a time, so no operation waits for a rehash of the whole table. The words of the key are
+ * next to the index, so that a look-up waits for memory once. The table does not compare keys. A caller that looks for
+ * a key walks the places from where its hash points to the first mark that is 0.
+ * Proven by test/wheel/entry-table.test.ts and test/wheel/key-table.test.ts.
  */
 export class EntryTable {
   words: Int32Array
@@ -42,15 +44,16 @@ export class EntryTable {
   readonly #maxSegments: number
   readonly #memory: GrowingMemory
   readonly #hashMemory = new GrowingMemory(MAX_HASH_BYTES)
-  // By index.
+  // The hash of each index.
   #hashes: Int32Array = new Int32Array(0)
-  // The segment of a hash, by its top `#depth` bits.
+  // The segment of each value of a hash's top `#depth` bits.
   #directory: Int32Array = new Int32Array(1)
   #depth = 0
   #segments = 1
-  // By segment, in typed arrays, as all else here: what is on V8's heap is copied in the middle of a later tick.
+  // The depth of each segment. It is a typed array, like everything here: V8 copies objects on its heap, in the middle
+  // of a later tick.
   #depths: Int32Array = new Int32Array(FIRST_SEGMENTS)
-  // The places of a segment whose mark is not 0.
+  // How many marks of each segment are not 0.
   #used: Int32Array = new Int32Array(FIRST_SEGMENTS)
 
   constructor(maxBytes = MAX_BYTES) {
@@ -59,7 +62,7 @@ export class EntryTable {
     this.words = new Int32Array(this.#memory.grow(SEGMENT_BYTES))
   }
 
-  /** Takes the memory for `count` entries, and parts the segments, beforehand. To be called while it is empty. */
+  /** Allocates the memory for `count` entries and splits the segments in advance. Call it while the table is empty. */
   reserve(count: number): void {
     const most = Math.min(count / WORTH_SPLITTING, this.#maxSegments / 2)
     while (this.#directory.length < most) this.#doubleDirectory()
@@ -77,8 +80,8 @@ export class EntryTable {
   }
 
   /**
-   * Adds the entry of an index that is not there, without the words of its key; answers its place, or -1 when its
-   * segment is full of others that cannot be parted from it, for the likeness of their hashes or for want of memory.
+   * Adds an entry for an index that has none, without the words of its key. Returns its place. Returns -1 if the
+   * segment is full and cannot be split, because the hashes are too similar or memory has run out.
    */
   add(hash: number, kind: number, index: number): number {
     let segment = this.#segmentOf(hash)
@@ -97,7 +100,7 @@ export class EntryTable {
     return place
   }
 
-  /** The place of an index that is there. */
+  /** The place of an index that has an entry. */
   placeOf(index: number): number {
     const { words } = this
     const hash = this.#hashes[index]!
@@ -107,12 +110,12 @@ export class EntryTable {
       const mark = words[place << ENTRY_BITS]!
       if ((mark & MARKED) === index + 1) return place
       if (mark === 0)
-        throw new Error(`no entry of an index that should have one: index=${index} hash=${hash}`)
+        throw new Error(`an index that should have an entry has none: index=${index} hash=${hash}`)
       place = start | ((place + 1) & IN_SEGMENT)
     }
   }
 
-  /** The mark where a search for an index begins. */
+  /** The mark at which a search for an index begins. */
   firstMarkOf(index: number): number {
     const hash = this.#hashes[index] ?? 0
     return this.words[(this.startOf(hash) | (hash & IN_SEGMENT)) << ENTRY_BITS]!
@@ -122,7 +125,7 @@ export class EntryTable {
     return (this.words[place << ENTRY_BITS]! & MARKED) === index + 1
   }
 
-  /** Takes out the entry at a place. */
+  /** Removes the entry at a place. */
   removeAt(place: number): void {
     const { words } = this
     const start = place & ~IN_SEGMENT
@@ -130,7 +133,7 @@ export class EntryTable {
       words[place << ENTRY_BITS] = GONE
       return
     }
-    // No search goes past it: it can be as never used, and so can those right before it that are gone.
+    // No search goes past this place, so it can be marked as never used. So can removed entries right before it.
     let at = place
     let emptied = 0
     do {
@@ -142,7 +145,7 @@ export class EntryTable {
   }
 
   #segmentOf(hash: number): number {
-    // In two steps, because a shift by 32 is a shift by 0.
+    // Two shifts, because a shift by 32 is a shift by 0.
     return this.#directory[(hash >>> 1) >>> (31 - this.#depth)]!
   }
 
@@ -154,7 +157,7 @@ export class EntryTable {
     return place
   }
 
-  /** The segment of a hash, after making room in it; -1 when that does not help. */
+  /** The segment of a hash, after making room in it; -1 if there is no way to make room. */
   #roomySegmentOf(hash: number): number {
     let segment = this.#segmentOf(hash)
     while (this.#used[segment]! >= FULL) {
@@ -176,7 +179,7 @@ export class EntryTable {
     return count
   }
 
-  /** Makes two segments of that of a hash, by the next bit of their hashes. */
+  /** Splits the segment of a hash into two, by the next bit of the hashes in it. */
   #split(segment: number, hash: number): void {
     const sibling = this.#segments
     this.#noteSegments(sibling + 1)
@@ -185,21 +188,21 @@ export class EntryTable {
     if (depth > this.#depth) this.#doubleDirectory()
     this.#depths[segment] = depth
     this.#depths[sibling] = depth
-    // Written first: memory that is read before it is written has to be given by the machine twice.
+    // Write before reading: a page of memory that is read first causes two page faults.
     this.words.fill(0, sibling * SEGMENT_WORDS, (sibling + 1) * SEGMENT_WORDS)
     this.#rewrite(segment, sibling)
-    // What leads to the two stands together: the first half of it stays.
+    // The directory slots of the two segments are adjacent. The first half keeps the old segment.
     const half = 1 << (this.#depth - depth)
     const first = (((hash >>> 1) >>> (31 - this.#depth)) & ~(2 * half - 1)) + half
     this.#directory.fill(sibling, first, first + half)
   }
 
-  /** Puts the entries of a segment anew, without those gone, and those with the last bit of its depth into the sibling. */
+  /** Rewrites a segment without removed entries. Entries with the last bit of its depth go into the sibling. */
   #rewrite(segment: number, sibling: number): void {
     const { words } = this
     const start = segment << SEGMENT_BITS
     const shift = 32 - this.#depths[segment]!
-    // From behind a place that was never used, so that each finds its new place before or at its old one.
+    // Start after a place that was never used: then each entry's new place is at or before its old one.
     let first = start
     while (words[first << ENTRY_BITS] !== 0) first++
     let left = 0

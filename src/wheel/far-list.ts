@@ -5,14 +5,16 @@ import { slotLayout, type SlotTable } from './slot-table.js'
 const { STATE, OVERDUE, WIDE, LAZY, ARMED, FLAGS } = recordLayout
 const { FAR_SLOT, ENTRIES } = slotLayout
 
-// A far timer is brought near when it is within 2^30 ticks, at leisure, and at the latest at half of that.
+// A far timer is moved into the levels little by little from 2^30 ticks before it is due, and at the latest 2^29
+// before.
 const LEISURE = 2 ** 30
 const LIMIT = 2 ** 29
 const ALL = 0x7fff_ffff
 
 /**
- * The timers due 2^31 ticks or more from when they were set or moved, in a slot of their own. They are visited
- * a little at a time, and those that have come near by then go into the levels, long before they are due.
+ * Timers that were due in 2^31 ticks or more when they were set or moved, in a slot of their own. They are visited a
+ * few at a time. Those that have come near by then move into the wheel levels, long before they are due.
+ * Proven by test/wheel/wheel.test.ts and test/wheel/wheel-differential.test.ts.
  */
 export class FarList {
   /** A lower bound of the due ticks. */
@@ -20,7 +22,7 @@ export class FarList {
 
   readonly #records: RecordTable
   readonly #slots: SlotTable
-  // A pass under way: chunks it has still to visit, earliest of those it left here.
+  // The pass under way: the chunks it still has to visit, and the earliest due tick that it left here.
   #left = 0
   #kept = Infinity
 
@@ -29,7 +31,7 @@ export class FarList {
     this.#slots = slots
   }
 
-  /** The tick at which all must be visited, if they are not until then. */
+  /** The last tick at which all must be visited. */
   get lastCall(): number {
     return this.earliest - LIMIT - 1
   }
@@ -46,7 +48,7 @@ export class FarList {
     this.visit(ALL, nowTick)
   }
 
-  /** Visits as many as make it in time if this is called at every tick. */
+  /** Visits a few: enough to finish in time if it is called at every tick. */
   visitAtLeisure(nowTick: number): void {
     const until = this.earliest - nowTick
     if (until < LEISURE)

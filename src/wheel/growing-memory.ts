@@ -1,9 +1,10 @@
 import { LimitError } from '../error/index.js'
 
 /**
- * Zeroed memory that grows without a stall. Small, it is an ordinary buffer that doubles by copying; from a
- * megabyte on it moves once into a reserved range of addresses, which costs nothing until touched and grows
- * in place however large it is. Views of it go stale at `grow`: take a new one of the buffer it answers.
+ * Zeroed memory that grows without a stall. A small one is an ordinary buffer that doubles by copying. At a megabyte it
+ * moves once into a reserved range of addresses, which costs nothing until it is touched, and from then on grows in
+ * place. Views go stale at `grow`: create new ones on the buffer that it returns.
+ * Proven by test/wheel/growing-memory.test.ts.
  */
 export class GrowingMemory {
   readonly #maxBytes: number
@@ -18,14 +19,14 @@ export class GrowingMemory {
     return this.#buffer.byteLength
   }
 
-  /** Makes room for at least `bytes`, with some to spare; what was there stays. */
+  /** Makes room for at least `bytes`, with some to spare. The contents stay. */
   grow(bytes: number): ArrayBufferLike {
     const size = this.#buffer.byteLength
     if (bytes <= size) return this.#buffer
     if (bytes > this.#maxBytes) {
       throw new LimitError(
         'wheel-full',
-        `this wheel is full: it may hold ${this.#maxBytes} bytes of a kind, not ${bytes}`,
+        `this wheel is full: one of its tables would need ${bytes} bytes, and the limit is ${this.#maxBytes}`,
       )
     }
     const wanted = Math.min(
@@ -43,8 +44,8 @@ export class GrowingMemory {
   }
 
   /**
-   * As `grow`, and the machine gives the memory now: the first touch of each of its pages costs microseconds, which
-   * whoever reserves wants to spend beforehand.
+   * Like `grow`, but it also touches every page. The first touch of a page costs microseconds: a caller that reserves
+   * wants to spend them in advance.
    */
   reserve(bytes: number): ArrayBufferLike {
     const from = this.#buffer.byteLength
@@ -65,9 +66,9 @@ const RESERVE_FROM = 1 << 20
 const SMALLEST_STEP = 1 << 20
 
 /**
- * The one way to reserve addresses in JavaScript is a WebAssembly memory. It must be a shared one: growing a
- * private one detaches its old buffer, and V8 then checks every access to any typed array for the rest of
- * the process. Where there is none to be had (no WebAssembly, a limit on addresses) we go on copying.
+ * A WebAssembly memory is the only way to reserve addresses in JavaScript. It must be shared: growing a private one
+ * detaches its old buffer, and V8 then checks every access to any typed array for the rest of the process. If none can
+ * be created (no WebAssembly, a limit on addresses), memory grows by copying.
  */
 interface Reservation {
   readonly buffer: SharedArrayBuffer

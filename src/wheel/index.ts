@@ -1,4 +1,4 @@
-/** In-memory timers: `Wheel`, pure, on integer ticks and handles, and `TimingWheel` on it, by key and clock. */
+/** In-memory timers: `Wheel`, with integer ticks and handles, and on top of it `TimingWheel`, with keys and a clock. */
 export type { Handle } from './record-table.js'
 export { TimingWheel, type TimingWheelOptions } from './timing-wheel.js'
 export { type Fire, type Near, Wheel, type WheelOptions, type WheelStats } from './wheel.js'

@@ -5,41 +5,41 @@ import { ValueTable } from './value-table.js'
 
 const { ENTRY_BITS, HASH, KEY, KEY_WORDS, MARKED, KIND_AT, IN_SEGMENT } = entryLayout
 const { LONG, NUMBER, UNPACKED, LONG_WORDS } = PackedKey
-// What of a long key has no room in its entry is kept apart by index; its number of characters is the last of it.
+// The part of a long key that does not fit into its entry is kept in a table by index. Its last word is the length.
 const TAIL_WORDS = LONG_WORDS - KEY_WORDS
 const HEAD_CHARACTERS = KEY_WORDS * 4
 const MAX_TAIL_BYTES = 65_535 * 65_536
 
 /**
- * Finds a small integer, and keeps a value, by key. Strings and numbers are found through an extendible hash
- * table in typed arrays: it grows one segment at a time, so no operation ever waits for a rehash of the
- * whole. Usual keys are kept and compared as words in a typed array too, and made again when asked for, so
- * that the garbage collector never hears of them; long ones are kept as they are. Other kinds of keys, and
- * strings beyond all reason that share one hash, go into a Map. Keys are compared as `Map` compares them.
+ * Maps a key to a small integer and a value. Strings and numbers go into an extendible hash table in typed arrays. It
+ * grows one segment at a time, so no operation waits for a rehash of the whole table. Usual keys are stored and
+ * compared as words in a typed array and rebuilt on demand, so the garbage collector never sees them. Long keys are
+ * kept as they are. Other types of keys go into a Map, and so do strings whose hash too many others share. Keys are
+ * equal when `Map` considers them equal. Proven by test/wheel/key-table.test.ts.
  */
 export class KeyTable<K, V> {
   size = 0
-  /** Without meaning: it is written so that V8 does not leave out what `touch` reads. */
+  /** Has no meaning. `touch` writes it so that V8 does not optimise its read away. */
   touched = 0
 
   readonly #packed = new PackedKey()
-  // The key whose words are in #packed, and where find ended: add and remove, which follow, begin there. A
-  // place that is out of date does no harm, because each index is marked in the table but once.
+  // The key whose words are in #packed, and the place where `find` ended: `add` and `remove`, which follow, begin
+  // there. A stale place does no harm, because each index has only one mark in the table.
   #sought: unknown = undefined
   #foundAt = 0
 
   readonly #entries = new EntryTable()
   #entryBytes: Buffer = Buffer.from(this.#entries.words.buffer)
-  // Nothing until the first key that needs it.
+  // Not allocated before the first long key.
   #tailMemory: GrowingMemory | undefined
   #tails: Int32Array = new Int32Array(0)
   #tailBytes: Buffer = Buffer.alloc(0)
-  // Keys that are not packed, by index.
+  // Unpacked keys, by index.
   readonly #wholeKeys = new Map<number, K>()
   readonly #others = new Map<K, number>()
   readonly #values = new ValueTable<V>()
 
-  /** Takes the memory for so many keys of up to 24 characters beforehand. To be called while it is empty. */
+  /** Allocates the memory for `count` keys of up to 24 characters. Call it while the table is empty. */
   reserve(count: number): void {
     this.#entries.reserve(count)
   }
@@ -66,7 +66,7 @@ export class KeyTable<K, V> {
     return this.#others.size === 0 ? -1 : (this.#others.get(key) ?? -1)
   }
 
-  /** Adds a key that is not there, with its value, under an index that is not in use. */
+  /** Adds a new key and its value under an unused index. */
   add(key: K, index: number, value: V): void {
     this.size++
     this.#values.set(index, value)
@@ -81,7 +81,7 @@ export class KeyTable<K, V> {
     if (this.#wholeKeys.size !== 0 && this.#wholeKeys.has(index)) return this.#wholeKeys.get(index) as K
     const { words } = this.#entries
     const place = this.#entries.placeOf(index)
-    // It will be removed next.
+    // The caller removes it next.
     this.#foundAt = place
     const at = place << ENTRY_BITS
     const kind = words[at]! >>> KIND_AT
@@ -89,7 +89,7 @@ export class KeyTable<K, V> {
     return (kind === LONG ? this.#longTextOf(index, at | KEY) : this.#textAt(at | KEY, kind)) as K
   }
 
-  /** Brings the entry of an index from memory, for who will ask for its key soon. The index need not be in use. */
+  /** Loads the entry of an index into the cache, because its key will be read soon. The index may be unused. */
   touch(index: number): void {
     this.touched ^= this.#entries.firstMarkOf(index)
   }
@@ -102,7 +102,7 @@ export class KeyTable<K, V> {
     this.#values.set(index, value)
   }
 
-  /** Takes out the key of an index, and lets go of key and value. */
+  /** Removes the key and the value of an index. */
   remove(index: number): void {
     this.size--
     this.#values.clear(index)
@@ -111,7 +111,7 @@ export class KeyTable<K, V> {
     entries.removeAt(entries.isAt(this.#foundAt, index) ? this.#foundAt : entries.placeOf(index))
   }
 
-  /** Lets go of a key that is not packed; answers whether that is all, because it is not in the table. */
+  /** Removes an unpacked key. Returns true if nothing else is left to remove, because the key is not in the table. */
   #removeWhole(index: number): boolean {
     if (!this.#wholeKeys.has(index)) return false
     const key = this.#wholeKeys.get(index) as K
@@ -135,7 +135,7 @@ export class KeyTable<K, V> {
     return true
   }
 
-  /** Whether the key just packed, whose hash and kind are right, is that of an entry. */
+  /** Whether an entry is that of the key just packed. Hash and kind are equal already. */
   #isAt(at: number, key: K): boolean {
     const { words, kind, length } = this.#packed
     const table = this.#entries.words
@@ -148,7 +148,7 @@ export class KeyTable<K, V> {
     return kind === LONG ? this.#isTailKept(index) : this.#wholeKeys.get(index) === key
   }
 
-  /** Of the long key just packed, what does not fit into its entry. */
+  /** Stores the part of the long key just packed that does not fit into its entry. */
   #keepTail(index: number): void {
     const { words } = this.#packed
     const start = index * TAIL_WORDS
@@ -186,6 +186,6 @@ export class KeyTable<K, V> {
 }
 
 function isHashable(key: unknown): key is string | number {
-  // NaN is a key like any other, but not equal to itself.
+  // NaN is a valid key, but it does not equal itself, so it goes into the Map.
   return typeof key === 'string' || (typeof key === 'number' && key === key)
 }

@@ -3,9 +3,9 @@ import { slotLayout, type SlotTable } from './slot-table.js'
 const { LEVEL_SLOTS } = slotLayout
 
 /**
- * How many ticks from where it stands a wheel must stop next, because entries fire there or
- * a block of coarser slots begins that must be spread to finer ones; Infinity when there is neither. It looks
- * at the bitmap of slots in use only, so an hour without timers costs as little as a millisecond.
+ * The number of ticks to the wheel's next stop: where entries fire, or where a block of coarser slots begins that must
+ * be spread to finer ones. Infinity if there is neither. It only reads the bitmap of used slots, so an hour without
+ * timers costs as little as a millisecond.
  */
 export function ticksToNextStop(slots: SlotTable): number {
   const { low } = slots
@@ -17,11 +17,11 @@ export function ticksToNextStop(slots: SlotTable): number {
     const end = (here & 256) + 256
     const found = slots.firstUsed(base + here + 1, base + end)
     if (found >= 0) return ticksTo(found - base - here, shift, low)
-    // The other half is the next block of the parent level: it is entered at its start.
+    // The other half is the next block of the parent level. The wheel stops at its start.
     const next = base + (end & 511)
     if (slots.firstUsed(next, next + 256) >= 0) return ticksTo(end - here, shift, low)
   }
-  // The coarsest level is a ring of 256 slots, of which less than half can be in use.
+  // The coarsest level is a ring of 256 slots. Fewer than half of them can be in use.
   const here = low >>> 24
   const base = 3 * LEVEL_SLOTS
   const found = slots.firstUsed(base + here + 1, base + 256)

@@ -4,9 +4,10 @@ import type { RecordTable } from './record-table.js'
 const { STATE, OVERDUE, WIDE, LAZY, ARMED, FLAGS } = recordLayout
 
 /**
- * The timers that were set or moved to a tick at or before the wheel's, with their exact due ticks. While a
- * record is OVERDUE its due word is the mark of its place here; marks go up for ever, so a record is meant by
- * at most one place, and a list that was taken knows which of its timers have moved on.
+ * Timers that were set or moved to a tick at or before the wheel's, with their exact due ticks. The due word of an
+ * OVERDUE record is the mark of its place in this list. Marks are never reused, so at most one place refers to a
+ * record, and a list that was taken can tell which of its timers were moved or cancelled since.
+ * Proven by test/wheel/wheel.test.ts and test/wheel/wheel-differential.test.ts.
  */
 export class OverdueList {
   /** A lower bound of the due ticks. */
@@ -22,7 +23,7 @@ export class OverdueList {
     this.#records = records
   }
 
-  /** Places taken, those of timers that have moved on included. */
+  /** The number of places, including those of timers that were moved or cancelled since. */
   get places(): number {
     return this.#count
   }
@@ -44,9 +45,9 @@ export class OverdueList {
     return this.#dueTicks[(this.#records.words[index << 1]! - this.#firstMark) | 0]!
   }
 
-  /** Takes all that are still meant, in the order of their due ticks, equal ones as they came. */
+  /** Takes all current timers, by due tick. Those of one tick are in the order in which they were added. */
   take(): TakenList {
-    const live = this.#liveCount()
+    const live = this.#compact()
     const taken: TakenList = {
       indices: this.#indices.slice(0, live),
       dueTicks: this.#dueTicks.slice(0, live),
@@ -63,8 +64,8 @@ export class OverdueList {
     return taken
   }
 
-  /** Whether a timer of a taken list is still the one that was taken. */
-  isMeant(index: number, mark: number): boolean {
+  /** Whether a timer of a taken list was neither moved nor cancelled since. */
+  isCurrent(index: number, mark: number): boolean {
     const { words } = this.#records
     const at = index << 1
     return (words[at | STATE]! & FLAGS) === (ARMED | OVERDUE) && words[at] === mark
@@ -83,22 +84,22 @@ export class OverdueList {
     this.#records.words[index << 1] = (this.#firstMark + place) | 0
   }
 
-  /** Closes the gaps that cancelled and moved timers left; answers how many remain. */
-  #liveCount(): number {
+  /** Closes the gaps that cancelled and moved timers left. Returns how many timers remain. */
+  #compact(): number {
     const count = this.#count
     const firstMark = this.#firstMark
-    // New marks, so that a place that is not yet rewritten cannot be taken for one that is.
+    // Use new marks, so that a place that is not rewritten yet cannot be confused with one that is.
     this.clear()
     for (let place = 0; place < count; place++) {
       const index = this.#indices[place]!
-      if (this.isMeant(index, (firstMark + place) | 0)) this.#put(index, this.#dueTicks[place]!)
+      if (this.isCurrent(index, (firstMark + place) | 0)) this.#put(index, this.#dueTicks[place]!)
     }
     return this.#count
   }
 
   #makeRoom(): void {
     const { earliest } = this
-    const live = this.#liveCount()
+    const live = this.#compact()
     this.earliest = earliest
     if (live * 2 < this.#indices.length) return
     const [indices, dueTicks] = [this.#indices, this.#dueTicks]
@@ -118,9 +119,9 @@ export interface TakenList {
 const FIRST_PLACES = 64
 
 /**
- * The positions of the due ticks in ascending order; undefined when that is how they stand. Native sorting of
- * numbers is many times faster than sorting with a comparison, so due tick and position are packed into one
- * number wherever the two fit its 53 bits.
+ * The indices of the due ticks in ascending order; undefined if they are sorted already. The native sort of numbers is
+ * many times faster than one with a comparison function. So due tick and index are packed into one number if the two
+ * fit into its 53 bits.
  */
 function inDueOrder(dueTicks: Float64Array): Float64Array | undefined {
   const count = dueTicks.length

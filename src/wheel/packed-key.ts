@@ -1,31 +1,31 @@
-// So many characters of 8 bits fit into an entry; those of longer keys, and their number, go on behind it.
+// An entry holds this many 8-bit characters. The rest of a longer key, and its length, is stored elsewhere.
 const SHORT_CHARACTERS = 24
-const MOST_CHARACTERS = 36
-const LONG_WORDS = MOST_CHARACTERS / 4 + 1
-// Kinds; a string of up to 24 characters is of the kind of their number.
+const MAX_CHARACTERS = 36
+const LONG_WORDS = MAX_CHARACTERS / 4 + 1
+// Kinds. The kind of a string of up to 24 characters is its length.
 const LONG = 25
 const NUMBER = 26
 const UNPACKED = 27
 
-// The words of a string are also its bytes, in the order of the machine: where that is not ours, none is packed.
+// The words of a string are read back as bytes, in the machine's byte order. On a big-endian machine nothing is packed.
 const isLittleEndian = new Uint8Array(new Int32Array([1]).buffer)[0] === 1
 
 const number = new Float64Array(1)
 const numberWords = new Int32Array(number.buffer)
 
 /**
- * A key as a kind and words that can be kept in a typed array and compared there, and 32 well-mixed bits of it.
- * Strings of up to 36 characters of 8 bits, and numbers, are packed whole: kinds and words are equal exactly when the
- * keys are. Others give their hash only. The hash is quick rather than strong: whoever uses it must stay correct, and
- * not slow, when many keys share one.
+ * A key as a kind, words that can be stored and compared in a typed array, and a 32-bit hash. Numbers and strings of up
+ * to 36 8-bit characters are packed completely: kinds and words are equal exactly when the keys are. Other strings have
+ * a hash only. The hash is fast rather than strong: its users must stay correct and fast when many keys share one.
+ * Proven by test/wheel/key-table.test.ts.
  */
 export class PackedKey {
-  /** The kind of strings of 25 to 36 characters; of shorter ones it is their number of characters. */
+  /** The kind of strings of 25 to 36 characters. The kind of a shorter one is its length. */
   static readonly LONG = LONG
   static readonly NUMBER = NUMBER
   /** The kind of strings that are not packed. */
   static readonly UNPACKED = UNPACKED
-  /** The words of a LONG key. No other has as many. The last of them is its number of characters. */
+  /** The number of words of a LONG key. No other kind has as many. The last word is the length of the string. */
   static readonly LONG_WORDS = LONG_WORDS
 
   readonly words = new Int32Array(LONG_WORDS)
@@ -34,7 +34,7 @@ export class PackedKey {
   length = 0
   hash = 0
 
-  /** The number that was packed into these two words. */
+  /** The number that is packed in these two words. */
   static numberOf(first: number, second: number): number {
     numberWords[0] = first
     numberWords[1] = second
@@ -43,7 +43,7 @@ export class PackedKey {
 
   set(key: string | number): void {
     if (typeof key === 'number') this.#setNumber(key)
-    else if (key.length > MOST_CHARACTERS || !isLittleEndian || !this.#setCharacters(key))
+    else if (key.length > MAX_CHARACTERS || !isLittleEndian || !this.#setCharacters(key))
       this.#setUnpacked(key)
   }
 
@@ -103,7 +103,7 @@ export class PackedKey {
   #setUnpacked(key: string): void {
     let hash = key.length
     for (let i = 0; i < key.length; i += 2) {
-      // Behind the end there is NaN, which counts as 0 here.
+      // Beyond the end charCodeAt returns NaN, which counts as 0 here.
       hash = stirred(hash, key.charCodeAt(i) | (key.charCodeAt(i + 1) << 16))
     }
     this.hash = finished(hash)

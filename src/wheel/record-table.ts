@@ -3,23 +3,24 @@ import { GrowingMemory } from './growing-memory.js'
 import { recordLayout } from './record-layout.js'
 
 /**
- * Names a timer of a wheel: its index and the generation of that index, packed in one number. It is never 0,
- * and never names another timer, however often the index is used again.
+ * Names a timer in a wheel: its index and the generation of that index, packed into one number. It is never 0, and
+ * never names another timer, even when the index is reused.
  */
 export type Handle = number
 
 const { MAX_TIMERS, INDEX, STATE_SPAN, STATE, GENERATION, ONE_GENERATION, OWN, ARMED, WIDE_TOKEN } =
   recordLayout
 const PER_STATE = 1 / STATE_SPAN
-// What tells one life of a record from another: its generation equals it, with ARMED turned over, in that life only.
+// A record belongs to a handle if these bits, with ARMED inverted, equal the handle's generation.
 const LIFE = ARMED | GENERATION
 const FIRST_CAPACITY = 1024 + 32
 const RECORD_BYTES = 8
 
 /**
- * The timers of a wheel as fixed records in one typed array: no object, no allocation per timer. A free
- * index is found by sweeping a bitmap upward, which keeps neighbours in time neighbours in memory. An index
- * whose generations are used up is retired, so a handle can never come to mean another timer.
+ * The timers of a wheel as fixed-size records in one typed array: no object and no allocation per timer. A free index
+ * is found by scanning a bitmap upward, so that timers set one after another are neighbours in memory. An index whose
+ * generations are used up is retired, so a handle never names another timer.
+ * Proven by test/wheel/record-table.test.ts and test/wheel/wheel.test.ts.
  */
 export class RecordTable {
   words: Int32Array = new Int32Array(0)
@@ -28,9 +29,9 @@ export class RecordTable {
   /** How many records are armed. */
   size = 0
   capacity = 0
-  /** Exact due ticks of WIDE records. Empty until the first one. */
+  /** Exact due ticks of WIDE records. Not allocated before the first one. */
   wideDues: Float64Array = new Float64Array(0)
-  /** The free indices of the word the sweep stands on, as bits. They are taken out of the bitmap. */
+  /** The free indices of the current bitmap word, as bits. The bitmap itself no longer has them. */
   freeBits = 0
 
   readonly #memory = new GrowingMemory(MAX_TIMERS * RECORD_BYTES)
@@ -40,7 +41,7 @@ export class RecordTable {
   #wideTokenMemory: GrowingMemory | undefined
   #bitmap: Int32Array = new Int32Array(0)
   #freeWord = -1
-  // Tokens of more than 31 bits. Empty until the first one.
+  // Tokens of more than 31 bits. Not allocated before the first one.
   #wideTokens: Float64Array = new Float64Array(0)
 
   constructor() {
@@ -49,7 +50,7 @@ export class RecordTable {
 
   /** Makes room for `timers` in all. */
   reserve(timers: number): void {
-    // What `#sweep` keeps free comes on top.
+    // Plus the share that `#sweep` keeps free.
     const wanted = Math.min(timers + timers / 8, MAX_TIMERS)
     this.#memory.reserve(wanted * RECORD_BYTES)
     this.#tokenMemory.reserve(wanted * 4)
@@ -63,7 +64,7 @@ export class RecordTable {
     )
   }
 
-  /** Takes a free index. To be called only while `freeBits` is not 0. */
+  /** Takes a free index. Call it only if `freeBits` is not 0. */
   take(): number {
     const bits = this.freeBits
     const lowest = bits & -bits
@@ -72,8 +73,8 @@ export class RecordTable {
   }
 
   /**
-   * Arms a record that was taken and answers its generation, as it stands in its state. The due word of a timer
-   * that is not near is set anew by whoever places it.
+   * Arms a record that was taken, and returns its generation as stored in its state. If the timer is overdue or far,
+   * its list overwrites the due word.
    */
   arm(index: number, token: number, due: number): number {
     const words = this.words
@@ -81,13 +82,13 @@ export class RecordTable {
     const generation = (words[at | STATE]! & GENERATION) + ONE_GENERATION
     words[at] = due
     words[at | STATE] = generation | ARMED
-    // Also where it equals the index: a branch that V8 has not seen taken costs more than the write.
+    // Also if the token equals the index: a branch that V8 has not seen taken costs more than the write.
     this.tokens[index] = token
     this.size++
     return generation
   }
 
-  /** Takes and arms a record for any token, without a due word; answers its index. */
+  /** Takes and arms a record for any token, without a due word. Returns its index. */
   armUncommon(token: number): number {
     if (this.freeBits === 0) this.#sweep()
     const index = this.take()
@@ -104,7 +105,7 @@ export class RecordTable {
     return index
   }
 
-  /** Disarms a record; its index is free for another timer. */
+  /** Disarms a record. Its index is free for another timer. */
   release(index: number): void {
     const { words } = this
     const at = (index << 1) | STATE
@@ -114,15 +115,15 @@ export class RecordTable {
     if (generation !== GENERATION) this.#bitmap[index >>> 5]! |= 1 << (index & 31)
   }
 
-  /** Disarms the record a handle names. False when its timer is gone. Refuses what cannot be a handle. */
+  /** Disarms the record of a handle. False if its timer is gone. Throws if the value cannot be a handle. */
   cancel(handle: Handle): boolean {
-    // `find` and `release` in one, for speed: with one look at the record instead of two.
+    // `find` and `release` in one, for speed: the record is read once instead of twice.
     if (typeof handle !== 'number') return refuseHandle(handle)
     const index = handle & INDEX
     const meant = (handle - index) * PER_STATE
     const { words } = this
     const at = (index << 1) | STATE
-    // Behind the end there is undefined, which counts as a record that is not armed.
+    // Beyond the end the word is undefined, which counts as a record that is not armed.
     const generation = (words[at]! ^ ARMED) & LIFE
     if (generation === meant) {
       words[at] = generation
@@ -137,7 +138,7 @@ export class RecordTable {
     return (this.words[(index << 1) | STATE]! & GENERATION) * STATE_SPAN + index
   }
 
-  /** The index a handle names, or -1 when its timer is gone. Refuses what cannot be a handle. */
+  /** The index of a handle, or -1 if its timer is gone. Throws if the value cannot be a handle. */
   find(handle: Handle): number {
     if (typeof handle === 'number') {
       const index = handle & INDEX
@@ -152,7 +153,7 @@ export class RecordTable {
     return index >= 0 && index < this.capacity && (this.words[(index << 1) | STATE]! & ARMED) !== 0
   }
 
-  /** The handles of all that are armed. */
+  /** The handles of all armed records. */
   handles(): Float64Array {
     const handles = new Float64Array(this.size)
     let count = 0
@@ -173,7 +174,7 @@ export class RecordTable {
     this.words[(index << 1) | STATE]! |= OWN
   }
 
-  /** Keeps the exact due tick of a record that is far from the wheel's tick. */
+  /** Stores the exact due tick of a record that is far from the wheel's tick. */
   keepWideDue(index: number, dueTick: number): void {
     if (this.wideDues.length === 0) {
       this.#wideDueMemory = new GrowingMemory(MAX_TIMERS * 8)
@@ -184,14 +185,14 @@ export class RecordTable {
 
   #sweep(): void {
     if (this.#sweepOn()) return
-    // At the end. A round that will not find a sixteenth of the table free is not worth it: grow instead, which
-    // also keeps timers that are set one after another side by side.
+    // The scan has reached the end. If less than a sixteenth of the table is free, another round is not worth it: grow
+    // instead. That also keeps timers that are set one after another side by side.
     if (this.capacity - this.size <= this.capacity >>> 4 && this.#grow()) {
       this.#sweepOn()
       return
     }
     this.#freeWord = -1
-    // It finds none only when retired indices fill the table.
+    // The scan finds nothing only if retired indices fill the table.
     if (this.#sweepOn() || (this.#grow() && this.#sweepOn())) return
     throw new LimitError(
       'wheel-full',
@@ -199,7 +200,7 @@ export class RecordTable {
     )
   }
 
-  /** Takes the next word with a free bit, from where the sweep stands up to the end. */
+  /** Takes the next bitmap word with a free bit, from the current one to the end. */
   #sweepOn(): boolean {
     const bitmap = this.#bitmap
     const end = this.capacity >>> 5
@@ -237,7 +238,7 @@ export class RecordTable {
   }
 }
 
-/** Whether a handle with this generation, as it stands in a state, could be that of a timer that is gone. */
+/** Whether a handle with this generation could be that of a timer that is gone. */
 function isGeneration(meant: number): boolean {
   const whole = meant | 0
   return whole === meant && whole >= 0
@@ -246,6 +247,6 @@ function isGeneration(meant: number): boolean {
 function refuseHandle(handle: unknown): never {
   throw new InvalidInputError(
     'invalid-handle',
-    `${shown(handle)} is no handle: give the number that set returned`,
+    `${shown(handle)} is not a handle: pass the number that set returned`,
   )
 }

@@ -7,23 +7,24 @@ import { slotLayout, type SlotTable } from './slot-table.js'
 const { STATE, LAZY, ARMED, SEEN, FLAGS } = recordLayout
 const { FAR_SLOT, SLOTS, ENTRIES, TAKEN_IS_MANY } = slotLayout
 
-// Chunks rewritten at a time: more than are taken into use between two times.
+// Chunks to rewrite at a time: more than can be taken into use between two runs.
 const BUDGET = 2 * TAKEN_IS_MANY
-// Stale entries nobody minds, beside half as many as there are timers.
+// Stale entries that are tolerated, in addition to half the number of timers.
 const LITTER_ALLOWED = 1024
-// Stale entries that are let be until the next advance, beside three times as many as there are timers.
+// Stale entries that may wait for the next advance, in addition to three times the number of timers.
 const FLOOD_ALLOWED = 16_384
 
 /**
- * Keeps the entries that cancelled and moved timers left behind in proportion to the timers: it goes round the
- * slots, a few chunks at a time, and rewrites them without their stale entries.
+ * Keeps the number of stale entries, which cancelled and moved timers leave behind, in proportion to the timers. It
+ * visits the slots in turn, a few chunks at a time, and rewrites them without stale entries.
+ * Proven by test/wheel/wheel.test.ts.
  */
 export class Scrub {
   readonly #records: RecordTable
   readonly #slots: SlotTable
   readonly #far: FarList
   #slot = 0
-  // Chunks of that slot it has still to visit.
+  // The chunks of that slot that are still to be visited.
   #left = 0
 
   constructor(records: RecordTable, slots: SlotTable, far: FarList) {
@@ -32,12 +33,12 @@ export class Scrub {
     this.#far = far
   }
 
-  /** Does a little at an advance, if there is need. */
+  /** Removes some stale entries after an advance, if there are too many. */
   afterAdvance(nowTick: number): void {
     if (this.#slots.entriesAtLeast > this.#records.size * 1.5 + LITTER_ALLOWED) this.#run(nowTick)
   }
 
-  /** Keeps stale entries in bounds while nobody advances the wheel. No record may be half moved. */
+  /** Limits stale entries while nobody advances the wheel. Do not call it in the middle of a move. */
   betweenAdvances(nowTick: number): void {
     const slots = this.#slots
     if (slots.taken <= TAKEN_IS_MANY) return
@@ -76,11 +77,11 @@ export class Scrub {
       const due = slots.pool[at | 1]!
       const record = index << 1
       const state = words[record | STATE]!
-      // One that was moved later is queued now: else each entry it left behind would have to be kept.
+      // Queue a timer that was moved later now: otherwise every entry that it left behind would have to stay.
       if ((state & FLAGS) === (ARMED | LAZY)) {
         catchUp(records, slots, index)
       } else if ((state & FLAGS) === ARMED && words[record] === due && (state & SEEN) === 0) {
-        // One that was moved back and forth has an entry for every time: one of a chunk is enough.
+        // A timer that was moved back and forth has an entry for each move. Keep one per chunk.
         words[record | STATE] = state | SEEN
         slots.push(slot, index, due)
       }

@@ -1,20 +1,18 @@
 import { GrowingMemory } from './growing-memory.js'
 
-/**
- * Where the slots of each kind are. Taken apart by the modules that use it, for speed (see `recordLayout`).
- */
+/** The layout of the slots. Modules destructure it at their top, for speed (see `recordLayout`). */
 export const slotLayout = Object.freeze({
   /**
-   * The slots of one level: 256, twice, for the current block of its parent and the next one, so that the
-   * next block can be filled little by little before it is entered. There are four levels.
+   * The slots of one wheel level: 256 for the current block of its parent and 256 for the next one, so that the next
+   * block can be filled little by little before the wheel enters it. There are four levels.
    */
   LEVEL_SLOTS: 512,
   FAR_SLOT: 2048,
   SLOTS: 2049,
-  /** The first entry of a chunk is this many words behind its start. */
+  /** The offset of the first entry in a chunk, in words. */
   ENTRIES: 2,
   CHUNK_ENTRIES: 15,
-  /** So many chunks taken into use are reason to look after stale entries, even without an advance. */
+  /** After this many chunks are taken into use, stale entries are checked, even without an advance. */
   TAKEN_IS_MANY: 128,
 } as const)
 
@@ -26,19 +24,19 @@ const FIRST_CHUNKS = 64
 const MAX_BYTES = 65_535 * 65_536
 
 /**
- * The slots of a wheel, each a chain of small chunks from one pool, with a bitmap of the slots in use. It
- * knows nothing of timers: an entry is an index and a due word, put at the end of a chain and taken from its
- * front, a chunk at a time.
+ * The slots of a wheel. Each is a chain of small chunks from one pool. A bitmap shows which slots are in use. The table
+ * knows nothing about timers: an entry is an index and a due word. Entries are added at the end of a chain, and taken
+ * from its front a chunk at a time. Proven by test/wheel/wheel.test.ts and test/wheel/wheel-differential.test.ts.
  */
 export class SlotTable {
   pool: Int32Array = new Int32Array(0)
-  /** The low 32 bits of the tick the wheel stands at. Due words are such, too: within 2^31 ticks they are unambiguous. */
+  /** The low 32 bits of the wheel's tick. Due words are 32 bits too, so they are unambiguous within 2^31 ticks. */
   low = 0
-  /** Where the next entry of a slot goes; 0 when the slot is empty, a multiple of 32 when its chunk is full. */
+  /** Where the next entry of a slot goes: 0 if the slot is empty, a multiple of 32 if its last chunk is full. */
   readonly tails = new Int32Array(SLOTS)
-  /** How many chunks the chain of a slot has. */
+  /** The number of chunks in the chain of each slot. */
   readonly chunks = new Int32Array(SLOTS)
-  /** Counts the chunks that are taken into use; whoever looks after stale entries sets it back. */
+  /** Counts the chunks that are taken into use. The scrub resets it. */
   taken = 0
 
   readonly #heads = new Int32Array(SLOTS)
@@ -65,19 +63,19 @@ export class SlotTable {
     return this.pool.byteLength + this.tails.byteLength * 3 + this.#used.byteLength
   }
 
-  /** The entries of full chunks, without those of the last chunk of each slot. */
+  /** A lower bound of the number of entries: without those in the last chunk of each slot. */
   get entriesAtLeast(): number {
     return (this.#chunksInUse - this.#slotsInUse) * CHUNK_ENTRIES
   }
 
-  /** Counts the entries, by looking at every slot. */
+  /** Counts the entries. It visits every slot. */
   countEntries(): number {
     let count = this.entriesAtLeast
     for (const tail of this.tails) if (tail !== 0) count += (((tail - 1) & IN_CHUNK) - ENTRIES + 1) / 2
     return count
   }
 
-  /** Queues an entry due from 0 to 2^31 - 1 ticks from here, in the finest level that reaches so far. */
+  /** Queues an entry that is due in 0 to 2^31 - 1 ticks, in the finest level that reaches its due tick. */
   enqueue(index: number, due: number): void {
     const low = this.low
     const ahead = (due - low) | 0
@@ -99,7 +97,7 @@ export class SlotTable {
     }
     const pool = this.pool
     pool[tail] = index
-    // Tails are even, and V8 need not look out for an overflow here.
+    // Tails are even, and V8 need not check `|` for overflow.
     pool[tail | 1] = due
     tails[slot] = tail + 2
   }
@@ -109,12 +107,12 @@ export class SlotTable {
     return this.#heads[slot]!
   }
 
-  /** Where the entries of the first chunk of a slot end. They begin at `ENTRIES` behind the chunk's start. */
+  /** Where the entries of the first chunk of a slot end. They begin at offset `ENTRIES` of the chunk. */
   frontEnd(slot: number): number {
     return this.chunks[slot] === 1 ? this.tails[slot]! : this.#heads[slot]! + CHUNK_WORDS
   }
 
-  /** Takes the first chunk off a slot with a chain. Whoever asked reads it and gives it back with `release`. */
+  /** Takes the first chunk off a slot with a chain. The caller reads it and then calls `release`. */
   shift(slot: number): number {
     const chunk = this.#heads[slot]!
     this.#chunksInUse--
@@ -134,7 +132,7 @@ export class SlotTable {
     this.#freeChunk = chunk
   }
 
-  /** The first slot in use from `from` up to `until`, or -1. */
+  /** The first slot in use in this range, or -1. */
   firstUsed(fromInclusive: number, untilExclusive: number): number {
     const used = this.#used
     for (let slot = fromInclusive; slot < untilExclusive; slot = (slot | 31) + 1) {

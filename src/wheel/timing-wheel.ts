@@ -11,30 +11,31 @@ import { KeyTable } from './key-table.js'
 import { Wheel } from './wheel.js'
 
 export interface TimingWheelOptions<K, V> {
-  /** The length of a tick: timers run up to this much late, never early. */
+  /** The length of a tick. Timers run up to this much late, never early. */
   readonly intervalMs: number
-  /** Called with each timer that falls due. */
+  /** Called for each due timer. */
   readonly execute: (key: K, value: V) => unknown
-  /** Receives what `execute` throws or rejects with. Default: writes it to the console. */
+  /** Receives errors that `execute` throws or rejects with. Default: writes them to the console. */
   readonly onError?: (error: unknown, key: K, value: V) => void
   /** Default: the system clock. */
   readonly clock?: Clock
   /** Whether pending timers keep the process alive. Default true. */
   readonly keepAlive?: boolean
-  /** Room to make for this many timers at once, instead of growing to it. Default 0. */
+  /** Allocates room for this many timers in advance. Default 0. */
   readonly reserve?: number
 }
 
-// Timers whose keys were removed, and which the wheel is told of together.
-const MOST_REMOVED = 32
+// Removed timers are cancelled in the wheel in batches of this size.
+const REMOVE_BATCH = 32
 
-// A tick before all others: no timer is due before it, so none arms a wake.
+// The wake tick during an advance. No timer is due before it, so none asks for a wake.
 const ADVANCING = -1
 
 /**
- * Timers by key, for people: set, move, remove, drain, stop. Each key has at most one timer; `execute` runs
- * once for each that falls due, never early, at most an interval late plus the delay of the clock's wake. An
- * error in `execute` stops nothing. Delays are measured on the monotonic clock.
+ * In-memory timers by key: set, move, remove, drain, stop. Each key has at most one timer. `execute` runs once for each
+ * due timer: never early, and late by at most an interval plus the delay of the clock's wake. An error in `execute`
+ * does not affect other timers. Delays are measured on the monotonic clock.
+ * Proven by test/wheel/timing-wheel.test.ts.
  */
 export class TimingWheel<K, V> {
   readonly #clock: Clock
@@ -48,9 +49,9 @@ export class TimingWheel<K, V> {
   #wake: Wake | undefined
   #wakeTick = Infinity
   #isStopped = false
-  // While the wheel hands out timers, it must know at once which are removed.
+  // While the wheel hands out timers, removals take effect in it at once.
   #isHandingOut = false
-  readonly #removed = new Int32Array(MOST_REMOVED)
+  readonly #removed = new Int32Array(REMOVE_BATCH)
   #removedCount = 0
 
   constructor(options: TimingWheelOptions<K, V>) {
@@ -82,12 +83,12 @@ export class TimingWheel<K, V> {
     if (reserve > 0) this.#timers.reserve(reserve)
   }
 
-  /** How many timers are pending; 0 once stopped. */
+  /** The number of pending timers. It is 0 after `stop`. */
   get size(): number {
     return this.#timers.size
   }
 
-  /** Sets a timer; one that is there already under this key gets the new value and the new delay. */
+  /** Sets a timer. An existing timer with this key gets the new value and the new delay. */
   set(key: K, value: V, delay: Duration): void {
     this.#checkRunning()
     const dueTick = this.#dueTick(parseDuration(delay))
@@ -104,8 +105,8 @@ export class TimingWheel<K, V> {
   }
 
   /**
-   * Gives a timer another delay; one of less than an interval executes it at once, within this call. False
-   * when there is none under this key.
+   * Gives a timer another delay. If that is shorter than an interval, the timer is executed at once, inside this call.
+   * False if there is no timer with this key.
    */
   move(key: K, delay: Duration): boolean {
     this.#checkRunning()
@@ -124,14 +125,14 @@ export class TimingWheel<K, V> {
     return true
   }
 
-  /** Takes a timer out without executing it. False when there is none under this key. */
+  /** Removes a timer without executing it. False if there is no timer with this key. */
   remove(key: K): boolean {
     this.#checkRunning()
     const index = this.#timers.find(key)
     if (index < 0) return false
     this.#timers.remove(index)
     this.#removed[this.#removedCount++] = index
-    if (this.#removedCount === MOST_REMOVED || this.#isHandingOut) this.#cancelRemoved()
+    if (this.#removedCount === REMOVE_BATCH || this.#isHandingOut) this.#cancelRemoved()
     this.#restIfEmpty()
     return true
   }
@@ -143,7 +144,7 @@ export class TimingWheel<K, V> {
     return index < 0 ? undefined : this.#timers.valueOf(index)
   }
 
-  /** Takes every timer out and hands it to `fn`, in no particular order. */
+  /** Removes every timer and passes it to `fn`, in no particular order. */
   drain(fn: (key: K, value: V) => void): void {
     this.#checkRunning()
     checkFunction('drain', fn)
@@ -153,7 +154,7 @@ export class TimingWheel<K, V> {
     this.#isHandingOut = true
     try {
       this.#wheel.drain((index) => {
-        // `fn` may have stopped us.
+        // `fn` may have called `stop`.
         if (this.#isStopped) return
         const key = timers.keyOf(index)
         const value = timers.valueOf(index)
@@ -166,7 +167,7 @@ export class TimingWheel<K, V> {
     this.#restIfEmpty()
   }
 
-  /** Drops every timer and ends all activity. Every other call throws from now on. */
+  /** Drops every timer and ends all activity. From then on every other call throws. */
   stop(): void {
     this.#isStopped = true
     this.#wake?.cancel()
@@ -177,7 +178,7 @@ export class TimingWheel<K, V> {
   }
 
   #checkRunning(): void {
-    if (this.#isStopped) throw new StateError('stopped', 'this timing wheel was stopped: make a new one')
+    if (this.#isStopped) throw new StateError('stopped', 'this timing wheel was stopped: create a new one')
   }
 
   /** The first tick that does not begin before the delay is over. */
@@ -187,8 +188,8 @@ export class TimingWheel<K, V> {
   }
 
   /**
-   * Takes out of the wheel what was removed. The record of each comes from memory, and one by one every removal would
-   * wait for its own: together they come at once.
+   * Cancels the removed timers in the wheel. Each one has to wait for its record to come from memory. In a batch these
+   * waits overlap.
    */
   #cancelRemoved(): void {
     const wheel = this.#wheel
@@ -196,7 +197,7 @@ export class TimingWheel<K, V> {
     this.#removedCount = 0
   }
 
-  /** With nothing pending there is nothing to wake for, nor to keep the process alive for. */
+  /** If no timer is pending, cancels the wake, which may keep the process alive. */
   #restIfEmpty(): void {
     if (this.#timers.size > 0 || this.#wakeTick === ADVANCING) return
     this.#wake?.cancel()
@@ -219,10 +220,10 @@ export class TimingWheel<K, V> {
     const wheel = this.#wheel
     const elapsedMs = this.#clock.monotonic() - this.#startMs
     let tick = Math.floor(elapsedMs / this.#intervalMs)
-    // Rounding must not leave a tick undone whose time, as #sleepUntil reckons it, has come.
+    // Rounding must not skip a tick that has come by the calculation in #sleepUntil.
     while ((tick + 1) * this.#intervalMs <= elapsedMs) tick++
     this.#wake = undefined
-    // What is set from inside `execute` must not arm a wake of its own: that is done once, at the end.
+    // Timers that are set inside `execute` must not ask for wakes: that is done once, at the end.
     this.#wakeTick = ADVANCING
     this.#cancelRemoved()
     this.#isHandingOut = true
@@ -241,7 +242,7 @@ export class TimingWheel<K, V> {
   }
 
   readonly #fire = (index: number): void => {
-    // `execute` may have stopped us in the middle of an advance.
+    // `execute` may have called `stop` during this advance.
     if (!this.#isStopped) this.#run(index)
   }
 
@@ -267,5 +268,5 @@ export class TimingWheel<K, V> {
 }
 
 function reportError(error: unknown, key: unknown): void {
-  console.error(`carillon: the timer ${shown(key)} of a timing wheel failed:`, error)
+  console.error(`carillon: timer ${shown(key)} of a timing wheel failed:`, error)
 }

@@ -1,28 +1,29 @@
 import { GrowingMemory } from './growing-memory.js'
 
-// A page of values, for 32,768 indices. Heavier than 128 kB, so that V8 never moves it: smaller ones, made while keys
-// are added, were copied in the middle of a later tick, twice, eight megabytes for a million keys.
+// A page holds the values of 32,768 indices. It is larger than 128 kB, so that V8 never moves it. Smaller pages were
+// copied twice in the middle of a later tick: eight megabytes for a million keys.
 const PAGE_BITS = 15
 const PAGE_VALUES = 1 << PAGE_BITS
 const IN_PAGE = PAGE_VALUES - 1
 const MAX_BYTES = 65_535 * 65_536
 
-// The first page begins with this many and doubles: most wheels are small.
+// The first page starts with this many values and doubles, because most wheels are small.
 const FIRST_VALUES = 4096
-// Stands for a page without a value so far.
+// Marks a page that has no value yet.
 const UNUSED: unknown[] = []
 
 /**
- * A value for each of a growing number of small integers. Numbers are kept in a typed array, of which the garbage
- * collector knows nothing; a page gets an array of its own with the first value in it that is something else.
+ * A value for each of a growing number of indices. Numbers are in a typed array, which the garbage collector does not
+ * scan. A page gets an ordinary array when the first other value is stored in it.
+ * Proven by test/wheel/value-table.test.ts.
  */
 export class ValueTable<V> {
   readonly #memory = new GrowingMemory(MAX_BYTES)
-  // Only addresses, no memory, where a page has an array.
+  // The part of a page that has an array is never touched, so it takes addresses but no memory.
   #numbers: Float64Array = new Float64Array(0)
-  // Nothing where all values so far are numbers.
+  // Undefined for a page with numbers only.
   readonly #pages: (unknown[] | undefined)[] = []
-  // The indices that there is room for.
+  // The number of indices that fit.
   #room = 0
 
   get(index: number): V {
@@ -38,13 +39,13 @@ export class ValueTable<V> {
     else page[index & IN_PAGE] = value
   }
 
-  /** Lets go of what is kept for an index. */
+  /** Removes the value of an index, so that it can be collected. */
   clear(index: number): void {
     const page = this.#pages[index >>> PAGE_BITS]
     if (page !== undefined) page[index & IN_PAGE] = undefined
   }
 
-  /** Sets the first value of a page, or the first in it that is no number. */
+  /** Stores the first value of a page, or its first value that is not a number. */
   #setFirst(index: number, value: V): void {
     const at = index >>> PAGE_BITS
     if (typeof value === 'number') {

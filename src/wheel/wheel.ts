@@ -11,52 +11,54 @@ import { slotLayout, SlotTable } from './slot-table.js'
 const { MAX_TIMERS, STATE_SPAN, STATE, OWN, OVERDUE, WIDE, LAZY, ABOVE_LAZY, ARMED, FLAGS } = recordLayout
 const { ENTRIES, TAKEN_IS_MANY } = slotLayout
 
-/** Receives a timer that fires: the token it was set with and the tick it was due at. */
+/** Receives a timer that fires: its token and its due tick. */
 export type Fire = (token: number, dueTick: number) => void
 
-/** Told of timers by their tokens, a few at a time, right before they are fired. */
+/** Receives the tokens of timers, a few at a time, right before they fire. */
 export type Near = (token: number) => void
 
 export interface WheelOptions {
-  /** The tick the wheel stands at. Default 0. */
+  /** The first tick of the wheel. Default 0. */
   readonly startTick?: number
-  /** Room to make for this many timers at once, instead of growing to it. Default 0. */
+  /** Allocates room for this many timers in advance. Default 0. */
   readonly reserve?: number
 }
 
 export interface WheelStats {
-  /** Timers pending. */
+  /** Pending timers. */
   readonly size: number
-  /** Timers there is room for before the wheel grows. */
+  /** Timers that fit before the wheel grows. */
   readonly capacity: number
-  /** Entries in the slots: one for every timer, and those that cancelled and moved timers left behind. */
+  /** Entries in the slots: one per timer, plus those that cancelled and moved timers left behind. */
   readonly entries: number
-  /** Everything the wheel holds, in bytes. */
+  /** The memory of the wheel, in bytes. */
   readonly bytes: number
 }
 
 const ALL = 0x7fff_ffff
 const LAST_TICK = Number.MAX_SAFE_INTEGER
-// Not in the levels; and what is left of a state once it is.
+// Flags of a timer that is not in the levels, and the mask for its state once it is.
 const ASIDE = WIDE | OVERDUE
 const QUEUED = ~(LAZY | ASIDE)
-// The share of moves that go later is kept as a moving average over some 2^7 of them: each adds 2^9.
+// The share of moves to a later tick, as a moving average over about 2^7 moves. Each such move adds 2^9.
 const ONE_LATER = 9
 const OF_MOVES = 7
 const ALL_LATER = 1 << (ONE_LATER + OF_MOVES)
 const MOSTLY_LATER = (ALL_LATER >> 2) * 3
 
 /**
- * A hierarchical timing wheel on integer ticks: it knows no clock, no store and no promise, only
- * `advance(tick)`. Nothing fires early, everything due fires, in the order of due ticks; set, move and cancel
- * are O(1) and allocate nothing, and idle ticks cost nothing however many are skipped.
+ * A hierarchical timing wheel with integer ticks. It knows no clock, no store and no promise, only `advance(tick)`.
+ * Nothing fires early, and every due timer fires, in the order of due ticks. Set, move and cancel are O(1) and allocate
+ * nothing. Skipped idle ticks cost nothing.
  *
- * Cancelling and moving leave an entry behind that is recognised as stale when its slot comes up; a scrub
- * takes a few such entries out at every advance, so that they stay in proportion to the timers.
+ * A cancelled or moved timer leaves an entry behind, which is recognised as stale when its slot comes up. Every advance
+ * removes a few such entries (`Scrub`), so that their number stays in proportion to the timers.
+ *
+ * Proven by test/wheel/wheel.test.ts, and by test/wheel/wheel-differential.test.ts against a naive wheel.
  */
 export class Wheel {
-  // Every field begins with a value of its final kind (Infinity for what may outgrow an integer): V8 then knows
-  // the kind and leaves out its checks.
+  // Every field starts with a value of its final type (Infinity for one that may outgrow a small integer): V8 then
+  // omits its type checks.
   readonly #records = new RecordTable()
   readonly #slots = new SlotTable()
   readonly #overdue = new OverdueList(this.#records)
@@ -65,7 +67,7 @@ export class Wheel {
   #now = 0
   #later = ALL_LATER
   #busy = false
-  // The due tick being fired: timers due then or later may be out of the slots and not yet fired.
+  // The due tick being fired. Timers that are due then or later may be out of the slots and not fired yet.
   #inHand = Infinity
 
   constructor(options: WheelOptions = {}) {
@@ -75,31 +77,31 @@ export class Wheel {
     if (!(Number.isSafeInteger(reserve) && reserve >= 0 && reserve <= MAX_TIMERS)) {
       throw new InvalidInputError(
         'invalid-option',
-        `reserve must be a whole number from 0 to ${MAX_TIMERS}, got ${shown(reserve)}`,
+        `reserve must be an integer from 0 to ${MAX_TIMERS}, got ${shown(reserve)}`,
       )
     }
     if (reserve > 0) {
       this.#records.reserve(reserve)
-      // Chunks that are not full, and entries that moved timers leave behind, come on top.
+      // Plus some for chunks that are not full, and for entries that moved timers leave behind.
       this.#slots.reserve(reserve * 1.15)
     }
     this.#goTo(startTick)
   }
 
-  /** The tick the wheel stands at: that of the last advance, or of the timer being fired. */
+  /** The current tick: that of the last advance, or of the timer being fired. */
   get tick(): number {
     return this.#now
   }
 
-  /** How many timers are pending. */
+  /** The number of pending timers. */
   get size(): number {
     return this.#records.size
   }
 
-  /** Sets a timer. One due at or before the wheel's tick fires first thing in the next advance. */
+  /** Sets a timer. If it is due at or before the wheel's tick, it fires at the start of the next advance. */
   set(dueTick: number, token: number): Handle {
-    // Kept small, as are move, cancel and what they call: V8 then makes one piece of code of them and their
-    // caller. Where it does not, every handle that passes is a number newly made on the heap.
+    // Keep this small, like move, cancel and the methods they call, so that V8 inlines them into their caller. If it
+    // does not, it allocates a number on the heap for each handle that is passed.
     if (typeof dueTick !== 'number' || typeof token !== 'number') return this.#setUncommon(dueTick, token)
     const records = this.#records
     const distance = dueTick - this.#now
@@ -120,7 +122,7 @@ export class Wheel {
     return generation * STATE_SPAN + index
   }
 
-  /** Sets a timer whose token is its own index: for those who keep something for each timer in arrays. */
+  /** Sets a timer whose token is its own index, for callers that keep data per timer in arrays. */
   setIndexed(dueTick: number): Handle {
     const handle = this.set(dueTick, 0)
     const index = this.#records.find(handle)
@@ -128,27 +130,27 @@ export class Wheel {
     return handle
   }
 
-  /** The index of a pending timer, unique among those pending and below the capacity; -1 when it is gone. */
+  /** The index of a pending timer, unique among those pending and below the capacity; -1 if the timer is gone. */
   indexOf(handle: Handle): number {
     return this.#records.find(handle)
   }
 
-  /** Gives a timer another due tick; its handle stays valid. False when the timer is gone. */
+  /** Gives a timer another due tick. Its handle stays valid. False if the timer is gone. */
   move(handle: Handle, dueTick: number): boolean {
     return this.#moveTo(this.#records.find(handle), dueTick)
   }
 
-  /** As `move`, for the timer at an index. */
+  /** Like `move`, for the timer at an index. */
   moveAt(index: number, dueTick: number): boolean {
     return this.#moveTo(this.#records.isArmed(index) ? index : -1, dueTick)
   }
 
-  /** Takes a timer out. False when it is gone already. */
+  /** Removes a timer. False if it is gone already. */
   cancel(handle: Handle): boolean {
     return this.#records.cancel(handle)
   }
 
-  /** As `cancel`, for the timer at an index. */
+  /** Like `cancel`, for the timer at an index. */
   cancelAt(index: number): boolean {
     const records = this.#records
     if (!records.isArmed(index)) return false
@@ -157,10 +159,10 @@ export class Wheel {
   }
 
   /**
-   * A move to a later tick needs no entry of its own: the old one comes up before and finds the timer. But
-   * whether it goes later is known only when its record has come from memory; where that is a toss-up, half
-   * the guesses of the processor are wrong and each waits for the record, and queuing an entry every time is
-   * quicker by a quarter. So the old entry is relied on only where most moves go later.
+   * A move to a later tick needs no new entry: the old one comes up earlier and finds the timer. But whether a move
+   * goes later is known only once its record has come from memory. If that is a toss-up, the processor mispredicts half
+   * of the branches and each time waits for the record. Queuing an entry for every move is then a quarter faster. So
+   * the old entry is reused only while most moves go later.
    */
   #moveTo(index: number, dueTick: number): boolean {
     const slots = this.#slots
@@ -204,20 +206,21 @@ export class Wheel {
   }
 
   /**
-   * Moves the wheel to `tick` and fires everything due until then, overdue timers first. `fire` may set, move
-   * and cancel: what it makes due later than the tick being fired and within this advance fires in this
-   * advance, anything earlier in the next. If `fire` throws, the wheel stands at that tick, and what was not
-   * fired fires in the next advance. Answers how many fired.
+   * Moves the wheel to `tick` and fires all timers that are due by then, overdue ones first. Returns how many fired.
    *
-   * `near` is told of up to 15 timers of a tick before the first of them fires, but not of those that were overdue:
-   * who reads what firing each will need then waits for memory once, not once for each. Some may not fire after all.
+   * `fire` may set, move and cancel. A timer that it makes due after the tick being fired and within this advance fires
+   * in this advance. An earlier one fires in the next. If `fire` throws, the wheel stays at that tick, and the timers
+   * that have not fired do so in the next advance.
+   *
+   * `near` receives up to 15 tokens of a tick before the first of them fires, except those of overdue timers. A caller
+   * that reads the data of each then waits for memory once, not once per timer. Some of them may not fire after all.
    */
   advance(tick: number, fire: Fire, near?: Near): number {
     checkTick('tick', tick)
     checkFunction('fire', fire)
     if (near !== undefined) checkFunction('near', near)
     if (tick < this.#now) {
-      throw new InvalidInputError('tick-went-back', `a wheel only goes forward: now=${this.#now} got=${tick}`)
+      throw new InvalidInputError('tick-went-back', `a wheel cannot go back: now=${this.#now} got=${tick}`)
     }
     this.#begin('advance')
     try {
@@ -247,8 +250,8 @@ export class Wheel {
   }
 
   /**
-   * The tick to advance to next: undefined exactly when no timer is pending, otherwise never later than the
-   * earliest due tick. It may be earlier, where timers are still to be spread to finer slots.
+   * The next tick to advance to; undefined exactly if no timer is pending. It is never later than the earliest due
+   * tick. It may be earlier if timers have yet to be spread to finer slots.
    */
   nextDue(): number | undefined {
     if (this.#records.size === 0) return undefined
@@ -256,7 +259,7 @@ export class Wheel {
     return Math.min(this.#inHand, this.#overdue.earliest, next, this.#far.earliest)
   }
 
-  /** Takes out every timer pending now and hands it to `fn`, in no particular order. */
+  /** Removes every timer that is pending now and passes it to `fn`, in no particular order. */
   drain(fn: Fire): void {
     checkFunction('drain', fn)
     this.#begin('drain')
@@ -264,7 +267,7 @@ export class Wheel {
       const records = this.#records
       for (const handle of records.handles()) {
         const index = records.find(handle)
-        // fn may have cancelled it.
+        // `fn` may have cancelled it.
         if (index < 0) continue
         const dueTick = this.#dueTickOf(index)
         const token = records.tokenOf(index)
@@ -288,15 +291,14 @@ export class Wheel {
   }
 
   #begin(what: string): void {
-    if (this.#busy)
-      throw new StateError('wheel-busy', `${what} was called from inside fire: call it afterwards`)
+    if (this.#busy) throw new StateError('wheel-busy', `${what} was called inside fire: call it afterwards`)
     this.#busy = true
   }
 
   #goTo(tick: number): void {
     const low = tick | 0
     this.#slots.low = low
-    // Kept as a small integer as long as it is one.
+    // V8 keeps it as a small integer for as long as it is one.
     this.#now = low === tick ? low : tick
   }
 
@@ -305,7 +307,7 @@ export class Wheel {
     if (!(Number.isSafeInteger(token) && token >= 0)) {
       throw new InvalidInputError(
         'invalid-token',
-        `a token is a whole number from 0 to 2^53 - 1, got ${shown(token)}`,
+        `a token must be an integer from 0 to 2^53 - 1, got ${shown(token)}`,
       )
     }
     this.#scrub.betweenAdvances(this.#now)
@@ -315,7 +317,7 @@ export class Wheel {
     return records.handleOf(index)
   }
 
-  /** Gives an armed record a due tick, wherever that lies. */
+  /** Gives an armed record any due tick: overdue, near or far. */
   #place(index: number, dueTick: number): void {
     const distance = dueTick - this.#now
     if (distance <= 0) {
@@ -341,7 +343,7 @@ export class Wheel {
     return this.#now + ((words[at]! - this.#slots.low) | 0)
   }
 
-  /** Fires what is due at this very tick, after spreading the blocks that begin here. */
+  /** Fires the timers that are due at this tick, after spreading the blocks that begin here. */
   #fireHere(fire: Fire, near: Near | undefined): number {
     const { low } = this.#slots
     if ((low & 0xff) === 0) {
@@ -368,7 +370,7 @@ export class Wheel {
     }
   }
 
-  /** Takes the first chunk off a slot and fires what is due now in it. */
+  /** Takes the first chunk off a slot and fires the timers in it that are due now. */
   #fireChunk(slot: number, fire: Fire, near: Near | undefined): number {
     const records = this.#records
     const slots = this.#slots
@@ -378,7 +380,7 @@ export class Wheel {
     let fired = 0
     let at = chunk + ENTRIES
     try {
-      if (near !== undefined) this.#tellNear(at, end, near)
+      if (near !== undefined) this.#announce(at, end, near)
       while (at < end) {
         const { pool } = slots
         const index = pool[at]!
@@ -402,7 +404,7 @@ export class Wheel {
     }
   }
 
-  #tellNear(from: number, end: number, near: Near): void {
+  #announce(from: number, end: number, near: Near): void {
     const { pool } = this.#slots
     for (let at = from; at < end; at += 2) {
       const token = pool[at + 1]!
@@ -411,10 +413,10 @@ export class Wheel {
   }
 
   /**
-   * Takes the first chunk off a slot and leaves in it, as (index, token), the timers that are due now or were
-   * moved later; answers where they end. All records are looked at before the first timer fires, so that their
-   * cache misses overlap. Which entries are stale nobody can guess, and a wrong guess would wait for the record
-   * to come from memory: so there is no branch on it, every entry is kept and the place of the next reckoned.
+   * Takes the first chunk off a slot and leaves in it, as (index, token), the timers that are due now or were moved
+   * later. Returns where they end. It reads all records before the first timer fires, so that their cache misses
+   * overlap. It has no branch on whether an entry is stale: that is unpredictable, and a misprediction would wait for
+   * the record to come from memory. Instead it writes every entry, and computes where the next one goes.
    */
   #collect(slot: number): number {
     const slots = this.#slots
@@ -427,7 +429,7 @@ export class Wheel {
       const index = pool[at]!
       const record = index << 1
       const state = words[record | STATE]!
-      // 0 when it is due now.
+      // 0 if it is due now.
       const difference = ((state & FLAGS) ^ ARMED) | (words[record]! ^ low)
       pool[kept] = index
       pool[kept | 1] = (state & OWN) !== 0 ? index : tokens[index]!
@@ -438,7 +440,7 @@ export class Wheel {
     return kept
   }
 
-  /** Makes overdue what was left in a chunk and not fired. */
+  /** Makes the timers of a chunk overdue that have not fired. */
   #postpone(from: number, end: number): void {
     const slots = this.#slots
     for (let at = from; at < end; at += 2) {
@@ -449,7 +451,7 @@ export class Wheel {
   }
 
   /**
-   * Whether a timer left in a chunk is still to be fired. It need not be compared with what was collected: what
+   * Whether a timer left in a chunk must still fire. It need not be compared with the state at collection: a timer that
    * is set or moved to the tick being fired is overdue, so none can have become due in the meantime.
    */
   #isDue(index: number): boolean {
@@ -458,7 +460,7 @@ export class Wheel {
     return (words[record | STATE]! & FLAGS) === ARMED && words[record] === this.#slots.low
   }
 
-  /** For a timer that was moved later, maybe by one that fired just now: its entry was the one in our hands. */
+  /** Queues a timer that was moved later, perhaps by one that fired just now: the entry at hand was its only one. */
   #keepLazy(index: number): void {
     const records = this.#records
     if ((records.words[(index << 1) | STATE]! & LAZY) !== 0) catchUp(records, this.#slots, index)
@@ -475,7 +477,7 @@ export class Wheel {
         const mark = marks[k]!
         const dueTick = dueTicks[k]!
         k++
-        if (!this.#overdue.isMeant(index, mark)) continue
+        if (!this.#overdue.isCurrent(index, mark)) continue
         this.#inHand = dueTick
         const token = records.tokenOf(index)
         records.release(index)
@@ -485,13 +487,13 @@ export class Wheel {
       return fired
     } catch (error) {
       for (; k < marks.length; k++) {
-        if (this.#overdue.isMeant(indices[k]!, marks[k]!)) this.#overdue.add(indices[k]!, dueTicks[k]!)
+        if (this.#overdue.isCurrent(indices[k]!, marks[k]!)) this.#overdue.add(indices[k]!, dueTicks[k]!)
       }
       throw error
     }
   }
 
-  /** Spreads up to `budget` chunks of a coarse slot to finer ones. */
+  /** Spreads up to `budget` chunks of a coarse slot to finer slots. */
   #cascade(slot: number, budget: number): void {
     const slots = this.#slots
     for (let left = budget; left > 0 && slots.tails[slot] !== 0; left--) {
@@ -505,7 +507,7 @@ export class Wheel {
     }
   }
 
-  /** Does a little of the work that would otherwise fall to one tick: spreading, far timers, stale entries. */
+  /** Does a part of the work that would otherwise all fall on one tick: spreading, far timers, stale entries. */
   #workAhead(): void {
     const { chunks, low } = this.#slots
     const minor = 512 + (((low >>> 8) + 1) & 511)
@@ -520,7 +522,7 @@ export class Wheel {
     this.#scrub.afterAdvance(this.#now)
   }
 
-  /** With no timer pending every entry is stale. */
+  /** Drops all entries: without a pending timer every entry is stale. */
   #forgetEntries(): void {
     this.#slots.clear()
     this.#overdue.clear()
@@ -533,6 +535,6 @@ function checkTick(name: string, tick: unknown): void {
   if (Number.isSafeInteger(tick) && (tick as number) >= 0) return
   throw new InvalidInputError(
     'invalid-tick',
-    `${name} must be a whole number from 0 to 2^53 - 1, got ${shown(tick)}`,
+    `${name} must be an integer from 0 to 2^53 - 1, got ${shown(tick)}`,
   )
 }

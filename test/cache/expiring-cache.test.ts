@@ -9,7 +9,7 @@ function make(options: Partial<ConstructorParameters<typeof ExpiringCache>[0]> =
 }
 
 describe('ExpiringCache', () => {
-  it('returns a value until its time, never after, and lets go of it soon', () => {
+  it('returns a value until it expires, never after, and removes it soon', () => {
     const { cache, clock } = make()
     cache.set('a', 1)
     cache.set('b', 2, { ttl: '1m' })
@@ -23,7 +23,7 @@ describe('ExpiringCache', () => {
     expect(cache.stats()).toMatchObject({ expired: 2, hits: 2, misses: 1 })
   })
 
-  it('returns no value after its time although the wheel has not come round to it', () => {
+  it('returns no expired value even if the wheel has not fired yet', () => {
     const { cache, clock } = make({ ttl: 10_500, intervalMs: 1000 })
     cache.set('a', 1)
     clock.advanceSync(10_499)
@@ -36,7 +36,7 @@ describe('ExpiringCache', () => {
     expect(cache.stats().expired).toBe(1)
   })
 
-  it('lets go of expired values that nobody asks for', () => {
+  it('removes expired values that nobody asks for', () => {
     const { cache, clock } = make({ intervalMs: 500 })
     for (let i = 0; i < 1000; i++) cache.set(`k${i}`, i)
     clock.advanceSync(10_500)
@@ -56,7 +56,7 @@ describe('ExpiringCache', () => {
     expect(cache.size).toBe(0)
   })
 
-  it('spreads lifetimes by 5 % either way unless told otherwise', () => {
+  it('spreads lifetimes by 5 % in both directions by default', () => {
     const clock = new VirtualClock({ start: 0 })
     const cache = new ExpiringCache<number, number>({ ttl: 100_000, clock, intervalMs: 100 })
     for (let i = 0; i < 10_000; i++) cache.set(i, i)
@@ -72,7 +72,7 @@ describe('ExpiringCache', () => {
     expect(cache.size).toBe(0)
   })
 
-  it('keeps at most `limit` values and drops the least recently used', () => {
+  it('keeps at most `limit` values and evicts the least recently used', () => {
     const { cache } = make({ limit: 3 })
     for (const [key, value] of [
       ['a', 1],
@@ -90,7 +90,7 @@ describe('ExpiringCache', () => {
     expect(cache.stats().evicted).toBe(1)
   })
 
-  it('deletes', () => {
+  it('deletes a value and says whether there was one', () => {
     const { cache } = make()
     cache.set('a', 1)
     expect(cache.delete('a')).toBe(true)
@@ -98,7 +98,7 @@ describe('ExpiringCache', () => {
     expect(cache.get('a')).toBeUndefined()
   })
 
-  it('fetches once for many waiters, then returns what is kept', async () => {
+  it('fetches once for many waiters, then returns the cached value', async () => {
     const { cache, clock } = make()
     let fetches = 0
     const fetch = async (key: string) => {
@@ -116,7 +116,7 @@ describe('ExpiringCache', () => {
     expect(await Promise.all([cache.take('abc', () => 7), cache.take('abc', () => 8)])).toEqual([7, 7])
   })
 
-  it('hands a failed fetch to every waiter and does not keep it', async () => {
+  it('rejects every waiter of a failed fetch and does not cache the failure', async () => {
     const { cache } = make()
     const fail = async () => {
       await Promise.resolve()
@@ -134,7 +134,7 @@ describe('ExpiringCache', () => {
     expect(await cache.take('a', () => 5)).toBe(5)
   })
 
-  it('lets a set or delete during a fetch prevail over what the fetch brings', async () => {
+  it('keeps the result of a set or delete during a fetch, not that of the fetch', async () => {
     const { cache } = make()
     let bring: (value: number) => void = () => {}
     const fetch = () => new Promise<number>((resolve) => (bring = resolve))
@@ -150,7 +150,7 @@ describe('ExpiringCache', () => {
     expect(cache.has('b')).toBe(false)
   })
 
-  it('lets fetch itself set, delete and take its key', async () => {
+  it('allows fetch to set, delete and take its own key', async () => {
     const { cache } = make()
     expect(
       await cache.take('a', () => {
@@ -175,13 +175,13 @@ describe('ExpiringCache', () => {
     expect(fetches).toBe(1)
   })
 
-  it('takes the longest lifetime whatever the jitter', () => {
+  it('accepts the longest lifetime with any jitter', () => {
     const { cache } = make({ ttl: 8.64e15, jitter: 0.05, random: () => 0.99, limit: 2 })
     for (let i = 0; i < 6; i++) cache.set(`k${i}`, i)
     expect(cache.size).toBe(2)
   })
 
-  it('keeps values that are undefined', async () => {
+  it('caches values that are undefined', async () => {
     const clock = new VirtualClock({ start: 0 })
     const cache = new ExpiringCache<string, undefined>({ ttl: 1000, clock })
     let fetches = 0
@@ -195,7 +195,7 @@ describe('ExpiringCache', () => {
     expect(cache.has('a')).toBe(true)
   })
 
-  it('throws a typed error from every call after stop; a fetch under way still answers', async () => {
+  it('throws `stopped` from every call after stop, while a running fetch still resolves', async () => {
     const { cache, clock } = make()
     cache.set('a', 1)
     let bring: (value: number) => void = () => {}
@@ -230,7 +230,7 @@ describe('ExpiringCache', () => {
     expect(() => new ExpiringCache(options as never)).toThrow(expect.objectContaining({ code }))
   })
 
-  it('refuses bad arguments, unharmed', async () => {
+  it('refuses invalid arguments and stays usable', async () => {
     const { cache } = make()
     expect(() => cache.set('a', 1, { ttl: -1 })).toThrow(
       expect.objectContaining({ code: 'invalid-duration' }),

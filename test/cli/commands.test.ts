@@ -2,15 +2,15 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { carillon } from '../../src/cli/index.js'
 import { freePorts } from '../servers/free-ports.js'
-import { Served } from '../server/served.js'
-import { ran } from './carillon.js'
+import { TestServer } from '../server/test-server.js'
+import { runProcess } from './cli-process.js'
+import { type CliResult, runCli } from './run-cli.js'
 
-let served: Served
+let served: TestServer
 
 beforeAll(async () => {
-  served = await Served.start({ history: 'all' })
+  served = await TestServer.start({ history: 'all' })
 })
 
 afterAll(async () => {
@@ -18,24 +18,12 @@ afterAll(async () => {
 })
 
 /** Runs a command line in this process, against the server. */
-async function run(
+function run(
   words: readonly string[],
   more: { input?: readonly string[]; env?: Record<string, string> } = {},
-): Promise<{ code: number; out: string; err: string }> {
-  let out = ''
-  let err = ''
-  const code = await carillon(words, {
-    environment: { CARILLON_URL: served.url, CARILLON_KEY: served.token, ...more.env },
-    isTerminal: false,
-    isScreen: false,
-    out: (text) => (out += text),
-    error: (text) => (err += text),
-    lines: async function* () {
-      yield* more.input ?? []
-      await Promise.resolve()
-    },
-  })
-  return { code, out, err }
+): Promise<CliResult> {
+  const env = { CARILLON_URL: served.url, CARILLON_KEY: served.token, ...more.env }
+  return runCli(words, { ...more, env })
 }
 
 describe('the command line', () => {
@@ -61,13 +49,13 @@ describe('the command line', () => {
     const gone = await run(['cancel', 'remind', 'order:7'])
     expect([gone.code, gone.err]).toEqual([3, expect.stringContaining('(timer-unknown)')])
     expect((await run(['set', 'remind', 'x', '--in', 'soon'])).code).toBe(1)
-    expect((await run(['set', 'remind', 'x', '--payload', '{'])).err).toContain('--payload takes JSON')
+    expect((await run(['set', 'remind', 'x', '--payload', '{'])).err).toContain('--payload must be JSON')
     await run(['set', 'hello', 'now', '--in', '1h'])
     expect((await run(['fire', 'hello', 'now'])).out).toBe('moved\n')
     expect((await run(['why', 'hello', 'now'])).out).toMatch(/^\d{4}-.* set, due /)
   })
 
-  it('lists and forecasts', async () => {
+  it('lists timers and forecasts how many are due', async () => {
     for (let n = 0; n < 3; n++) await run(['set', 'many', `k${n}`, '--in', '30m'])
     const listed = await run(['list', '--kind', 'many', '--json'])
     expect(listed.out.trim().split('\n')).toHaveLength(3)
@@ -76,31 +64,33 @@ describe('the command line', () => {
     expect(forecast.out.trimEnd().split('\n')[1]).toMatch(/Z {2}3 {2}#{50}$/)
   })
 
-  it('pauses and resumes, shows and redrives the dead', async () => {
+  it('pauses and resumes timers, lists and redrives dead letters', async () => {
     expect((await run(['pause', 'hello'])).out).toBe('paused\n')
     expect((await run(['resume', 'hello'])).out).toBe('resumed\n')
     await run(['set', 'hello', 'p', '--in', '1h'])
     expect((await run(['pause', 'hello', 'p'])).out).toBe('paused\n')
     expect(JSON.parse((await run(['get', 'hello', 'p', '--json'])).out)).toMatchObject({ state: 'paused' })
     expect((await run(['dead'])).code).toBe(0)
-    expect((await run(['redrive', '--all'])).out).toBe('0 set again, 0 of them beside a timer of their key\n')
+    expect((await run(['redrive', '--all'])).out).toBe(
+      '0 set again, 0 of them under a new key because theirs is in use\n',
+    )
     expect((await run(['redrive'])).code).toBe(1)
     expect((await run(['redrive', 'x', '--all'])).code).toBe(1)
   })
 
-  it('verifies, and ends with 1 when something is missing', async () => {
+  it('verifies a store that is whole, and exits with 0', async () => {
     const { code, out } = await run(['verify'])
     expect([code, out]).toEqual([0, expect.stringMatching(/^whole: created \d+ = pending \d+ \+ settled /)])
   })
 
-  it('exports lines that import reads', async () => {
+  it('exports timers as lines that import reads, and reports bad lines by their number', async () => {
     await run(['set', 'moving', 'once', '--at', '2030-01-01T00:00:00Z', '--payload', '[1]', '--tags', 't'])
     await run(['set', 'moving', 'daily', '--on', '0 9 * * *'])
     const exported = await run(['export', '--kind', 'moving'])
     const lines = exported.out.trim().split('\n')
     expect(lines).toHaveLength(2)
     expect(exported.err).toContain('2 timers written')
-    await using other = await Served.start()
+    await using other = await TestServer.start()
     const env = { CARILLON_URL: other.url, CARILLON_KEY: other.token }
     const imported = await run(['import'], { input: [...lines, ''], env })
     expect([imported.code, imported.out]).toEqual([0, '2 set\n'])
@@ -111,7 +101,7 @@ describe('the command line', () => {
     expect(bad.err).toMatch(/line 2: .*\nline 3: /)
   })
 
-  it('makes, lists and revokes keys, at a server and in a store of its own', async () => {
+  it('makes, lists and revokes keys, of a server and of a store', async () => {
     const made = JSON.parse(
       (await run(['keys', 'create', '--name', 'cli', '--scope', 'read', '--json'])).out,
     ) as {
@@ -139,7 +129,7 @@ describe('the command line', () => {
         '--json',
       ])
       const { token } = JSON.parse(own.out) as { token: string }
-      await using other = await Served.start({ store })
+      await using other = await TestServer.start({ store })
       expect(other.server.firstToken).toBeUndefined()
       const env = { CARILLON_URL: other.url, CARILLON_KEY: token }
       expect((await run(['keys', 'list'], { env })).out).toContain('mine: admin')
@@ -150,14 +140,14 @@ describe('the command line', () => {
     }
   })
 
-  it('shows occurrences without a server', async () => {
+  it('shows the next occurrences of a schedule without a server', async () => {
     const { code, out } = await run(['next', '30 2 * * *', '--zone', 'Europe/Paris', '--count', '2'])
     expect(code).toBe(0)
     expect(out.trim().split('\n')).toHaveLength(3)
     expect((await run(['next', '61 * * * *'])).err).toContain('(invalid-cron)')
   })
 
-  it('says what is wrong: no server, no key, a misspelt option, too few words', async () => {
+  it('reports a missing server, a missing key, an unknown option and missing arguments', async () => {
     const [port] = await freePorts(1)
     const nobody = await run(['list', '--url', `http://127.0.0.1:${port}`])
     expect([nobody.code, nobody.err]).toEqual([4, expect.stringContaining('no server answers at')])
@@ -167,7 +157,7 @@ describe('the command line', () => {
     expect((await run([])).code).toBe(2)
   })
 
-  it('has help with examples for every command, and runs as a program', async () => {
+  it('prints help with examples for every command, and runs as a program', async () => {
     const { out } = await run(['--help'])
     const names = [...out.matchAll(/^ {2}(\w+) {2,}/gm)].map(([, name]) => name!)
     expect(names).toEqual(expect.arrayContaining(['serve', 'set', 'list', 'why', 'import', 'keys']))
@@ -177,8 +167,11 @@ describe('the command line', () => {
       expect(help.out).toMatch(new RegExp(`Examples:\\n {2}carillon ${name}`))
     }
     const env = { CARILLON_URL: served.url, CARILLON_KEY: served.token }
-    expect(await ran(['set', 'hello', 'program', '--in', '1h'], { env })).toMatchObject({ code: 0, err: '' })
+    expect(await runProcess(['set', 'hello', 'program', '--in', '1h'], { env })).toMatchObject({
+      code: 0,
+      err: '',
+    })
     const input = '{"kind":"hello","key":"piped","in":"1h"}\n'
-    expect(await ran(['import'], { env, input })).toMatchObject({ code: 0, out: '1 set\n' })
+    expect(await runProcess(['import'], { env, input })).toMatchObject({ code: 0, out: '1 set\n' })
   })
 })

@@ -1,21 +1,21 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openTimers, timer, type Timers } from '../../src/index.js'
 import { eventually } from '../eventually.js'
-import { PostgresPlace } from '../server/store-places.js'
-import { FilePlace } from '../server/store-places.js'
-import { spoken } from './spoken.js'
+import { PostgresFixture } from '../server/store-fixtures.js'
+import { FileFixture } from '../server/store-fixtures.js'
+import { runCli } from './run-cli.js'
 
-const place = new PostgresPlace()
+const fixture = new PostgresFixture()
 
-beforeAll(() => place.start())
-afterAll(() => place.stop())
+beforeAll(() => fixture.start())
+afterAll(() => fixture.stop())
 
 const ring = timer<number>('ring')
 
 describe('carillon migrate', () => {
-  it('switches a store to claims and back, with all its timers, and each fires once', async () => {
+  it('switches a store to claim and back with all its timers, and each timer fires once', async () => {
     const fired: number[] = []
-    const url = place.url
+    const url = fixture.url
     const handled = async (use: (timers: Timers) => Promise<void>) => {
       await using timers = await openTimers({
         store: url,
@@ -28,12 +28,12 @@ describe('carillon migrate', () => {
       await eventually(() => expect(fired.toSorted((a, b) => a - b)).toEqual([...Array(count).keys()]))
     }
     const verify = async (): Promise<void> => {
-      expect(await spoken(['verify', '--store', url])).toMatchObject({
+      expect(await runCli(['verify', '--store', url])).toMatchObject({
         code: 0,
         out: expect.stringMatching(/^whole/) as string,
       })
     }
-    await (await place.open()).stop()
+    await (await fixture.open()).stop()
     await handled(async (timers) => {
       await timers.start()
       for (let n = 0; n < 3; n++) await timers.set(ring, `now${n}`, { in: 0, payload: n })
@@ -44,15 +44,15 @@ describe('carillon migrate', () => {
     })
     await verify()
 
-    const dry = await spoken(['migrate', '--store', url, '--strategy', 'claim', '--dry-run'])
+    const dry = await runCli(['migrate', '--store', url, '--strategy', 'claim', '--dry-run'])
     expect([dry.code, dry.out]).toEqual([
       0,
       expect.stringMatching(
         /^version (\d+) of \1, strategy owned\nwould switch it from the strategy owned to claim\n$/,
       ),
     ])
-    expect((await spoken(['migrate', '--store', url])).out).toContain('nothing to do')
-    const done = await spoken(['migrate', '--store', url, '--strategy', 'claim', '--json'])
+    expect((await runCli(['migrate', '--store', url])).out).toContain('nothing to do')
+    const done = await runCli(['migrate', '--store', url, '--strategy', 'claim', '--json'])
     expect([done.err, JSON.parse(done.out)]).toEqual([
       '',
       expect.objectContaining({ strategy: 'owned', isDryRun: false }),
@@ -70,7 +70,7 @@ describe('carillon migrate', () => {
     })
     await verify()
 
-    expect((await spoken(['migrate', '--store', url, '--strategy', 'owned'])).err).toBe('')
+    expect((await runCli(['migrate', '--store', url, '--strategy', 'owned'])).err).toBe('')
     await verify()
     await handled(async (timers) => {
       await timers.start()
@@ -85,27 +85,27 @@ describe('carillon migrate', () => {
     expect(fired).toHaveLength(5)
   })
 
-  it('leaves no timer at the place where an owner had put it back to', async () => {
-    const schema = new URL(place.url).searchParams.get('schema')!
-    await using before = await openTimers({ store: place.url, alone: true })
+  it('resets the position of a timer that its owner had put back', async () => {
+    const schema = new URL(fixture.url).searchParams.get('schema')!
+    await using before = await openTimers({ store: fixture.url, alone: true })
     await before.set(ring, 'away', { in: 0, payload: 100 })
     await before.stop()
-    await place.sql(`update "${schema}".timer set position = due_at + 600000 where key = 'away'`)
-    expect((await spoken(['migrate', '--store', place.url, '--strategy', 'claim'])).err).toBe('')
+    await fixture.sql(`update "${schema}".timer set position = due_at + 600000 where key = 'away'`)
+    expect((await runCli(['migrate', '--store', fixture.url, '--strategy', 'claim'])).err).toBe('')
     try {
-      await using timers = await openTimers({ store: place.url })
+      await using timers = await openTimers({ store: fixture.url })
       const fired: number[] = []
       timers.handle(ring, (firing) => void fired.push(firing.payload))
       await timers.start()
       await eventually(() => expect(fired).toEqual([100]))
     } finally {
-      expect((await spoken(['migrate', '--store', place.url, '--strategy', 'owned'])).err).toBe('')
+      expect((await runCli(['migrate', '--store', fixture.url, '--strategy', 'owned'])).err).toBe('')
     }
   })
 
-  it('takes the time that many timers take, however long', async () => {
-    const schema = new URL(place.url).searchParams.get('schema')!
-    await place.sql(`create function "${schema}".timed() returns trigger language plpgsql as $$ begin
+  it('runs without a statement timeout, because a large store takes long', async () => {
+    const schema = new URL(fixture.url).searchParams.get('schema')!
+    await fixture.sql(`create function "${schema}".timed() returns trigger language plpgsql as $$ begin
         if current_setting('statement_timeout') <> '0' then
           raise exception 'given up after %', current_setting('statement_timeout');
         end if;
@@ -114,41 +114,41 @@ describe('carillon migrate', () => {
       create trigger timed before update on "${schema}".store for each row execute function "${schema}".timed()`)
     try {
       for (const strategy of ['claim', 'owned']) {
-        const { code, err } = await spoken(['migrate', '--store', place.url, '--strategy', strategy])
+        const { code, err } = await runCli(['migrate', '--store', fixture.url, '--strategy', strategy])
         expect([code, err]).toEqual([0, ''])
       }
     } finally {
-      await place.sql(`drop trigger timed on "${schema}".store; drop function "${schema}".timed()`)
+      await fixture.sql(`drop trigger timed on "${schema}".store; drop function "${schema}".timed()`)
     }
   })
 
-  it('refuses a store that an instance has open', async () => {
-    await using timers = await openTimers({ store: place.url })
+  it('refuses a store that a running instance uses', async () => {
+    await using timers = await openTimers({ store: fixture.url })
     await timers.start()
-    const { code, err } = await spoken(['migrate', '--store', place.url, '--strategy', 'claim'])
+    const { code, err } = await runCli(['migrate', '--store', fixture.url, '--strategy', 'claim'])
     expect([code, err]).toEqual([1, expect.stringMatching(/1 instances are alive.*\(store-in-use\)/)])
   })
 
-  it('says what it cannot do: another kind of store, none at all, no store named', async () => {
-    const file = new FilePlace()
+  it('refuses a missing store, a store in use, a strategy that the store lacks, and no --store', async () => {
+    const file = new FileFixture()
     await file.start()
     try {
-      expect((await spoken(['migrate', '--store', file.url])).err).toContain('there is no store to migrate')
+      expect((await runCli(['migrate', '--store', file.url])).err).toContain('there is no store to migrate')
       const store = await file.open()
-      expect((await spoken(['migrate', '--store', file.url])).err).toContain('(store-in-use)')
+      expect((await runCli(['migrate', '--store', file.url])).err).toContain('(store-in-use)')
       await store.stop()
-      expect((await spoken(['migrate', '--store', file.url])).out).toContain('nothing to do')
-      const other = await spoken(['migrate', '--store', file.url, '--strategy', 'claim'])
+      expect((await runCli(['migrate', '--store', file.url])).out).toContain('nothing to do')
+      const other = await runCli(['migrate', '--store', file.url, '--strategy', 'claim'])
       expect([other.code, other.err]).toEqual([1, expect.stringContaining('(wrong-strategy)')])
     } finally {
       await file.stop()
     }
-    expect((await spoken(['migrate'])).err).toContain('name a --store')
-    expect((await spoken(['migrate', '--store', place.url, '--strategy', 'both'])).code).toBe(1)
+    expect((await runCli(['migrate'])).err).toContain('missing --store')
+    expect((await runCli(['migrate', '--store', fixture.url, '--strategy', 'both'])).code).toBe(1)
   })
 
-  it('is what a refused strategy points to', async () => {
-    const opening = openTimers({ store: place.url, engine: { strategy: 'claim' } })
+  it('is named by the error for a wrong strategy', async () => {
+    const opening = openTimers({ store: fixture.url, engine: { strategy: 'claim' } })
     await expect(opening).rejects.toThrow('carillon migrate --strategy claim --store')
   })
 })

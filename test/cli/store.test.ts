@@ -2,23 +2,23 @@ import { existsSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { FilePlace, PostgresPlace, RedisPlace, type StorePlace } from '../server/store-places.js'
+import { FileFixture, PostgresFixture, RedisFixture, type StoreFixture } from '../server/store-fixtures.js'
 import { eventually } from '../eventually.js'
-import { Served } from '../server/served.js'
-import { spoken } from './spoken.js'
+import { TestServer } from '../server/test-server.js'
+import { runCli } from './run-cli.js'
 
-const places: readonly StorePlace[] = [new FilePlace(), new PostgresPlace(), new RedisPlace()]
+const fixtures: readonly StoreFixture[] = [new FileFixture(), new PostgresFixture(), new RedisFixture()]
 
-for (const place of places) {
-  describe(`commands on a ${place.name} store itself`, () => {
+for (const fixture of fixtures) {
+  describe(`carillon --store on ${fixture.name}`, () => {
     beforeAll(async () => {
-      await place.start()
-      await (await place.open()).stop()
+      await fixture.start()
+      await (await fixture.open()).stop()
     })
-    afterAll(() => place.stop())
+    afterAll(() => fixture.stop())
 
-    it('set, get, list, move, cancel, pause, forecast, export, import and verify, without a server', async () => {
-      const run = (...words: string[]) => spoken([...words, '--store', place.url])
+    it('sets, gets, lists, moves, cancels, pauses, forecasts, exports, imports and verifies', async () => {
+      const run = (...words: string[]) => runCli([...words, '--store', fixture.url])
       expect((await run('set', 'remind', 'k1', '--in', '1h', '--payload', '7')).out).toContain(
         'set remind k1',
       )
@@ -31,7 +31,7 @@ for (const place of places) {
       expect((await run('forecast', '--over', '3h', '--slice', '1h')).out).toMatch(/ 1 {2}#{50}\n/)
       const exported = await run('export')
       expect((await run('cancel', 'remind', 'k1')).out).toBe('cancelled\n')
-      const imported = await spoken(['import', '--store', place.url], {
+      const imported = await runCli(['import', '--store', fixture.url], {
         input: exported.out.trim().split('\n'),
       })
       expect(imported.out).toBe('1 set\n')
@@ -40,14 +40,14 @@ for (const place of places) {
       expect((await run('verify')).out).toMatch(/^whole: created 3 = pending 2 /)
     })
 
-    it('leave nothing behind that a server would have to wait for, and a server fires what they set', async () => {
-      await spoken(['resume', 'remind', '--store', place.url])
-      await spoken(['set', 'ring', 'k9', '--in', '0s', '--store', place.url])
-      const store = await place.open()
-      const served = await Served.start({ store, auth: false })
+    it('releases its shards, so that a server can fire its timers immediately', async () => {
+      await runCli(['resume', 'remind', '--store', fixture.url])
+      await runCli(['set', 'ring', 'k9', '--in', '0s', '--store', fixture.url])
+      const store = await fixture.open()
+      const served = await TestServer.start({ store, auth: false })
       try {
         await served.call('PUT', '/v1/targets/ring', { type: 'log' })
-        // Sooner than the lease of an instance that did not let go would allow.
+        // 8 s is shorter than the lease of an instance that did not release its shards.
         await eventually(async () => {
           const { body } = await served.call('GET', '/v1/statistics')
           expect(body.store.settled).toBe(1)
@@ -58,11 +58,11 @@ for (const place of places) {
       }
     })
 
-    it('fail clearly while a server has it open', async () => {
-      const store = await place.open()
-      const served = await Served.start({ store, auth: false })
+    it('fails with store-in-use while a server has the store open', async () => {
+      const store = await fixture.open()
+      const served = await TestServer.start({ store, auth: false })
       try {
-        const { code, out, err } = await spoken(['list', '--store', place.url])
+        const { code, out, err } = await runCli(['list', '--store', fixture.url])
         expect([code, out, err]).toEqual([
           1,
           '',
@@ -72,19 +72,19 @@ for (const place of places) {
         await served.server.stop()
         await store.stop()
       }
-      expect((await spoken(['list', '--store', place.url])).code).toBe(0)
+      expect((await runCli(['list', '--store', fixture.url])).code).toBe(0)
     })
   })
 }
 
-describe('--store', () => {
-  it('does not make a store of a misspelt folder, nor take a server beside it', async () => {
+describe('carillon --store', () => {
+  it('does not create a missing folder, and refuses --url besides', async () => {
     const folder = path.join(tmpdir(), `carillon-nowhere-${process.pid}`)
-    const missing = await spoken(['list', '--store', `file:${folder}`])
+    const missing = await runCli(['list', '--store', `file:${folder}`])
     expect([missing.code, missing.err]).toEqual([1, expect.stringContaining('(invalid-store-url)')])
     expect(existsSync(folder)).toBe(false)
-    expect((await spoken(['list', '--store', 'memory:'])).err).toContain('(invalid-option)')
-    const both = await spoken(['list', '--store', `file:${folder}`, '--url', 'http://127.0.0.1:1'])
+    expect((await runCli(['list', '--store', 'memory:'])).err).toContain('(invalid-option)')
+    const both = await runCli(['list', '--store', `file:${folder}`, '--url', 'http://127.0.0.1:1'])
     expect(both.err).toContain('not both')
   })
 })

@@ -1,15 +1,15 @@
 import { execFileSync } from 'node:child_process'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { MemoryStore } from '../../src/store/index.js'
-import { Served } from '../server/served.js'
-import { spoken } from './spoken.js'
+import { TestServer } from '../server/test-server.js'
+import { runCli } from './run-cli.js'
 
 const store = new MemoryStore()
-let served: Served
+let served: TestServer
 let env: Record<string, string>
 
 beforeAll(async () => {
-  served = await Served.start({ store })
+  served = await TestServer.start({ store })
   env = { CARILLON_URL: served.url, CARILLON_KEY: served.token }
 })
 
@@ -18,9 +18,9 @@ afterAll(async () => {
 })
 
 describe('carillon top', () => {
-  it('writes a line for each interval where nobody looks on', async () => {
+  it('prints a table with a line for each sample when the output is not a terminal', async () => {
     await served.call('PUT', '/v1/timers/hello/1', { in: '1h' })
-    const { code, out } = await spoken(['top', '--interval', '20ms', '--count', '3'], { env })
+    const { code, out } = await runCli(['top', '--interval', '20ms', '--count', '3'], { env })
     const lines = out.trimEnd().split('\n')
     expect([code, lines.length]).toEqual([0, 4])
     expect(lines[0]).toMatch(/^ +time +pending +set\/s +fired\/s/)
@@ -28,8 +28,8 @@ describe('carillon top', () => {
     expect(out).not.toContain('\u001B')
   })
 
-  it('counts what was set between two looks, as lines of JSON', async () => {
-    const watching = spoken(['top', '--interval', '1s', '--count', '1', '--json'], { env })
+  it('prints samples as JSON, with the timers set per second', async () => {
+    const watching = runCli(['top', '--interval', '1s', '--count', '1', '--json'], { env })
     await new Promise((resolve) => setTimeout(resolve, 300))
     for (let n = 0; n < 10; n++) await served.call('PUT', `/v1/timers/hello/set${n}`, { in: '1h' })
     const sample = JSON.parse((await watching).out) as { setPerSecond: number; pending: number; faults: [] }
@@ -38,11 +38,11 @@ describe('carillon top', () => {
     expect(sample.setPerSecond).toBeLessThanOrEqual(10)
   })
 
-  it('draws in place on a screen, and says what is wrong', async () => {
+  it('redraws in fixture on a terminal, and shows why the server is not ready', async () => {
     const now = store.now.bind(store)
     store.now = () => Promise.reject(new Error('gone'))
     try {
-      const { out } = await spoken(['top', '--interval', '20ms', '--count', '1'], { env, isScreen: true })
+      const { out } = await runCli(['top', '--interval', '20ms', '--count', '1'], { env, isScreen: true })
       expect(out.startsWith('\u001B[2J\u001B[H')).toBe(true)
       expect(out).toMatch(/ready +no\n {2}! the store did not answer/)
     } finally {
@@ -50,15 +50,15 @@ describe('carillon top', () => {
     }
   })
 
-  it('refuses an interval and a count that are none', async () => {
-    expect((await spoken(['top', '--interval', 'often'], { env })).err).toContain('(invalid-duration)')
-    expect((await spoken(['top', '--count', '0'], { env })).err).toContain('(invalid-option)')
+  it('refuses an invalid interval or count', async () => {
+    expect((await runCli(['top', '--interval', 'often'], { env })).err).toContain('(invalid-duration)')
+    expect((await runCli(['top', '--count', '0'], { env })).err).toContain('(invalid-option)')
   })
 })
 
 describe('carillon completion', () => {
   it('completes commands and options in bash', async () => {
-    const { out } = await spoken(['completion', 'bash'])
+    const { out } = await runCli(['completion', 'bash'])
     const complete = (...words: string[]): string[] =>
       execFileSync(
         'bash',
@@ -78,15 +78,15 @@ describe('carillon completion', () => {
     expect(complete('carillon', 'list', '--st')).toEqual(['--store'])
   })
 
-  it('names every command and option for each shell', async () => {
-    const help = (await spoken(['--help'])).out
+  it('contains every command and option for each shell', async () => {
+    const help = (await runCli(['--help'])).out
     const names = [...help.matchAll(/^ {2}(\w+) {2,}/gm)].map(([, name]) => name!)
     for (const shell of ['bash', 'zsh', 'fish']) {
-      const { code, out } = await spoken(['completion', shell])
+      const { code, out } = await runCli(['completion', shell])
       expect(code).toBe(0)
       for (const name of names) expect(out).toContain(name)
       for (const option of ['webhook-addresses', 'if-absent', 'due-until']) expect(out).toContain(option)
     }
-    expect((await spoken(['completion', 'tcsh'])).err).toContain('(invalid-option)')
+    expect((await runCli(['completion', 'tcsh'])).err).toContain('(invalid-option)')
   })
 })

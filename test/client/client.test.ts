@@ -8,14 +8,14 @@ import { type CarillonError, PartialError, StoreError } from '../../src/error/in
 import { daily, rrule } from '../../src/schedule/index.js'
 import { systemClock } from '../../src/time/index.js'
 import { until } from '../eventually.js'
-import { Served } from '../server/served.js'
+import { TestServer } from '../server/test-server.js'
 
-/** A client of a server, with its first key. */
-function clientOf(served: Served, options: ConstructorParameters<typeof Client>[1] = {}): Client {
+/** A client with the first API key of the server. */
+function clientOf(served: TestServer, options: ConstructorParameters<typeof Client>[1] = {}): Client {
   return new Client(served.url, { apiKey: served.token, ...options })
 }
 
-/** What a call fails with. */
+/** The error of a call. */
 async function failure(call: Promise<unknown>): Promise<CarillonError> {
   try {
     await call
@@ -25,7 +25,7 @@ async function failure(call: Promise<unknown>): Promise<CarillonError> {
   throw new Error('it did not fail')
 }
 
-/** A fetch that loses answers: the request has been carried out, and nobody hears of it. */
+/** A fetch that loses responses after the server has executed the request. */
 function losing(isLost: (url: string, count: number) => boolean, sent: Headers[] = []): typeof fetch {
   let count = 0
   return async (url, init) => {
@@ -39,7 +39,7 @@ function losing(isLost: (url: string, count: number) => boolean, sent: Headers[]
 
 describe('a client', () => {
   it('sets, gets, moves, fires and cancels as the library does', async () => {
-    await using served = await Served.start()
+    await using served = await TestServer.start()
     const client = clientOf(served)
     const set = await client.set('remind', 'a/b c%', { in: '1h', payload: { n: 1 }, tags: ['vip'] })
     expect(set).toMatchObject({ outcome: 'set', key: 'a/b c%' })
@@ -59,8 +59,8 @@ describe('a client', () => {
     expect((await client.get('remind', made.key))!.on).toMatchObject({ type: 'daily' })
   })
 
-  it('tells of the timer that stands there when a condition does not hold', async () => {
-    await using served = await Served.start()
+  it('returns the existing timer when a condition fails', async () => {
+    await using served = await TestServer.start()
     const client = clientOf(served)
     const first = await client.set('remind', 'a', { in: '1h' })
     const second = await client.set('remind', 'a', { in: '2h', ifAbsent: true })
@@ -68,7 +68,7 @@ describe('a client', () => {
   })
 
   it('sets thousands in batches, lists them, moves and cancels them', async () => {
-    await using served = await Served.start()
+    await using served = await TestServer.start()
     const client = clientOf(served)
     const rows = Array.from({ length: 2500 }, (_, n) => ({ key: `k${n}`, in: '1h', payload: n }))
     const set = await client.setMany('remind', rows)
@@ -84,8 +84,8 @@ describe('a client', () => {
     expect(slice!.count).toBe(2499)
   })
 
-  it('sends no batch that is too heavy for a server, whatever makes it so', async () => {
-    await using served = await Served.start()
+  it('splits batches by rows and by size, so that no batch is too large for the server', async () => {
+    await using served = await TestServer.start()
     const client = clientOf(served)
     const dates = (year: number): string =>
       Array.from({ length: 256 }, (_, day) =>
@@ -100,8 +100,8 @@ describe('a client', () => {
     expect(set).toHaveLength(1000)
   })
 
-  it('tells which of many were not set', async () => {
-    await using served = await Served.start()
+  it('says which of many timers were not set', async () => {
+    await using served = await TestServer.start()
     const client = clientOf(served)
     const error = await failure(
       client.setMany('remind', [
@@ -116,8 +116,8 @@ describe('a client', () => {
     expect((await failure(client.setMany('remind', [{ in: 'soon' }]))).code).toBe('invalid-duration')
   })
 
-  it('fails with the errors of the library, by their codes', async () => {
-    await using served = await Served.start()
+  it('throws the errors of the library, with their codes', async () => {
+    await using served = await TestServer.start()
     const client = clientOf(served)
     const wrong = await failure(client.set('remind', 'a', { in: 'soon' }))
     expect([wrong.name, wrong.code]).toEqual(['InvalidInputError', 'invalid-duration'])
@@ -131,9 +131,9 @@ describe('a client', () => {
     )
   })
 
-  it('has for every code the class that the table of errors names', () => {
+  it('has the class from docs/errors.md for every code', () => {
     const page = readFileSync(new URL('../../docs/errors.md', import.meta.url), 'utf8')
-    // What only those who have the library itself can meet.
+    // Codes that only the library itself throws, never a server.
     const isLocal =
       /^(clock|wheel|webhook|tick)-|^(driver-missing|inbox-first|invalid-level|no-transactions)$/
     const isOfServer =
@@ -145,8 +145,8 @@ describe('a client', () => {
     expect(rows.map(([code]) => [code, errorOf({ code, detail: '' }).name])).toEqual(rows)
   })
 
-  it('takes its key out of the URL, and never shows it', async () => {
-    await using served = await Served.start()
+  it('reads its API key from the URL, and never shows it', async () => {
+    await using served = await TestServer.start()
     const url = served.url.replace('http://', `http://me:${served.token}@`)
     expect(await new Client(url).paused()).toEqual({ all: false, kinds: [] })
     const gone = await failure(new Client(`http://me:ck_secret@127.0.0.1:1`, { retries: 0 }).kinds())
@@ -154,17 +154,17 @@ describe('a client', () => {
     expect(JSON.stringify([gone.message, String(gone.cause)])).not.toContain('ck_secret')
   })
 
-  it('keeps to its namespace', async () => {
-    await using served = await Served.start()
+  it('uses only its own namespace', async () => {
+    await using served = await TestServer.start()
     await clientOf(served, { namespace: 'süd' }).set('remind', 'a', { in: '1h' })
     expect((await clientOf(served).list()).items).toEqual([])
     expect((await clientOf(served, { namespace: 'süd' }).list()).items).toHaveLength(1)
   })
 })
 
-describe('an answer that is lost', () => {
-  it('is asked for again under the same operation id, and what it was for is done once', async () => {
-    await using served = await Served.start({ history: 'all' })
+describe('a request whose response is lost', () => {
+  it('is sent again with the same operation id, and is executed once', async () => {
+    await using served = await TestServer.start({ history: 'all' })
     const sent: Headers[] = []
     const client = clientOf(served, { fetch: losing((_, count) => count % 2 === 1, sent) })
     expect(await client.set('remind', 'a', { in: '1h' })).toMatchObject({ outcome: 'set', revision: 1 })
@@ -181,8 +181,8 @@ describe('an answer that is lost', () => {
     expect(events.map(({ event }) => event)).toEqual(['created', 'cancelled'])
   })
 
-  it('fires a timer once that was due at once', async () => {
-    await using served = await Served.start()
+  it('fires a timer once that is due at once', async () => {
+    await using served = await TestServer.start()
     const client = clientOf(served, { fetch: losing((url, count) => url.includes('/timers/') && count <= 2) })
     await client.setTarget('remind', { type: 'log' })
     const isOver = async (): Promise<boolean> => (await clientOf(served).list()).items.length === 0
@@ -195,7 +195,7 @@ describe('an answer that is lost', () => {
   })
 })
 
-/** Answers with what it is told, one after the other. */
+/** Sends the given responses, one after the other. */
 async function scripted(
   answers: readonly ((response: ServerResponse) => void)[],
 ): Promise<{ url: string; times: number[]; server: HttpServer }> {
@@ -217,8 +217,8 @@ const problem =
       .end(JSON.stringify({ code, detail: code, status }))
 const well = (response: ServerResponse) => response.end('{"kinds":["a"]}')
 
-describe('a server in trouble', () => {
-  it('is asked again after the time it names', async () => {
+describe('a request to a failing server', () => {
+  it('is sent again after the time in Retry-After', async () => {
     const { url, times, server } = await scripted([
       problem(429, 'rate-limited', { 'retry-after': '1' }),
       problem(503, 'stopped'),
@@ -230,7 +230,7 @@ describe('a server in trouble', () => {
     server.close()
   })
 
-  it('is asked a bounded number of times, and not again after a refusal', async () => {
+  it('is retried a limited number of times, and not after a refusal', async () => {
     const busy = await scripted([problem(503, 'engine-busy')])
     const error = await failure(new Client(busy.url, { retries: 2, random: () => 0 }).kinds())
     expect([error.name, error.code, busy.times.length]).toEqual(['LimitError', 'engine-busy', 3])
@@ -241,7 +241,7 @@ describe('a server in trouble', () => {
     strict.server.close()
   })
 
-  it('that does not answer is given up after the timeout, and at once when nobody wants the answer', async () => {
+  it('fails after the timeout, or at once when its signal is aborted', async () => {
     const silent = await scripted([() => undefined])
     const error = await failure(new Client(silent.url, { timeout: '50ms', retries: 1 }).kinds())
     expect(error).toBeInstanceOf(StoreError)
@@ -255,14 +255,14 @@ describe('a server in trouble', () => {
     silent.server.close()
   })
 
-  it('is waited for no longer once nobody wants the answer, also when that comes with a refusal', async () => {
+  it('ends at once when its signal is aborted, even between a response and the retry', async () => {
     const abort = new AbortController()
     const reason = new Error('the user went away')
     const refusing: typeof fetch = () => {
       const body = JSON.stringify({ code: 'stopped', detail: 'stopped' })
       const response = new Response(body, { status: 503, headers: { 'retry-after': '60' } })
       const text = (): Promise<string> => {
-        // When it has been read, and before the pause begins.
+        // After the response was read, and before the pause begins.
         queueMicrotask(() => abort.abort(reason))
         return Promise.resolve(body)
       }
@@ -274,7 +274,7 @@ describe('a server in trouble', () => {
     expect(systemClock.monotonic() - began).toBeLessThan(5000)
   })
 
-  it('that is none at all is recognised', async () => {
+  it('fails with server-unreachable if the other side is no Carillon server', async () => {
     const other = await scripted([(response) => response.end('<html>')])
     expect((await failure(new Client(other.url).kinds())).code).toBe('server-unreachable')
     other.server.close()

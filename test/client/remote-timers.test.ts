@@ -4,12 +4,12 @@ import type { CarillonError } from '../../src/error/index.js'
 import { openTimers, type RemoteTimers, timer, type TimersEvent } from '../../src/front/index.js'
 import { daily } from '../../src/schedule/index.js'
 import { until } from '../eventually.js'
-import { Served } from '../server/served.js'
+import { TestServer } from '../server/test-server.js'
 
 const remind = timer<{ n: number }>('remind', { retry: { attempts: 3, backoff: '1ms..5ms' } })
 
 async function opened(
-  served: Served,
+  served: TestServer,
   options: Partial<Parameters<typeof openTimers>[0]> = {},
 ): Promise<RemoteTimers> {
   return await openTimers({ apiKey: served.token, ...options, store: served.url as `http://${string}` })
@@ -24,9 +24,9 @@ async function codeOf(call: () => unknown): Promise<string> {
   return 'none'
 }
 
-describe('timers of a server', () => {
-  it('are set, got, moved, listed and cancelled through the same front door', async () => {
-    await using served = await Served.start()
+describe('timers on a server', () => {
+  it('are set, read, moved, listed and cancelled by the same calls as on a store', async () => {
+    await using served = await TestServer.start()
     await using timers = await opened(served)
     expect(await timers.get(remind, 'a')).toBeUndefined()
     expect(await timers.cancel(remind, 'a')).toBe('unknown')
@@ -65,8 +65,8 @@ describe('timers of a server', () => {
     expect(slice!.count).toBe(1389)
   })
 
-  it('refuse what the library refuses, before anything of many is set', async () => {
-    await using served = await Served.start()
+  it('refuse the same rows as the library, before any row is set', async () => {
+    await using served = await TestServer.start()
     await using timers = await opened(served)
     const rows = [
       { key: 'a', in: '1h', payload: { n: 1 } },
@@ -84,8 +84,8 @@ describe('timers of a server', () => {
     expect(await codeOf(() => opened(served, { apiKey: 'ck_wrong' }))).toBe('unauthorized')
   })
 
-  it('are handled in this process: done, again, retried by the policy of the kind, given up', async () => {
-    await using served = await Served.start()
+  it('run their handlers in this process: done, again, retried by the kind’s policy, dead', async () => {
+    await using served = await TestServer.start()
     const events: TimersEvent[] = []
     await using timers = await opened(served, { onEvent: (event) => events.push(event) })
     const seen: string[] = []
@@ -126,8 +126,28 @@ describe('timers of a server', () => {
     expect(await codeOf(() => timers.handle(remind, () => undefined))).toBe('handler-exists')
   })
 
-  it('go on by their schedule, and a firing has the id that the server knows', async () => {
-    await using served = await Served.start()
+  it('give a redriven dead letter the firing id of its occurrence, also under another key', async () => {
+    await using served = await TestServer.start()
+    await using timers = await opened(served)
+    const seen: { readonly key: string; readonly id: string }[] = []
+    let isMended = false
+    timers.handle(remind, ({ key, id }) => {
+      seen.push({ key, id })
+      if (!isMended) throw new Dead('not yet')
+    })
+    await timers.start()
+    await timers.set(remind, 'a', { in: 1, payload: { n: 1 } })
+    await until('it is given up', async () => (await timers.dead()).items.length === 1)
+    await timers.set(remind, 'a', { in: '1h', payload: { n: 2 } })
+    isMended = true
+    expect((await timers.redrive({ kind: remind })).beside).toHaveLength(1)
+    await until('it fired again', () => seen.length === 2)
+    expect(seen[1]!.key).toMatch(/^a~/)
+    expect(seen[1]!.id).toBe(seen[0]!.id)
+  })
+
+  it('repeat on their schedule, and a firing has the same id as on the server', async () => {
+    await using served = await TestServer.start()
     await using timers = await opened(served)
     const ids: string[] = []
     timers.handle(remind, ({ id, handle }) => void ids.push(id, handle))
@@ -139,8 +159,8 @@ describe('timers of a server', () => {
     await until('it goes on', async () => (await timers.get(remind, 'a'))?.occurrence === 1)
   })
 
-  it('are never more at once than the concurrency of their kind', async () => {
-    await using served = await Served.start()
+  it('never exceed the concurrency of their kind', async () => {
+    await using served = await TestServer.start()
     await using timers = await opened(served)
     const narrow = timer('narrow', { concurrency: 3 })
     let most = 0
@@ -161,8 +181,8 @@ describe('timers of a server', () => {
     expect(most).toBe(3)
   })
 
-  it('come in batches to handleMany', async () => {
-    await using served = await Served.start()
+  it('are passed to handleMany in batches', async () => {
+    await using served = await TestServer.start()
     await using timers = await opened(served)
     const digest = timer<number>('digest')
     const batches: number[] = []
@@ -177,8 +197,8 @@ describe('timers of a server', () => {
     await until('all are settled', async () => (await timers.list()).items.length === 0)
   })
 
-  it('are kept by a heartbeat while their handler runs, and let go when it ends', async () => {
-    await using served = await Served.start()
+  it('keep their lease while the handler runs, and release it when the handler ends', async () => {
+    await using served = await TestServer.start()
     await using timers = await opened(served, { lease: '300ms' })
     const attempts: number[] = []
     timers.handle(remind, async ({ attempt }) => {
@@ -191,8 +211,8 @@ describe('timers of a server', () => {
     expect(attempts).toEqual([1])
   })
 
-  it('end their handlers when it stops, and settle what they came to', async () => {
-    await using served = await Served.start()
+  it('abort their handlers on stop, and settle the outcomes', async () => {
+    await using served = await TestServer.start()
     const timers = await opened(served)
     const keys: string[] = []
     timers.handle(remind, async ({ key }) => {
@@ -209,7 +229,7 @@ describe('timers of a server', () => {
   })
 
   it('are drained in one pass', async () => {
-    await using served = await Served.start()
+    await using served = await TestServer.start()
     await using timers = await opened(served)
     const keys: string[] = []
     timers.handle(remind, ({ key }) => void keys.push(key))
@@ -224,8 +244,8 @@ describe('timers of a server', () => {
     expect(keys.toSorted()).toEqual(['a', 'b'])
   })
 
-  it('of other namespaces are started and stopped with these', async () => {
-    await using served = await Served.start()
+  it('start and stop together with those of other namespaces', async () => {
+    await using served = await TestServer.start()
     await using timers = await opened(served)
     const north = await timers.within('north')
     const fired: string[] = []
@@ -237,8 +257,8 @@ describe('timers of a server', () => {
     expect((await timers.kinds()).includes('remind')).toBe(false)
   })
 
-  it('that go elsewhere are not taken from there', async () => {
-    await using served = await Served.start()
+  it('refuse to handle a kind that has another target', async () => {
+    await using served = await TestServer.start()
     await using timers = await opened(served)
     await timers.setTarget(remind, { type: 'log' })
     timers.handle(remind, () => undefined)

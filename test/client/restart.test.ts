@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { Client } from '../../src/client/index.js'
 import { openTimers, timer } from '../../src/front/index.js'
 import { Server } from '../../src/server/index.js'
-import { Running } from '../cli/carillon.js'
+import { CliProcess } from '../cli/cli-process.js'
 import { until } from '../eventually.js'
 import { freePorts } from '../servers/free-ports.js'
 
@@ -21,8 +21,8 @@ afterEach(() => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-describe('a server that is restarted under its client', () => {
-  it('loses nothing that was set, and nothing is acknowledged twice', async () => {
+describe('a server that restarts while clients use it', () => {
+  it('loses no timer, and acknowledges none twice', async () => {
     const [port] = await freePorts(1)
     const start = (): Promise<Server> => Server.start({ store: `file:${folder}`, port: port!, auth: false })
     let server = await start()
@@ -53,7 +53,7 @@ describe('a server that is restarted under its client', () => {
     await until('all are over', async () => (await client.list()).items.length === 0)
     const missing = set.filter((key) => !handled.includes(key))
     expect(missing).toEqual([])
-    // Each that was created was settled once: a timer that was acknowledged never came again.
+    // Each created timer was settled once: an acknowledged timer was never delivered again.
     await until('all are settled', async () => {
       const { created, replaced, settled } = await countsOf(server.url)
       return settled >= created - replaced
@@ -66,12 +66,12 @@ describe('a server that is restarted under its client', () => {
     await server.stop()
   })
 
-  it('killed, has every timer that it said it set handled', async () => {
+  it('delivers every acknowledged timer after it was killed', async () => {
     const [port] = await freePorts(1)
     const args = ['serve', '--store', `file:${folder}`, '--port', String(port), '--auth', 'false']
-    let running = new Running(args, { cwd: folder })
+    let running = new CliProcess(args, { cwd: folder })
     try {
-      await running.says(/listen|http:\/\//)
+      await running.waitForOutput(/listen|http:\/\//)
       const url = `http://127.0.0.1:${port}` as const
       const client = new Client(url, { retries: 100 })
       await until(
@@ -93,7 +93,7 @@ describe('a server that is restarted under its client', () => {
       await until('some were handled', () => handled.size > 20)
       running.child.kill('SIGKILL')
       await running.ended
-      running = new Running(args, { cwd: folder })
+      running = new CliProcess(args, { cwd: folder })
       await until('more were handled', () => handled.size > 60, 60_000)
       life.isOver = true
       await setting
@@ -106,7 +106,7 @@ describe('a server that is restarted under its client', () => {
   })
 })
 
-/** What became of all timers of a server. */
+/** How many timers of a server were created, settled and so on. */
 async function countsOf(
   url: string,
 ): Promise<{ created: number; settled: number; replaced: number; dead: number }> {

@@ -51,8 +51,8 @@ const keysOf = (messages: readonly (readonly Item[])[]) =>
   messages.flatMap((items) => items.map(({ key }) => key))
 const keys = (count: number) => Array.from({ length: count }, (_, n) => `k${String(n).padStart(4, '0')}`)
 
-describe('batches', () => {
-  it('carry what is due at one moment, each once, up to their size, signed as one', async () => {
+describe('a webhook with batches', () => {
+  it('sends all firings of one moment in signed messages of at most `most`, each firing once', async () => {
     const { target, timers, messages, set } = await batching({ most: 100 }, ok, { concurrency: 2 })
     await set(keys(1050))
     await timers.start()
@@ -70,7 +70,7 @@ describe('batches', () => {
     expect(first).toMatchObject({ attempt: 1, occurrence: 0, data: { n: expect.any(Number) as number } })
   })
 
-  it('wait for more, if they are told to', async () => {
+  it('waits up to `wait` for more firings before it sends a message', async () => {
     const { timers, messages, set } = await batching({ most: 100, wait: '300ms' }, ok)
     await timers.start()
     for (const key of keys(5)) await set([key])
@@ -78,7 +78,7 @@ describe('batches', () => {
     expect(messages).toHaveLength(1)
   })
 
-  it('go by the answer: one for all, or one for each', async () => {
+  it('applies an answer to all firings of a message, or to each that the answer names', async () => {
     const fates: Readonly<Record<string, object>> = {
       again: { again: { in: '20ms' } },
       dead: { dead: true, reason: 'no such order' },
@@ -121,7 +121,7 @@ describe('batches', () => {
     expect(later.find(({ key }) => key === 'again')!.id).not.toBe(ids.get('again'))
   })
 
-  it('that fail are tried again whole; one that is refused dies alone', async () => {
+  it('retries a failed message as a whole, and dead-letters only the firing that is refused', async () => {
     let failures = 1
     const { timers, messages, set } = await batching({ most: 10 }, (response, items) => {
       if (failures-- > 0) response.writeHead(503).end()
@@ -136,7 +136,7 @@ describe('batches', () => {
     expect(Math.max(...messages.flat().map(({ attempt }) => attempt))).toBe(2)
   })
 
-  it('count as one for the breaker', async () => {
+  it('counts a failed message once for the breaker', async () => {
     const { timers, events, messages, set } = await batching(
       { most: 50 },
       (response) => void response.writeHead(503).end(),
@@ -148,7 +148,7 @@ describe('batches', () => {
     expect(messages.length).toBeGreaterThanOrEqual(3)
   })
 
-  it('are closed before they become too long', async () => {
+  it('closes a message before it becomes too long', async () => {
     const { timers, messages, target } = await batching({ most: 1000 }, ok)
     const long = 'x'.repeat(200_000)
     await timers.setMany(
@@ -161,7 +161,7 @@ describe('batches', () => {
     expect(messages.length).toBeLessThan(12)
   })
 
-  it('are refused where they make no sense', () => {
+  it('refuses batch options that are out of range', () => {
     const wrong: [object, RegExp][] = [
       [{ most: 0 }, /batch\.most/],
       [{ most: 1001 }, /from 1 to 1000/],

@@ -23,7 +23,7 @@ describe('deadlines', () => {
     return { clock, deadlines, late, begin }
   }
 
-  it('tell each after its time, and none that has ended before', async () => {
+  it('calls `late` for each after its time, but not for those that have ended before', async () => {
     const { clock, deadlines, late, begin } = setUp()
     const first = begin('first')
     begin('second')
@@ -39,7 +39,7 @@ describe('deadlines', () => {
     expect(late).toEqual(['second at 1000', 'third at 1300'])
   })
 
-  it('go on after none was left', async () => {
+  it('works again after nothing was under way', async () => {
     const { clock, deadlines, late, begin } = setUp()
     deadlines.end(begin('first'))
     await clock.advance(500)
@@ -50,7 +50,7 @@ describe('deadlines', () => {
     expect(late).toEqual(['second at 1500', 'third at 6500'])
   })
 
-  it('let one that is late begin another', async () => {
+  it('allows a late one to begin another', async () => {
     const { clock, deadlines, late, begin } = setUp()
     const timed: Timed = {
       dueAt: 0,

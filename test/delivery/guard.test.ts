@@ -68,7 +68,7 @@ async function outcomeOf(url: string, guard: Guard | undefined): Promise<string>
 }
 
 describe('the guard', () => {
-  it('lets no spelling of an address that is not public through, at the URL or at the connection', async () => {
+  it('refuses every spelling of a non-public address, in the URL and at the connection', async () => {
     const hosts = hostileHosts()
     expect(hosts.length).toBeGreaterThan(300)
     const guard = { http: true, ports: [port] }
@@ -97,7 +97,7 @@ describe('the guard', () => {
     expect(reached).toBe(1)
   })
 
-  it('connects to the address it has checked: a name that moves in between gains nothing', async () => {
+  it('connects to the address that it has checked, even if the name changes in between', async () => {
     const before = reached
     const rebinding = await NameServer.start(['93.184.216.34', '127.0.0.1'])
     try {
@@ -122,7 +122,7 @@ describe('the guard', () => {
     await expect(none.addressOf('none.test')).rejects.toMatchObject({ code: 'webhook-unreachable' })
   })
 
-  it('follows no redirect, of whatever kind', async () => {
+  it('follows no redirect of any kind', async () => {
     const before = reached
     for (const status of [301, 302, 303, 307, 308]) {
       const server = createServer((_, response) => {
@@ -137,7 +137,7 @@ describe('the guard', () => {
     expect(reached).toBe(before)
   })
 
-  it('refuses http, other ports, users and passwords, and what is no URL, unless they are allowed', () => {
+  it('refuses http, other ports, credentials and invalid URLs, except what is allowed', () => {
     const guard = {}
     const refusedUrl = expect.objectContaining({ code: 'refused-url' }) as Error
     for (const url of [
@@ -165,7 +165,7 @@ describe('the guard', () => {
     expect(webhook('http://example.org/', { secret, guard: { http: true } })).toBeDefined()
   })
 
-  it('lets through what is allowed by name or by range', async () => {
+  it('allows hosts by name and addresses by range', async () => {
     const before = reached
     const byRange = new Guard({ http: true, ports: [port], addresses: ['127.0.0.0/8'] })
     expect(await outcomeOf(`http://127.0.0.1:${port}/`, byRange)).toBe('200')
@@ -184,7 +184,7 @@ describe('the guard', () => {
     )
   })
 
-  it('tells whoever gave the URL that it is refused, and not where it leads', async () => {
+  it('says that a URL is refused without saying where it leads', async () => {
     const guard = new Guard({ resolve: async () => ['10.1.2.3'] })
     const error = await guard.addressOf('secret.internal').catch((thrown: unknown) => thrown as Error)
     expect((error as Error).message).not.toMatch(/10\.|internal/)

@@ -24,7 +24,7 @@ async function isSettled(promise: Promise<unknown>): Promise<boolean> {
 }
 
 describe('a worker', () => {
-  it('gets what is due, once, and answers for it', async () => {
+  it('leases each due firing once and acknowledges it', async () => {
     await using timers = await testTimers()
     timers.deliver(work, lease())
     await timers.set(work, 'a', { in: '1s', payload: { n: 7 }, tags: ['red'] })
@@ -53,7 +53,7 @@ describe('a worker', () => {
     expect(await timers.lease(work)).toEqual([])
   })
 
-  it('that waits is answered the moment a timer is due', async () => {
+  it('that waits is answered as soon as a timer is due', async () => {
     await using timers = await testTimers()
     timers.deliver(work, lease())
     await timers.setMany(work, [
@@ -77,7 +77,7 @@ describe('a worker', () => {
     expect(keysOf(await timers.lease(work, { max: 10 }))).toEqual(['c'])
   })
 
-  it('gets no more than it asked for, of all kinds together; the others wait for the next', async () => {
+  it('gets at most `max` firings over all kinds, and the rest waits for the next worker', async () => {
     await using timers = await testTimers()
     timers.deliver(work, lease())
     timers.deliver(other, lease())
@@ -101,7 +101,7 @@ describe('a worker', () => {
     expect(await timers.lease([work, other], { max: 100 })).toEqual([])
   })
 
-  it('that wants more kinds than timers leaves the rest where they are', async () => {
+  it('that asks for more kinds than firings leaves the other timers unstarted', async () => {
     await using timers = await testTimers()
     timers.deliver(work, lease())
     timers.deliver(other, lease())
@@ -118,7 +118,7 @@ describe('a worker', () => {
     expect(rest.map(({ attempt }) => attempt)).toEqual([1, 1, 1, 1, 1, 1, 1])
   })
 
-  it('that is not there any more gets nothing', async () => {
+  it('that has disconnected gets no firing', async () => {
     await using timers = await testTimers()
     timers.deliver(work, lease())
     const gone = new AbortController()
@@ -130,7 +130,7 @@ describe('a worker', () => {
     expect(await timers.lease(work, { wait: '1s', signal: gone.signal })).toHaveLength(1)
   })
 
-  it('whose time is over has failed, by the policy, and its receipt does nothing', async () => {
+  it('whose lease runs out has failed its attempt, and its receipt has no effect', async () => {
     const reasons: string[] = []
     await using timers = await testTimers({
       onEvent: (event) => {
@@ -157,13 +157,13 @@ describe('a worker', () => {
       expect(await timers.release(receipt)).toBe('stale')
     }
     expect(reasons).toHaveLength(3)
-    expect(reasons[0]).toContain('the lease ended without a word')
+    expect(reasons[0]).toContain('the lease ended before the worker answered')
     const { items } = await timers.dead()
     expect(items).toMatchObject([{ key: 'a', attempts: 3 }])
     expect(new Set(receipts).size).toBe(3)
   })
 
-  it('may have it longer', async () => {
+  it('can extend its lease', async () => {
     await using timers = await testTimers()
     timers.deliver(work, lease({ duration: '30s' }))
     await timers.set(work, 'a', { in: 0, payload: { n: 1 } })
@@ -182,7 +182,7 @@ describe('a worker', () => {
     ])
   })
 
-  it('may give it back, at a time of its own or for good, or ask for it again', async () => {
+  it('can release a firing with a delay or as dead, or fire it again', async () => {
     await using timers = await testTimers()
     timers.deliver(work, lease())
     await timers.setMany(
@@ -212,7 +212,7 @@ describe('a worker', () => {
     expect(items.find(({ key }) => key === 'dead')).toMatchObject({ reason: 'no such order', attempts: 1 })
   })
 
-  it('gets the next occurrence of a recurring timer after the one before', async () => {
+  it('gets the next occurrence of a recurring timer after it has acknowledged the last', async () => {
     await using timers = await testTimers()
     timers.deliver(work, lease())
     await timers.set(work, 'tick', { on: every('1m'), payload: { n: 1 } })
@@ -228,7 +228,7 @@ describe('a worker', () => {
 })
 
 describe('a timer that waits for a worker', () => {
-  it('can be moved, cancelled and replaced; one that a worker has is firing', async () => {
+  it('can be moved, cancelled and replaced until a worker has leased it', async () => {
     await using timers = await testTimers()
     timers.deliver(work, lease())
     await timers.setMany(
@@ -254,7 +254,7 @@ describe('a timer that waits for a worker', () => {
     expect(await timers.get(work, 'taken')).toMatchObject({ state: 'waiting', payload: { n: 3 } })
   })
 
-  it('waits while its kind is paused, also with a worker there', async () => {
+  it('waits while its kind is paused, even if a worker asks for it', async () => {
     await using timers = await testTimers()
     timers.deliver(work, lease())
     await timers.pause(work)
@@ -266,7 +266,7 @@ describe('a timer that waits for a worker', () => {
     expect(keysOf(await waiting)).toEqual(['a'])
   })
 
-  it('waits while workers have as many as they may have', async () => {
+  it('waits while workers have as many firings as `concurrency` allows', async () => {
     await using timers = await testTimers()
     timers.deliver(work, lease({ concurrency: 2 }))
     await timers.setMany(
@@ -283,7 +283,7 @@ describe('a timer that waits for a worker', () => {
     expect(await waiting).toHaveLength(1)
   })
 
-  it('is refused, as a call, where it cannot be', async () => {
+  it('is not leased for invalid requests, and the errors say why', async () => {
     await using timers = await testTimers()
     timers.handle(other, () => undefined)
     timers.deliver(work, lease())
@@ -319,7 +319,7 @@ describe.each(['preload', 'lookahead'] as const)('with %s', (strategy) => {
     return timers
   }
 
-  it('workers of one instance get each timer once, from all shards', async () => {
+  it('goes to one of several workers of an instance, whatever its shard', async () => {
     const clock = new VirtualClock({ start: START })
     const timers = await opened(new MemoryStore({ clock, shardCount: SHARDS }), clock)
     const rows = Array.from({ length: 2000 }, (_, n) => ({ key: `k${n}`, in: n % 50, payload: { n } }))
@@ -342,7 +342,7 @@ describe.each(['preload', 'lookahead'] as const)('with %s', (strategy) => {
     await during(clock, timers.stop(), 50)
   })
 
-  it('a lease outlives the carrying of its row; waiting ones are kept as well', async () => {
+  it('keeps its lease while its row is carried, and is carried itself while it waits', async () => {
     const clock = new VirtualClock({ start: START })
     const timers = await opened(new MemoryStore({ clock }), clock)
     await during(
@@ -367,7 +367,7 @@ describe.each(['preload', 'lookahead'] as const)('with %s', (strategy) => {
     expect(timers.engine.stats().counts).toMatchObject({ done: 2 })
   })
 
-  it('stopping answers who waits, leaves workers time for what they have, and the rest to the next', async () => {
+  it('goes to the next instance after a stop, which answers waiting workers and lets leases end', async () => {
     const clock = new VirtualClock({ start: START })
     const store = new MemoryStore({ clock })
     const timers = await opened(store, clock)
@@ -399,7 +399,7 @@ describe.each(['preload', 'lookahead'] as const)('with %s', (strategy) => {
     await during(clock, next.stop(), 50)
   })
 
-  it('a shard that was lost takes its receipts with it, from when its lease was over', async () => {
+  it('has no valid receipt any more once the lease of its lost shard is over', async () => {
     const clock = new VirtualClock({ start: START })
     const store = new MemoryStore({ clock })
     const line = { isCut: false }
@@ -425,7 +425,7 @@ describe.each(['preload', 'lookahead'] as const)('with %s', (strategy) => {
   })
 })
 
-it('with claims workers of several instances get each timer once, also without a wait of their own', async () => {
+it('leases each timer once to workers of several instances with the strategy claim, even without a wait', async () => {
   const clock = new VirtualClock({ start: START })
   const store = new MemoryStore({ clock, strategy: 'claim', shardCount: 8 })
   const opened = async (): Promise<Timers> => {

@@ -59,7 +59,7 @@ describe.each(servers)('on $name', ({ start, own, stores }) => {
   }
 
   describe.each(['preload', 'lookahead', 'claim'] as const)('with %s', (strategy) => {
-    it('workers at two instances get each timer once, again when they give it back or are silent', async () => {
+    it('leases each timer once over two instances, and again after a release or without an answer', async () => {
       const { all } = await instances(2, strategy, {}, (timers) => timers.deliver(work, lease()))
       const COUNT = 30
       const keys = Array.from({ length: COUNT }, (_, n) => `k${n}`)
@@ -97,7 +97,7 @@ describe.each(servers)('on $name', ({ start, own, stores }) => {
       await until('all are settled', async () => (await all[0]!.stats()).store.settled === COUNT)
     })
 
-    it('a kind that nobody leases holds up no other', async () => {
+    it('fires other kinds while nobody leases the timers of one kind', async () => {
       const late: number[] = []
       const { all } = await instances(
         1,
@@ -122,7 +122,7 @@ describe.each(servers)('on $name', ({ start, own, stores }) => {
       expect((await timers!.stats()).store.created).toBe(3100)
     })
 
-    it('a target in the store is every instance’s, signs, goes and comes back', async () => {
+    it('applies a target in the store at every instance, signs its messages, and follows its changes', async () => {
       const receiver = await Receiver.start((response) => void response.writeHead(204).end())
       stops.push(() => receiver.stop())
       const guard = { http: true, addresses: ['127.0.0.0/8'], ports: [Number(new URL(receiver.url).port)] }

@@ -57,7 +57,7 @@ async function reasonOf(timers: Timers, key: string): Promise<string | undefined
 }
 
 describe('a webhook', () => {
-  it('arrives signed, with one id over all attempts and a fresh timestamp, and can be verified', async () => {
+  it('can be verified on every attempt: same id, new timestamp, valid signature', async () => {
     const target = await receiver((response, _, attempt) => {
       response.statusCode = attempt === 1 ? 503 : 204
       response.end()
@@ -89,7 +89,7 @@ describe('a webhook', () => {
     }
   })
 
-  it('goes by the answer: done, again, retried, given up, gone', async () => {
+  it('turns the answer into done, again, a retry, a dead letter or gone', async () => {
     const answers: Readonly<Record<string, (response: ServerResponse, attempt: number) => void>> = {
       ok: (response) => response.end('fine'),
       created: (response) => response.writeHead(201).end(),
@@ -156,7 +156,7 @@ describe('a webhook', () => {
     await until('the next one is sent', () => target.of('b').length === 1)
   })
 
-  it('waits as long as Retry-After says, in seconds or as a date, and a little longer', async () => {
+  it('waits a little longer than Retry-After, given in seconds or as a date', async () => {
     const target = await receiver((response, key, attempt) => {
       if (attempt > 1) response.end()
       else {
@@ -174,7 +174,7 @@ describe('a webhook', () => {
     }
   })
 
-  it('survives answers that are too long, endless, cut off or never come, and loses nothing', async () => {
+  it('retries after answers that are too long, endless, cut off or missing', async () => {
     const target = await receiver((response, key, attempt) => {
       if (attempt > 1 && key !== 'long') response.end()
       else if (key === 'long') response.end(Buffer.alloc(10 << 20, 'x'))
@@ -211,7 +211,7 @@ describe('a webhook', () => {
     })
   })
 
-  it('changes its secret in mid-flight without a message that cannot be verified', async () => {
+  it('sends no message that cannot be verified while its secret changes', async () => {
     const young = newSecret()
     const target = await receiver((response) => response.end())
     const both = await sending(target.url, { secret: [young, secret] })
@@ -223,7 +223,7 @@ describe('a webhook', () => {
     }
   })
 
-  it('leaves a target that fails alone for a while, without using up attempts, and comes back', async () => {
+  it('stops sending to a target that fails, without using up attempts, and resumes later', async () => {
     let isUp = false
     const target = await receiver((response) => response.writeHead(isUp ? 200 : 500).end())
     const { timers, events } = await sending(target.url, {
@@ -246,7 +246,7 @@ describe('a webhook', () => {
     expect((await timers.dead({ kind: remind })).items).toEqual([])
   })
 
-  it('never shows its secrets: not in the target, in events, in history or in dead letters', async () => {
+  it('never shows its secrets in the target, events, history or dead letters', async () => {
     const target = await receiver((response) => response.writeHead(400).end())
     const { timers, events } = await sending(target.url)
     await set(timers, 'a')
@@ -260,7 +260,7 @@ describe('a webhook', () => {
     expect(shown).not.toContain(secret.slice(6))
   })
 
-  it('refuses options it does not know, headers that are its own, and counts that are none', () => {
+  it('refuses unknown options, reserved headers and invalid counts', () => {
     const url = 'https://example.org/'
     const refused = (options: object, code: string): void => {
       expect(() => webhook(url, { secret, ...options })).toThrow(expect.objectContaining({ code }))

@@ -1,4 +1,9 @@
-import { ClaimEngine, type EngineEvent, type EngineOptions, type Flow } from '../../src/engine/index.js'
+import {
+  ClaimEngine,
+  type EngineEvent,
+  type EngineOptions,
+  type DeliveryPolicy,
+} from '../../src/engine/index.js'
 import { type Carriage, MemoryStore, type RequestedOperation } from '../../src/store/index.js'
 import { VirtualClock } from '../../src/time/index.js'
 import { done, type Firing } from '../../src/timer/index.js'
@@ -6,7 +11,7 @@ import { START, TimedRig } from './timed-rig.js'
 
 export { START } from './timed-rig.js'
 
-/** Engines of claims over one memory store under a virtual clock, with what they did written down. */
+/** Claim engines on one memory store with a virtual clock. It records what they do. */
 export class ClaimRig extends TimedRig {
   readonly clock: VirtualClock
   readonly store: MemoryStore
@@ -20,13 +25,13 @@ export class ClaimRig extends TimedRig {
     this.store = new MemoryStore({ clock: this.clock, strategy: 'claim', shardCount: 4 })
   }
 
-  /** What handlers do; done unless a test says otherwise. */
+  /** The handler. By default it reports done. */
   handle: (firing: Firing) => void = (firing) => firing.report(done)
 
-  /** One more instance, with a way to the store of its own. */
+  /** Adds an instance with its own connection to the store. */
   engine(
     by: string,
-    options: Partial<EngineOptions> & { carriage?: Carriage; flow?: Partial<Flow> } = {},
+    options: Partial<EngineOptions> & { carriage?: Carriage; policy?: Partial<DeliveryPolicy> } = {},
   ): ClaimEngine {
     const { carriage, ...rest } = options
     const engine = new ClaimEngine({

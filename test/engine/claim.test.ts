@@ -1,13 +1,15 @@
 import { describe, expect, it } from 'vitest'
-import { ClaimEngine, type Ending, Engine } from '../../src/engine/index.js'
+import { ClaimEngine, type Ending, OwnerEngine } from '../../src/engine/index.js'
 import { StoreError } from '../../src/error/index.js'
 import { type Carriage, MemoryStore } from '../../src/store/index.js'
 import type { VirtualClock } from '../../src/time/index.js'
 import { done, type Firing } from '../../src/timer/index.js'
 import { ClaimRig, START } from './claim-rig.js'
 
-describe('claims', () => {
-  it('fire at their time, once, and are settled', async () => {
+const HOUR_MS = 3_600_000
+
+describe('claimed rows', () => {
+  it('fire once, at their due time, and are settled', async () => {
     const rig = new ClaimRig()
     const engine = rig.engine('a')
     await rig.settled(engine.start())
@@ -27,7 +29,7 @@ describe('claims', () => {
     await rig.settled(engine.stop())
   })
 
-  it('are spread over any number of instances, each row to one', async () => {
+  it('are spread over the instances, and each row goes to one of them', async () => {
     const rig = new ClaimRig()
     const engines = ['a', 'b', 'c'].map((name) => rig.engine(name, { settings: { claimRows: 7 } }))
     await rig.settled(engines[0]!.open())
@@ -40,7 +42,7 @@ describe('claims', () => {
     expect(await rig.store.countRows()).toBe(0)
   })
 
-  it('are fired at their time by an instance that another one wakes', async () => {
+  it('are fired at their due time by an instance that another instance wakes', async () => {
     const rig = new ClaimRig()
     const [setter, firer] = [rig.engine('setter'), rig.engine('firer')]
     await rig.settled(Promise.all([setter.open(), firer.start()]))
@@ -56,10 +58,10 @@ describe('claims', () => {
     expect(rig.fired[1]!.at - (at + 5432)).toBeLessThan(10)
   })
 
-  it('fire although a batch takes the store longer than a lease lasts: the next ones are smaller', async () => {
+  it('fire although a batch takes the store longer than a lease, because the next batches are smaller', async () => {
     const rig = new ClaimRig()
     const settings = { leaseMs: 1500, leaseMarginMs: 300 }
-    const engine = rig.engine('a', { carriage: new SlowWay(rig.clock, 2), settings })
+    const engine = rig.engine('a', { carriage: new SlowCarriage(rig.clock, 2), settings })
     await rig.settled(engine.open())
     const keys = Array.from({ length: 3000 }, (_, i) => `key-${i}`)
     await rig.submit(engine, ...keys.map((key) => rig.set(key, 0)))
@@ -70,18 +72,18 @@ describe('claims', () => {
     await rig.settled(engine.stop())
   })
 
-  it('come back when their holder dies, and count an attempt more', async () => {
+  it('are claimed again when their holder dies, and count one more attempt', async () => {
     const rig = new ClaimRig()
-    const way = new CutWay()
-    const flow = { notesOf: noted }
-    const [dying, living] = [rig.engine('dying', { carriage: way, flow }), rig.engine('living', { flow })]
+    const carriage = new CutCarriage()
+    const policy = { notesOf: noted }
+    const [dying, living] = [rig.engine('dying', { carriage, policy }), rig.engine('living', { policy })]
     const stuck: Firing[] = []
     rig.handle = (firing) => (firing.attempt === 1 ? stuck.push(firing) : firing.report(done))
     await rig.settled(dying.start())
     await rig.submit(dying, rig.set('a', 100))
     await rig.clock.advance(200)
     expect(rig.fired).toHaveLength(1)
-    way.isCut = true
+    carriage.isCut = true
     const cutAt = rig.clock.now() - START
     await rig.settled(living.start())
     await rig.clock.advance(20_000)
@@ -90,9 +92,9 @@ describe('claims', () => {
       ['living', 2],
     ])
     expect(rig.fired[1]!.id).toBe(rig.fired[0]!.id)
-    // The lease had at most its whole length to run, then somebody looks.
+    // At most a whole lease, and then the next poll.
     expect(rig.fired[1]!.at - cutAt).toBeLessThanOrEqual(10_000 + 1000 + 10)
-    way.isCut = false
+    carriage.isCut = false
     stuck[0]!.report(done)
     await rig.clock.advance(5000)
     const { items } = await rig.store.history({ namespace: 'n', limit: 10 })
@@ -102,7 +104,62 @@ describe('claims', () => {
     expect(rig.events.filter(({ type }) => type === 'lease-lost')).toHaveLength(1)
   })
 
-  it('stay with a handler that takes longer than a lease', async () => {
+  it('are claimed again, with an event, when their holder died while the clock was ahead', async () => {
+    const rig = new ClaimRig()
+    const { clock } = rig
+    const carriage = new CutCarriage()
+    const [dying, living] = [rig.engine('dying', { carriage, clock }), rig.engine('living', { clock })]
+    rig.handle = (firing) => void (firing.attempt === 2 && firing.report(done))
+    await rig.settled(dying.start())
+    clock.jump(HOUR_MS)
+    await rig.submit(dying, rig.set('a', 100), rig.set('b', 100))
+    await clock.advance(20_000)
+    expect(rig.keys).toEqual(['a', 'b'])
+    carriage.isCut = true
+    clock.jump(-HOUR_MS)
+    await rig.settled(living.start())
+    // Two leases, because nobody renews these claims, and then the next poll.
+    await clock.advance(30_000)
+    expect(rig.fired.slice(2).map(({ key, by, attempt }) => [key, by, attempt])).toEqual([
+      ['a', 'living', 2],
+      ['b', 'living', 2],
+    ])
+    expect(rig.events.filter(({ type }) => type === 'lease-ahead')).toMatchObject([{ count: 2 }])
+    expect(await rig.store.counts()).toMatchObject({ settled: 2 })
+  })
+
+  it('stay with a living holder when the clock is set', async () => {
+    const rig = new ClaimRig()
+    const { clock } = rig
+    const engines = [rig.engine('a', { clock }), rig.engine('b', { clock })]
+    rig.handle = (firing) => void clock.wakeAfter(120_000, () => firing.report(done))
+    clock.jump(HOUR_MS)
+    await rig.settled(engines[0]!.start())
+    await rig.submit(engines[0]!, rig.set('slow', 100))
+    await clock.advance(1000)
+    await rig.settled(engines[1]!.start())
+    clock.jump(-HOUR_MS)
+    await clock.advance(150_000)
+    expect(rig.fired).toHaveLength(1)
+    expect(rig.events.filter(({ type }) => type === 'lease-ahead')).toEqual([])
+    expect(await rig.store.counts()).toMatchObject({ settled: 1 })
+  })
+
+  it('are polled for as often as before after the clock was ahead', async () => {
+    const rig = new ClaimRig()
+    const { clock } = rig
+    const [setter, firer] = [rig.engine('setter', { clock }), rig.engine('firer', { clock })]
+    await rig.settled(Promise.all([setter.open(), firer.start()]))
+    clock.jump(HOUR_MS)
+    await clock.advance(5000)
+    clock.jump(-HOUR_MS)
+    // Too soon for an event.
+    await rig.submit(setter, rig.set('later', clock.now() - START + 5000))
+    await clock.advance(7000)
+    expect(rig.fired.map(({ key, by }) => [key, by])).toEqual([['later', 'firer']])
+  })
+
+  it('stay with a handler that runs longer than a lease', async () => {
     const rig = new ClaimRig()
     const engines = [rig.engine('a'), rig.engine('b')]
     rig.handle = (firing) => void rig.clock.wakeAfter(60_000, () => firing.report(done))
@@ -113,7 +170,7 @@ describe('claims', () => {
     expect(await rig.store.counts()).toMatchObject({ settled: 1 })
   })
 
-  it('answer cancel and move from the row itself', async () => {
+  it('are answered firing to cancel and move while they are claimed', async () => {
     const rig = new ClaimRig()
     const [a, b] = [rig.engine('a'), rig.engine('b')]
     rig.handle = (firing) => void rig.clock.wakeAfter(1000, () => firing.report(done))
@@ -132,9 +189,9 @@ describe('claims', () => {
     expect(rig.keys).toEqual(['z', 'y'])
   })
 
-  it('are not followed when the timer was set anew meanwhile', async () => {
+  it('get no follow-up if the timer was set again meanwhile', async () => {
     const rig = new ClaimRig()
-    const engine = rig.engine('a', { flow: { notesOf: noted } })
+    const engine = rig.engine('a', { policy: { notesOf: noted } })
     const under: Firing[] = []
     rig.handle = (firing) => void under.push(firing)
     await rig.settled(engine.start())
@@ -153,7 +210,7 @@ describe('claims', () => {
     expect(await rig.store.counts()).toMatchObject({ created: 2, replaced: 1, settled: 1 })
   })
 
-  it('are tried again, go on, and die, as outcomes say', async () => {
+  it('are retried, go on to the next occurrence or become dead letters, as their outcome says', async () => {
     const rig = new ClaimRig()
     const engine = rig.engine('a')
     rig.handle = (firing) => {
@@ -182,13 +239,13 @@ describe('claims', () => {
     expect(await rig.store.countRows()).toBe(0)
   })
 
-  it('are claimed by those who have room for them, so that a full instance keeps none waiting', async () => {
+  it('are claimed only by instances with free handlers, so that none waits in a busy one', async () => {
     const rig = new ClaimRig()
-    const flow = {
+    const policy = {
       concurrencyOf: () => 2,
       kinds: () => [{ namespace: 'n', kind: 'k' }],
     }
-    const [a, b] = [rig.engine('a', { flow }), rig.engine('b', { flow })]
+    const [a, b] = [rig.engine('a', { policy }), rig.engine('b', { policy })]
     rig.handle = (firing) => void rig.clock.wakeAfter(700, () => firing.report(done))
     await rig.settled(a.start())
     await rig.submit(a, ...Array.from({ length: 8 }, (_, i) => rig.set(`k${i}`, 100)))
@@ -199,21 +256,21 @@ describe('claims', () => {
     expect(rig.fired.map(({ by }) => by)).toEqual(['a', 'a', 'b', 'b'])
     await rig.clock.advance(1500)
     expect(rig.fired).toHaveLength(8)
-    // As soon as there is room, not when it would look anyway.
+    // As soon as a handler is free, not at the next poll.
     const [first, , , , fifth, sixth] = rig.fired
     for (const next of [fifth!, sixth!]) expect(next.at - first!.at).toBeLessThan(700 + 20)
   })
 
-  it('are settled once when the answer is lost, and written down once', async () => {
+  it('are settled once, with one history entry, when the answer to the settlement is lost', async () => {
     const rig = new ClaimRig()
-    const way = new CutWay()
-    const engine = rig.engine('a', { carriage: way, flow: { notesOf: noted } })
+    const carriage = new CutCarriage()
+    const engine = rig.engine('a', { carriage, policy: { notesOf: noted } })
     await rig.settled(engine.start())
-    way.losesAnswersOf = 'settleClaimed'
+    carriage.losesAnswersOf = 'settleClaimed'
     await rig.submit(engine, rig.set('x', 100))
     await rig.clock.advance(1000)
-    expect(way.lost).toBeGreaterThan(1)
-    way.losesAnswersOf = undefined
+    expect(carriage.lost).toBeGreaterThan(1)
+    carriage.losesAnswersOf = undefined
     await rig.clock.advance(30_000)
     expect(rig.fired).toHaveLength(1)
     const { items } = await rig.store.history({ namespace: 'n', limit: 10 })
@@ -222,24 +279,24 @@ describe('claims', () => {
     await rig.settled(engine.stop())
   })
 
-  it('whose set was not answered are found, and a cancel whose answer was lost is unknown', async () => {
+  it('are looked up after a set without an answer, but a cancel without an answer fails', async () => {
     const rig = new ClaimRig()
-    const way = new CutWay()
-    const engine = rig.engine('a', { carriage: way })
+    const carriage = new CutCarriage()
+    const engine = rig.engine('a', { carriage })
     await rig.settled(engine.open())
-    way.losesAnswersOf = 'write'
+    carriage.losesAnswersOf = 'write'
     expect(await rig.submit(engine, rig.set('x', 60_000))).toEqual(['set'])
     const [answer] = await rig.settled(engine.submit([rig.cancel('x')]))
     expect(answer).toMatchObject({ outcome: 'failed', error: { code: 'unknown-outcome' } })
-    way.losesAnswersOf = undefined
-    way.isCut = true
+    carriage.losesAnswersOf = undefined
+    carriage.isCut = true
     const waiting = engine.submit([rig.set('y', 60_000)])
     await rig.clock.advance(500)
-    way.isCut = false
+    carriage.isCut = false
     expect((await rig.settled(waiting)).map(({ outcome }) => outcome)).toEqual(['set'])
   })
 
-  it('wait for this machine when its clock is behind, and are left alone when it is far off', async () => {
+  it('start by the clock of the store, and not at an instance whose clock is far off', async () => {
     const rig = new ClaimRig()
     const behind = shifted(rig.clock, -300)
     const engine = rig.engine('behind', { clock: behind })
@@ -247,7 +304,8 @@ describe('claims', () => {
     await rig.submit(engine, rig.set('x', 1000))
     await rig.clock.advance(5000)
     expect(rig.fired).toHaveLength(1)
-    expect(rig.fired[0]!.at).toBeGreaterThanOrEqual(1300)
+    expect(rig.fired[0]!.at).toBeGreaterThanOrEqual(1000)
+    expect(rig.fired[0]!.at).toBeLessThan(1300)
     const off = rig.engine('off', { clock: shifted(rig.clock, -900) })
     await rig.settled(engine.stop())
     await rig.settled(off.start())
@@ -260,10 +318,22 @@ describe('claims', () => {
     expect(rig.fired.map(({ by }) => by)).toEqual(['behind', 'right'])
   })
 
-  it('that were not started are given back by whoever rests', async () => {
+  it('are given back unstarted when their kind is paused', async () => {
     const rig = new ClaimRig()
-    // Claimed by the store's clock, not yet due by this machine's.
-    const engine = rig.engine('a', { clock: shifted(rig.clock, -400) })
+    // The kind is paused while the answer to the claim is on its way.
+    let room = 10
+    const carriage: Carriage = {
+      carry: async (call, commit) => {
+        const answer = commit()
+        if (call.name === 'claimDue' && Array.isArray(answer) && answer.length > 0) {
+          room = 0
+          engine.refresh()
+        }
+        return answer
+      },
+      wake: (deliver) => deliver(),
+    }
+    const engine = rig.engine('a', { carriage, policy: { concurrencyOf: () => room } })
     const other = rig.engine('b')
     await rig.settled(engine.start())
     await rig.submit(engine, rig.set('x', 1000))
@@ -275,7 +345,7 @@ describe('claims', () => {
     expect(rig.fired.map(({ by, attempt }) => [by, attempt])).toEqual([['b', 1]])
   })
 
-  it('are for stores that were made for them', () => {
+  it('need a store of mode claim', () => {
     const clock = new ClaimRig().clock
     const parts = { clock, deliver: () => undefined }
     const claims = new MemoryStore({ clock, strategy: 'claim' })
@@ -283,15 +353,14 @@ describe('claims', () => {
     expect(() => new ClaimEngine({ ...parts, store: owned, settings: { strategy: 'claim' } })).toThrow(
       /made for owners \(preload, lookahead\), the engine was asked for claim/,
     )
-    expect(() => new Engine({ ...parts, store: claims })).toThrow(
+    expect(() => new OwnerEngine({ ...parts, store: claims })).toThrow(
       /made for the strategy claim, the engine was asked for preload/,
     )
   })
 })
 
-/** A way to the store that can be cut, or lose answers. */
-/** A store so slow that a large batch takes longer than its leases. */
-class SlowWay implements Carriage {
+/** A connection so slow that a large batch takes longer than its leases. */
+class SlowCarriage implements Carriage {
   readonly #clock: VirtualClock
   readonly #msEach: number
 
@@ -313,7 +382,8 @@ class SlowWay implements Carriage {
   }
 }
 
-class CutWay implements Carriage {
+/** A connection to the store that can be cut, or lose answers. */
+class CutCarriage implements Carriage {
   isCut = false
   losesAnswersOf: string | undefined
   lost = 0
@@ -335,12 +405,12 @@ function noted(firing: Firing, ending: Ending) {
   const { at } = ending
   const event =
     ending.type === 'unknown'
-      ? `unknown ${firing.attempt} from ${ending.handOver?.from}`
+      ? `unknown ${firing.attempt} from ${ending.ownerChange?.from}`
       : `${ending.outcome.type} ${firing.attempt}${ending.isFollowed ? '' : ' not followed'}`
   return [{ at, event, details: '{}' }]
 }
 
-/** The clock of a machine that is wrong by so much. */
+/** The clock of a machine that is wrong by `byMs`. */
 function shifted(clock: VirtualClock, byMs: number): VirtualClock {
   const fork = clock.fork()
   fork.jump(byMs)

@@ -2,10 +2,10 @@ import { describe, expect, it } from 'vitest'
 import type { RequestedOperation } from '../../src/store/index.js'
 import { Rig } from './rig.js'
 
-describe.each(['preload', 'lookahead'] as const)('the engine, %s', (strategy) => {
+describe.each(['preload', 'lookahead'] as const)('the engine with %s', (strategy) => {
   const settings = { strategy }
 
-  it('writes small calls of one turn together, and large ones each by itself', async () => {
+  it('joins small calls of one turn into one write, and writes large ones separately', async () => {
     const rig = new Rig({ settings })
     await rig.settled(rig.engine.start())
     const many = (prefix: string, count: number) =>
@@ -17,7 +17,7 @@ describe.each(['preload', 'lookahead'] as const)('the engine, %s', (strategy) =>
     expect(writes()).toBe(1)
     await both(many('c', 50), many('d', 50))
     expect(writes()).toBe(3)
-    // What comes meanwhile waits its turn: the last word on a key is the last call's.
+    // Calls that arrive meanwhile wait for their turn, so the last call on a key wins.
     const [sets, cancels] = await both(
       many('e', 50),
       Array.from({ length: 50 }, (_, number) => rig.cancel(`e-${number}`)),
@@ -26,7 +26,7 @@ describe.each(['preload', 'lookahead'] as const)('the engine, %s', (strategy) =>
     expect(cancels.every(({ outcome }) => outcome === 'cancelled')).toBe(true)
   })
 
-  it('fires a timer at its time, once, and settles it', async () => {
+  it('fires a timer once, at its due time, and settles it', async () => {
     const rig = new Rig({ settings })
     await rig.settled(rig.engine.start())
     expect(await rig.submit(rig.set('a', 500), rig.set('b', 60_000))).toMatchObject([
@@ -44,7 +44,7 @@ describe.each(['preload', 'lookahead'] as const)('the engine, %s', (strategy) =>
     expect((await rig.store.shards())[0]).toMatchObject({ owner: '' })
   })
 
-  it('fires what was set before it started, and what is overdue at once', async () => {
+  it('fires timers that were set before it started, overdue ones at once', async () => {
     const rig = new Rig({ settings, holdsAll: true })
     await rig.settled(rig.engine.open())
     await rig.submit(rig.set('late', -5000), rig.set('soon', 1500))
@@ -79,7 +79,7 @@ describe.each(['preload', 'lookahead'] as const)('the engine, %s', (strategy) =>
     ])
   })
 
-  it('answers firing while an attempt is under way, and lets it go on', async () => {
+  it('answers firing to move and cancel while an attempt is under way, and lets it go on', async () => {
     const rig = new Rig({ settings })
     rig.handle = () => undefined
     await rig.settled(rig.engine.start())
@@ -114,7 +114,7 @@ describe.each(['preload', 'lookahead'] as const)('the engine, %s', (strategy) =>
     expect(await rig.store.counts()).toEqual({ created: 3, settled: 2, dead: 1, cancelled: 0, replaced: 0 })
   })
 
-  it('carries a hanging attempt, so that the level and others go on', async () => {
+  it('carries a hanging attempt, so that the settled level can rise and others fire', async () => {
     const rig = new Rig({ settings })
     rig.handle = (firing) => {
       if (firing.row.key !== 'hangs') firing.report({ type: 'done' })
@@ -126,7 +126,7 @@ describe.each(['preload', 'lookahead'] as const)('the engine, %s', (strategy) =>
     expect(rig.fired.length).toBe(39)
     expect(await rig.store.countRows()).toBe(1)
     expect((await rig.store.list({ namespace: 'n', limit: 10 })).items).toMatchObject([
-      { key: 'hangs', attempt: strategy === 'preload' ? 1 : 0 },
+      { key: 'hangs', attempt: 0 },
     ])
   })
 
@@ -150,15 +150,15 @@ describe.each(['preload', 'lookahead'] as const)('the engine, %s', (strategy) =>
 })
 
 describe('a wall clock that is set back', () => {
-  it('never fires early by it, and forgets what is cancelled meanwhile', async () => {
+  it('makes no timer fire early, and one that is cancelled meanwhile does not fire', async () => {
     const rig = new Rig({ settings: { maxClockOffsetMs: 100_000 } })
     await rig.settled(rig.engine.start())
-    // A timer fires under a clock that is ahead, and the wheel has come as far.
+    // A timer fires while the clock is ahead, so the wheel has advanced as far.
     rig.clock.jump(60_000)
     await rig.submit(rig.set('first', 0))
     await rig.clock.advance('3s')
     expect(rig.fired).toHaveLength(1)
-    // Set right, the clock says that these are still to come; the wheel, which does not go back, that they are due.
+    // By the corrected clock these are not due yet. By the wheel, which cannot go back, they are.
     rig.clock.jump(-60_000)
     const keys = Array.from({ length: 50 }, (_, index) => `t${index}`)
     await rig.submit(...keys.map((key) => rig.set(key, 10_000)), rig.set('x', 10_000))
@@ -170,7 +170,7 @@ describe('a wall clock that is set back', () => {
     await rig.clock.advance('10s')
     expect(rig.fired).toHaveLength(50)
     expect(Math.min(...rig.fired.map(({ at }) => at))).toBeGreaterThanOrEqual(10_000)
-    // They stand above the level of the time ahead, and are settled when the clock has passed it.
+    // Their positions are above a level that is ahead, so they are settled when the clock has passed it.
     await rig.clock.advance('60s')
     expect(await rig.store.counts()).toMatchObject({ created: 52, settled: 51, cancelled: 1 })
   })
@@ -183,7 +183,7 @@ describe('the settings', () => {
     [{ windowMS: 1000 }, 'windowMS'],
     [{ leaseMs: 1000, leaseMarginMs: 600 }, 'leaseMarginMs'],
     [{ pageRows: 100_000 }, 'pageRows'],
-  ])('refuse %j', (settings, named) => {
+  ])('are rejected if invalid: %j', (settings, named) => {
     expect(() => new Rig({ settings: settings as never })).toThrow(named)
   })
 })

@@ -4,11 +4,11 @@ import { done } from '../../src/timer/index.js'
 import { Rig, START } from './rig.js'
 
 describe('the settled level', () => {
-  it('goes on while timers that are long overdue keep coming', async () => {
+  it('keeps rising while timers that are long overdue keep arriving', async () => {
     const rig = new Rig({ holdsAll: true })
     await rig.engine.start()
     await rig.clock.advance(2000)
-    // Each takes longer than the pause between two of them: one is always under way.
+    // Each attempt takes longer than the time between two timers, so one is always under way.
     rig.handle = (firing) => {
       if (firing.row.key.startsWith('late')) rig.clock.wakeAfter(300, () => firing.report(done))
       else firing.report(done)
@@ -34,13 +34,13 @@ describe('a long burst of one kind', () => {
   const COUNT = 12_000
   const AT_ONCE = 64
   const TAKES_MS = 50
-  // A settlement takes long, as one of many rows does on a busy machine.
+  // A settlement takes long, like one of many rows on a busy machine.
   const SETTLE_MS = 2500
 
-  it.each(['alone', 'beside another kind'])(
-    '%s goes on while settlements are on their way',
+  it.each(['alone', 'next to another kind'])(
+    '%s keeps firing while settlements are under way',
     async (company) => {
-      const way: Carriage = {
+      const carriage: Carriage = {
         carry: async ({ name }, commit) => {
           if (name === 'settle') await new Promise<void>((resolve) => rig.clock.wakeAfter(SETTLE_MS, resolve))
           return commit()
@@ -49,8 +49,8 @@ describe('a long burst of one kind', () => {
       }
       const rig: Rig = new Rig({
         holdsAll: true,
-        carriage: way,
-        flow: { concurrencyOf: () => AT_ONCE },
+        carriage,
+        policy: { concurrencyOf: () => AT_ONCE },
         settings: { settleCount: 20_000 },
       })
       rig.handle = (firing) => void rig.clock.wakeAfter(TAKES_MS, () => firing.report(done))
@@ -69,7 +69,7 @@ describe('a long burst of one kind', () => {
       expect(burst).toHaveLength(COUNT)
       const gaps = burst.slice(1).map(({ at }, index) => at - burst[index]!.at)
       expect(Math.max(...gaps)).toBeLessThanOrEqual(2 * TAKES_MS)
-      // Only what is done above a row is a reason to rewrite it.
+      // A row is rewritten only if a row above it is done.
       if (company === 'alone') expect(rig.engine.stats().counts.carried).toBe(0)
     },
   )
@@ -77,9 +77,9 @@ describe('a long burst of one kind', () => {
 
 describe('a burst that is spread over many shards', () => {
   it.each([
-    ['is settled at once when it is much in all of them together', 100, 10],
-    ['is settled when it is over and was a part of that', 1000, 30],
-    ['waits for its second when it is less', 1001, 5000],
+    ['is settled at once if all shards together reach settleCount', 100, 10],
+    ['is settled right after its end if it reaches a tenth of settleCount', 1000, 30],
+    ['is settled after settleMs if it is smaller', 1001, 5000],
   ])('%s', async (_, settleCount, latestMs) => {
     const rig = new Rig({ holdsAll: true, shardCount: 8, settings: { settleCount, settleMs: 5000 } })
     rig.handle = (firing) => void rig.clock.wakeAfter(10, () => firing.report(done))

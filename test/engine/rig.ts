@@ -1,18 +1,18 @@
 import { type Carriage, MemoryStore, type RequestedOperation } from '../../src/store/index.js'
 import { VirtualClock } from '../../src/time/index.js'
-import { Engine, type EngineEvent, type EngineOptions } from '../../src/engine/index.js'
+import { OwnerEngine, type EngineEvent, type EngineOptions } from '../../src/engine/index.js'
 import { done, type Firing } from '../../src/timer/index.js'
 import { START, TimedRig } from './timed-rig.js'
 
 export { START } from './timed-rig.js'
 
-/** An engine over the memory store under a virtual clock, with what it did written down. */
+/** An owner engine on a memory store with a virtual clock. It records what the engine does. */
 export class Rig extends TimedRig {
   readonly clock: VirtualClock
   readonly store: MemoryStore
   readonly fired: { key: string; at: number; attempt: number; id: string }[] = []
   readonly events: (EngineEvent & { at: number })[] = []
-  readonly engine: Engine
+  readonly engine: OwnerEngine
 
   constructor(
     options: Partial<EngineOptions> & { rig?: Rig; carriage?: Carriage; shardCount?: number } = {},
@@ -22,7 +22,7 @@ export class Rig extends TimedRig {
     this.clock = rig === undefined ? new VirtualClock({ start: START }) : rig.clock.fork()
     const first = rig?.store ?? new MemoryStore({ clock: this.clock, ...(shardCount && { shardCount }) })
     this.store = rig !== undefined || carriage !== undefined ? first.connect(carriage) : first
-    this.engine = new Engine({
+    this.engine = new OwnerEngine({
       store: this.store,
       clock: this.clock,
       deliver: (firings) => {
@@ -33,14 +33,14 @@ export class Rig extends TimedRig {
     })
   }
 
-  /** The events of one type, as they came. */
+  /** The events of one type, in order. */
   eventsOf<Type extends EngineEvent['type']>(type: Type) {
     return this.events.filter(
       (event): event is Extract<EngineEvent, { type: Type }> & { at: number } => event.type === type,
     )
   }
 
-  /** What handlers do; done unless a test says otherwise. */
+  /** The handler. By default it reports done. */
   handle: (firing: Firing) => void = (firing) => firing.report(done)
 
   #deliver(firing: Firing): void {
@@ -49,7 +49,7 @@ export class Rig extends TimedRig {
     this.handle(firing)
   }
 
-  /** Submits without waiting for time to pass on its own: advances a little until the answers are there. */
+  /** Submits operations, and advances the clock a little until they are answered. */
   async submit(...operations: RequestedOperation[]) {
     return await this.settled(this.engine.submit(operations))
   }

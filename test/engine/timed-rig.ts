@@ -5,12 +5,12 @@ type SetRequest = Extract<RequestedOperation, { type: 'set' }>
 
 export const START = Date.UTC(2026, 0, 1, 10)
 
-/** What every rig has: a virtual clock, and operations on timers of one kind, counted from the start of its time. */
+/** The base of all rigs: a virtual clock, and operations on timers of one kind. Due times are relative to `START`. */
 export abstract class TimedRig {
   abstract readonly clock: VirtualClock
   #identity = 1
 
-  /** A set of `key`, due `inMs` after the start of the test's time. */
+  /** A set of `key` that is due `inMs` after `START`. */
   set(key: string, inMs: number, rest: Partial<SetRequest> = {}): RequestedOperation {
     return {
       type: 'set',
@@ -37,7 +37,7 @@ export abstract class TimedRig {
     return { type: 'cancel', namespace: 'n', kind: 'k', key }
   }
 
-  /** Lets little time pass until a promise is settled. */
+  /** Advances the clock a little until the promise is settled. */
   async settled<T>(promise: Promise<T>): Promise<T> {
     const state = { isOver: false }
     const watched = promise.finally(() => {

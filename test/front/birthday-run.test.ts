@@ -29,7 +29,7 @@ interface Message {
   readonly attempt: number
 }
 
-// Minutes where it would be seconds: three years are long. Shards still change hands within ten minutes.
+// Longer intervals than by default, because three years are long. Shards still change owner within ten minutes.
 const engine = {
   windowMs: DAY,
   settleMs: 30 * MINUTE,
@@ -68,7 +68,7 @@ function someZones(): string[] {
 
 const formats = new Map<string, Intl.DateTimeFormat>()
 
-/** The wall clock of a zone by the platform's own reckoning, not by ours. */
+/** The wall clock of a zone, computed by the platform and not by our own code. */
 function local(at: number, zone: string): string {
   let format = formats.get(zone)
   if (format === undefined) {
@@ -82,7 +82,7 @@ function isLeap(year: number): boolean {
   return year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0)
 }
 
-/** The day a user is congratulated in a year, by the rule for February 29. */
+/** On which day a user gets the message in a year, with the rule for February 29. */
 function dateIn(year: number, { month, day, invalidDate }: User): string {
   const isMissing = month === 2 && day === 29 && !isLeap(year)
   const [m, d] = isMissing ? (invalidDate === 'backward' ? [2, 28] : [3, 1]) : [month, day]
@@ -95,7 +95,7 @@ function scheduleOf({ month, day, zone, invalidDate }: User): Schedule {
 
 const birthday = timer<{ userId: string }>('birthday', { retry: { attempts: 10, backoff: '1m..10m' } })
 
-/** Two scheduler instances, one of which is replaced now and then, and all that goes wrong on the way. */
+/** Two instances, one of which is replaced now and then, and the faults of the run. */
 class BirthdayRun {
   readonly clock = new VirtualClock({ start: START })
   readonly store = new MemoryStore({ clock: this.clock, shardCount: 4 })
@@ -103,13 +103,13 @@ class BirthdayRun {
   readonly users = new Map<string, User>()
   readonly messages: Message[] = []
   readonly doomed = new Set<string>()
-  /** Those whose message was given up and redriven: it came when somebody had looked at it. */
+  /** Users whose message became a dead letter and was redriven later. */
   readonly bounced = new Set<string>()
   readonly instances: Timers[] = []
   thrown = 0
   replaced = 0
   redriven = 0
-  /** Under which key the message of a year that was given up was redriven. */
+  /** The key under which a dead message was redriven. */
   readonly beside = new Map<string, string>()
 
   async open(): Promise<Timers> {
@@ -131,7 +131,7 @@ class BirthdayRun {
         this.thrown++
         throw new Error('the mail server said 451')
       }
-      // A message takes a moment: stops and settlements come in between.
+      // Sending takes a moment, so that stops and settlements can happen meanwhile.
       await new Promise<void>((resolve) => {
         this.clock.wakeAfter(200, resolve)
       })
@@ -143,7 +143,7 @@ class BirthdayRun {
     return timers
   }
 
-  /** Lets time pass until it is done. */
+  /** Advances the clock until the promise settles. */
   async during<T>(work: Promise<T>): Promise<T> {
     return await during(this.clock, work, 100)
   }
@@ -157,7 +157,7 @@ class BirthdayRun {
   async run(): Promise<void> {
     const zones = someZones()
     for (let n = 0; n < USERS; n++) {
-      // From January 3 to December 28, so that the run begins and ends in the same year everywhere.
+      // From January 3 to December 28, so that the run begins and ends in the same year in every zone.
       const date = new Date(Date.UTC(2024, 0, 3 + Math.floor(this.random() * 361)))
       const isLeapling = n % 100 === 0
       this.users.set(`u${n}`, {
@@ -192,7 +192,7 @@ class BirthdayRun {
     }
   }
 
-  /** Users who move, or whose date was wrong; not in the days around either birthday, where both may count. */
+  /** Users who move or correct their date. Not within days of either birthday, where both could count. */
   async moveSome(zones: readonly string[]): Promise<void> {
     const now = this.clock.now()
     const year = new Date(now).getUTCFullYear()
@@ -211,7 +211,7 @@ class BirthdayRun {
     await this.during(Promise.all(set))
   }
 
-  /** Some whose message is due within the next weeks and cannot be sent. */
+  /** Chooses some users whose next message cannot be sent. */
   doom(): void {
     const now = new Date(this.clock.now())
     for (const { id, month, day } of this.users.values()) {
@@ -259,12 +259,12 @@ function grouped<Item>(items: readonly Item[], keyOf: (item: Item) => string): M
   return groups
 }
 
-describe('birthdays of three years', () => {
-  it(`reach each of ${USERS} users in ${ZONES} zones once a year at 9:00, and can be accounted for`, async () => {
+describe('birthday timers over three years', () => {
+  it(`reach each of ${USERS} users in ${ZONES} zones once a year at 9:00, and the history explains each message`, async () => {
     const run = new BirthdayRun()
     await run.run()
 
-    // Once a year, on the day, at nine where the user lives.
+    // Each user gets one message a year, on the day, at nine in the user's zone.
     const byUser = grouped(run.messages, ({ user }) => user)
     const wrong: string[] = []
     for (const user of run.users.values()) {
@@ -281,22 +281,22 @@ describe('birthdays of three years', () => {
     expect(wrong.slice(0, 5)).toEqual([])
     expect(run.messages).toHaveLength(USERS * YEARS.length)
 
-    // On time: first attempts are late only while a shard changes hands.
+    // First attempts are late only while a shard changes owner.
     const first = run.messages.filter(({ attempt }) => attempt === 1)
     const late = first.filter(({ firedAt, dueAt }) => firedAt !== dueAt)
     expect(Math.max(0, ...late.map(({ firedAt, dueAt }) => firedAt - dueAt))).toBeLessThan(11 * MINUTE)
     expect(late.length).toBeLessThan(run.messages.length / 100)
     expect(Math.min(...run.messages.map(({ firedAt, dueAt }) => firedAt - dueAt))).toBe(0)
 
-    // What went wrong did go wrong.
+    // The planned faults did happen.
     expect(run.thrown).toBeGreaterThan(USERS / 10)
     expect(run.replaced).toBeGreaterThan(30)
     expect(run.bounced.size).toBeGreaterThan(0)
     expect(run.redriven).toBe(run.bounced.size)
-    // The timers of those whose message was given up had gone on: none of them was replaced.
+    // The recurring timers of dead messages went on: none of them was replaced.
     expect([...run.beside.keys()].toSorted()).toEqual([...run.bounced].toSorted())
 
-    // For each message: when set, when due, when sent, after how many attempts, and what went wrong before.
+    // The history says of each message when it was set, due and sent, how many attempts it took, and what failed.
     const histories = await run.history()
     const standing = await run.standing()
     const messages = grouped(run.messages, ({ user, firedAt }) => `${user} ${firedAt}`)

@@ -8,7 +8,7 @@ import { VirtualClock } from '../../src/time/index.js'
 
 const kind = timer('raced', { concurrency: 100_000 })
 
-/** A thousand races each, in real time; `RACE_ROUNDS=100` for a hundred thousand on each store. */
+/** A round is a thousand races on each store, in real time. `RACE_ROUNDS=100` makes a hundred thousand. */
 const ROUNDS = Number(process.env['RACE_ROUNDS'] ?? 10)
 
 function seeded(seed: number): () => number {
@@ -19,7 +19,7 @@ function seeded(seed: number): () => number {
   }
 }
 
-/** What each key was answered, and how often it was delivered. */
+/** The outcome of each key's cancel, and how often the key was delivered. */
 class Tally {
   readonly answers = new Map<string, CancelOutcome>()
   readonly delivered = new Map<string, number>()
@@ -34,7 +34,7 @@ class Tally {
     this.delivered.set(key, (this.delivered.get(key) ?? 0) + 1)
   }
 
-  /** `cancelled` is never followed by a delivery, whatever else was answered always by exactly one. */
+  /** After `cancelled` there is no delivery. After any other outcome there is exactly one. */
   check(keys: Iterable<string>): { counts: Record<string, number>; wrong: string[] } {
     const counts: Record<string, number> = {}
     const wrong: string[] = []
@@ -49,11 +49,11 @@ class Tally {
   }
 }
 
-describe('cancel against firing', () => {
-  it('in 100,000 races under the virtual clock', async () => {
+describe('a cancel that races with its firing', () => {
+  it('prevents the delivery or reports that it came too late, in 100,000 races in virtual time', async () => {
     const random = seeded(6)
     const clock = new VirtualClock()
-    // Calls to the store take up to three milliseconds, so that timers fall due while a cancel is on its way.
+    // Calls to the store take up to three milliseconds, so that timers become due while a cancel is in flight.
     const carry = <Answer>(commit: () => Answer): Promise<Answer> =>
       new Promise((resolve, reject) => {
         clock.wakeAfter(Math.floor(random() * 4), () => {
@@ -114,7 +114,7 @@ describe('cancel against firing', () => {
     await stopping
   })
 
-  it('asked by an instance that does not own the shard', async () => {
+  it('prevents the delivery or reports that it came too late, from an instance that does not own the shard', async () => {
     const clock = new VirtualClock()
     const store = new MemoryStore({ clock, shardCount: 8 })
     const random = seeded(7)
@@ -157,7 +157,7 @@ describe('cancel against firing', () => {
   })
 
   it.each(['memory', 'file'])(
-    'in real time, on %s',
+    'prevents the delivery or reports that it came too late, in real time on a %s store',
     async (where) => {
       const folder = mkdtempSync(path.join(tmpdir(), 'carillon-race-'))
       const timers = await openTimers({

@@ -6,7 +6,7 @@ import { VirtualClock } from '../../src/time/index.js'
 
 const START = Date.UTC(2026, 0, 1)
 
-/** Instances of one memory store of claims, under one clock. */
+/** Instances on one memory store with the strategy claim, with one clock. */
 class Rig {
   readonly clock = new VirtualClock({ start: START })
   readonly store = new MemoryStore({ clock: this.clock, strategy: 'claim', shardCount: 4 })
@@ -16,7 +16,7 @@ class Rig {
     return await this.during(openTimers({ store, clock: this.clock, history: 'all', ...options }))
   }
 
-  /** Lets time pass until it is done. */
+  /** Advances the clock until the promise settles. */
   async during<T>(work: Promise<T>): Promise<T> {
     const state = { isOver: false }
     const watched = work.finally(() => {
@@ -39,8 +39,8 @@ class Rig {
   }
 }
 
-describe('timers by claims', () => {
-  it('recur, fail, are tried again, die, are set again, and tell of it all', async () => {
+describe('timers of a store with the strategy claim', () => {
+  it('recur, are retried, become dead letters, are redriven, and keep a history', async () => {
     const rig = new Rig()
     const [timers, other] = [await rig.open(), await rig.open()]
     const tick = timer('tick')
@@ -91,7 +91,7 @@ describe('timers by claims', () => {
     await rig.during(other.stop())
   })
 
-  it('answer cancel, move and get while they fire', async () => {
+  it('can be cancelled, moved and read while they fire', async () => {
     const rig = new Rig()
     const timers = await rig.open()
     const slow = timer('slow')
@@ -107,7 +107,7 @@ describe('timers by claims', () => {
     expect(await rig.during(timers.cancel(slow, 'a'))).toBe('unknown')
   })
 
-  it('wait while their kind or they themselves are paused, also by another instance', async () => {
+  it('wait while they or their kind are paused, also by another instance', async () => {
     const rig = new Rig()
     const [timers, other] = [await rig.open(), await rig.open()]
     const kind = timer('kind')
@@ -130,7 +130,7 @@ describe('timers by claims', () => {
     expect(seen).toEqual(['a', 'b'])
   })
 
-  it('keep to the concurrency and the rate of their kind, and do not stand in the way of others', async () => {
+  it('respect the concurrency and rate of their kind, and do not block other kinds', async () => {
     const rig = new Rig()
     const timers = await rig.open()
     const narrow = timer('narrow', { concurrency: 3 })
@@ -176,13 +176,13 @@ describe('timers by claims', () => {
     expect(Math.max(...of('narrow'))).toBeLessThan(2000 + 9 * 1020)
     const rate = of('rated')
     expect(rate).toHaveLength(40)
-    // A second's worth at once, then ten a second.
-    expect(rate.filter((time) => time < 2050)).toHaveLength(10)
-    expect(Math.max(...rate)).toBeGreaterThan(2000 + 2900)
-    expect(Math.max(...rate)).toBeLessThan(2000 + 3200)
+    // The rate allows one at once, then ten a second.
+    expect(rate.filter((time) => time < 2050)).toHaveLength(1)
+    expect(Math.max(...rate)).toBeGreaterThanOrEqual(2000 + 3900)
+    expect(Math.max(...rate)).toBeLessThan(2000 + 4200)
   })
 
-  it('are left to the instance that handles their kind; one for all others takes the rest', async () => {
+  it('fire in the instance that handles their kind, or in the one with handleOthers', async () => {
     const rig = new Rig()
     const [mail, rest, setter] = [await rig.open(), await rig.open(), await rig.open()]
     const [mailKind, callKind] = [timer('mail'), timer('call')]
@@ -197,15 +197,15 @@ describe('timers by claims', () => {
     await rig.during(rest.start())
     await rig.clock.advance('3s')
     expect(seen).toEqual(['mail by mail', 'call by rest'])
-    // A kind that nobody had set when it looked last.
+    // This kind did not exist at the last refresh.
     await rig.during(setter.set(timer('new'), 'a', { in: 100 }))
     await rig.clock.advance('3s')
     expect(seen.at(-1)).toBe('new by rest')
   })
 })
 
-describe('a drain of claims', () => {
-  it('fires what is due, bounded by count and time, and leaves the rest', async () => {
+describe('a drain of a store with the strategy claim', () => {
+  it('fires due timers up to maxTimers and maxTime, and leaves the rest', async () => {
     const rig = new Rig()
     const timers = await rig.open({ engine: { spacingMs: 1 } })
     const kind = timer('kind')
@@ -225,7 +225,7 @@ describe('a drain of claims', () => {
     await rig.during(timers.stop())
   })
 
-  it('ends in time, and what it started is settled', async () => {
+  it('ends after maxTime, and settles the attempts that it started', async () => {
     const rig = new Rig()
     const timers = await rig.open()
     const kind = timer('kind', { concurrency: 1 })
@@ -242,7 +242,7 @@ describe('a drain of claims', () => {
     expect((await timers.list()).items).toHaveLength(17)
   })
 
-  it('shares with others at the same time: none twice, none left', async () => {
+  it('fires each timer once when several drains run at the same time', async () => {
     const rig = new Rig()
     const kind = timer('kind')
     const seen: string[] = []
@@ -264,8 +264,8 @@ describe('a drain of claims', () => {
   })
 })
 
-describe('a strategy', () => {
-  it('is chosen by the engine for a new store, and by the store when nothing is said', async () => {
+describe('the strategy of a store', () => {
+  it('comes from the option for a new store, and from the store when no option is given', async () => {
     const clock = new VirtualClock()
     const chosen = await openTimers({ store: 'memory:', clock, engine: { strategy: 'claim' } })
     expect((await chosen.stats()).strategy).toBe('claim')
@@ -275,7 +275,7 @@ describe('a strategy', () => {
     expect((await owned.stats()).strategy).toBe('preload')
   })
 
-  it('that differs from the one the store was made for is refused, and the message says what to do', async () => {
+  it('cannot be changed by the option, and the error says what to do', async () => {
     const clock = new VirtualClock()
     const claims = new MemoryStore({ clock, strategy: 'claim' })
     await expect(

@@ -17,16 +17,16 @@ const positive: StandardSchema<number> = {
   },
 }
 
-/** What callers get wrong: the call, the code, and what the message must name. */
+/** Wrong calls, with the error code and what the message must contain. */
 const mistakes: readonly (readonly [
   what: string,
   code: string,
   says: RegExp,
   call: (timers: TestTimers) => unknown,
 ])[] = [
-  ['an unknown kind', 'unknown-kind', /"knid".*known are kind/, (timers) => timers.list({ kind: 'knid' })],
+  ['an unknown kind', 'unknown-kind', /"knid".*known kinds: kind/, (timers) => timers.list({ kind: 'knid' })],
   [
-    'what is no kind',
+    'something that is no kind',
     'unknown-kind',
     /timer\('name'\)/,
     (timers) => timers.set('kind' as never, 'a', { in: 1 }),
@@ -34,7 +34,7 @@ const mistakes: readonly (readonly [
   [
     'a payload that its schema refuses',
     'payload-refused',
-    /of a checked was refused.*above 0/,
+    /kind "checked".*above 0/,
     (timers) => timers.set(timer('checked', { payload: positive }), 'a', { in: 1, payload: -1 }),
   ],
   [
@@ -45,9 +45,9 @@ const mistakes: readonly (readonly [
   ],
   ['a bad cron', 'invalid-cron', /61/, (timers) => timers.set(kind, 'a', { on: cron('61 * * * *') })],
   [
-    'a past until',
+    'an until in the past',
     'schedule-ended',
-    /no occurrence after now/,
+    /no more occurrences/,
     (timers) => timers.set(kind, 'a', { on: daily({ at: '09:00', zone: 'UTC', until: START - 1 }) }),
   ],
   [
@@ -57,7 +57,7 @@ const mistakes: readonly (readonly [
     (timers) => timers.set(kind, 'k'.repeat(513), { in: 1 }),
   ],
   [
-    'a key that is too long in bytes, though not in letters',
+    'a key that is too long in bytes but not in characters',
     'invalid-key',
     /512 bytes.*this one has 514/,
     (timers) => timers.set(kind, 'é'.repeat(257), { in: 1 }),
@@ -73,17 +73,20 @@ const mistakes: readonly (readonly [
   ],
 ]
 
-describe('a mistake', () => {
-  it.each(mistakes)('of %s is %s, documented, and nothing was set', async (_, code, says, call) => {
-    await using timers = await testTimers({ start: START })
-    await timers.set(kind, 'there', { in: '1h' })
-    const error: unknown = await (async () => await call(timers))().then(
-      () => undefined,
-      (thrown: unknown) => thrown,
-    )
-    expect(error).toBeInstanceOf(CarillonError)
-    expect(error).toMatchObject({ code, message: expect.stringMatching(says) })
-    expect(page).toMatch(new RegExp(`^\\| \`${code}\` `, 'm'))
-    if (code !== 'stopped') expect((await timers.list()).items.map(({ key }) => key)).toEqual(['there'])
-  })
+describe('a wrong call', () => {
+  it.each(mistakes)(
+    'with %s fails with the documented code %s and sets nothing',
+    async (_, code, says, call) => {
+      await using timers = await testTimers({ start: START })
+      await timers.set(kind, 'there', { in: '1h' })
+      const error: unknown = await (async () => await call(timers))().then(
+        () => undefined,
+        (thrown: unknown) => thrown,
+      )
+      expect(error).toBeInstanceOf(CarillonError)
+      expect(error).toMatchObject({ code, message: expect.stringMatching(says) })
+      expect(page).toMatch(new RegExp(`^\\| \`${code}\` `, 'm'))
+      if (code !== 'stopped') expect((await timers.list()).items.map(({ key }) => key)).toEqual(['there'])
+    },
+  )
 })

@@ -7,7 +7,7 @@ import { VirtualClock } from '../../src/time/index.js'
 const START = Date.UTC(2026, 0, 1)
 const kind = timer('kind')
 
-/** Instances on one store; a cut-off one reaches nothing any more, as if its machine had lost its network. */
+/** Instances on one store. A cut-off instance cannot reach the store, as if its machine had lost the network. */
 class Cluster {
   readonly clock = new VirtualClock({ start: START })
   readonly store = new MemoryStore({ clock: this.clock })
@@ -72,7 +72,7 @@ async function crash(history: HistoryPolicy) {
   const rows = [
     { key: 'done', at: START + 5000 },
     { key: 'begun', at: START + 10_000 },
-    // The first one may not know yet that it is cut off.
+    // The first instance may not have noticed yet that it is cut off.
     { key: 'gap', at: START + 13_000 },
     { key: 'after', at: START + 300_000 },
   ]
@@ -103,16 +103,16 @@ async function crash(history: HistoryPolicy) {
   return result
 }
 
-describe('a timer whose shard changes hands while it is due', () => {
-  it('tells so, and in which order: set, handed over, attempts', async () => {
+describe('the history of a timer whose shard changes owner while it is due', () => {
+  it('lists set, hand-over and attempts in this order', async () => {
     const { attempts, done, begun, gap, after, handOver, ids } = await crash('all')
     expect(attempts).toEqual(['one done', 'one begun', 'one gap', 'two begun', 'two gap', 'two after'])
     expect(done.filter((line) => line.includes('handed over'))).toEqual([])
     expect(begun).toEqual([
       'set, due 2026-01-01T00:00:10.000Z',
       'handed over from one to two while it was due',
-      'attempt 1: nobody knows how it ended, its owner was lost',
-      expect.stringMatching(/^attempt 2 went well after 0 ms, \d+ ms late$/),
+      'attempt 1: outcome unknown, because its owner was lost',
+      expect.stringMatching(/^attempt 2 succeeded after 0 ms, \d+ ms late$/),
       'settled',
     ])
     expect(gap).toEqual([
@@ -123,25 +123,25 @@ describe('a timer whose shard changes hands while it is due', () => {
     expect(gap.at(-1)).toBe('settled')
     expect(after).toEqual([
       'set, due 2026-01-01T00:05:00.000Z',
-      'attempt 1 went well after 0 ms, 0 ms late',
+      'attempt 1 succeeded after 0 ms, 0 ms late',
       'settled',
     ])
     expect(handOver).toMatchObject({ from: ids.one, to: ids.two, dueAt: START + 13_000 })
     expect(handOver!.at).toBeGreaterThan(START + 13_000)
   })
 
-  it('tells so in a history of failures where something went wrong, and not in none', async () => {
+  it('lists the hand-over under the policy failures only if an attempt failed, and never under none', async () => {
     const { begun, after } = await crash('failures')
     expect(begun.slice(0, 2)).toEqual([
       'handed over from one to two while it was due',
-      'attempt 1: nobody knows how it ended, its owner was lost',
+      'attempt 1: outcome unknown, because its owner was lost',
     ])
     expect(after).toEqual([])
     const none = await crash('none')
     expect([...none.begun, ...none.gap]).toEqual([])
   })
 
-  it('tells also that nobody had it when it fell due', async () => {
+  it('says when no instance owned the shard at the due time', async () => {
     const cluster = new Cluster('all')
     const one = await cluster.open('one', () => undefined)
     await cluster.during(one.set(kind, 'a', { at: START + 60_000 }))
@@ -153,10 +153,12 @@ describe('a timer whose shard changes hands while it is due', () => {
     await cluster.at(700)
     const told = async (key: string) =>
       (await two.why(kind, key)).told.map((line) => line.replace(/^\S+ /, ''))
-    expect((await told('a'))[1]).toBe(`due while nobody had it, until ${two.engine.memberId} came`)
-    expect((await told('b'))[1]).toBe('attempt 1 went well after 0 ms, 0 ms late')
-    // Set with a time that was over: nobody handed it over.
-    expect((await told('past')).filter((line) => line.includes('nobody had it'))).toEqual([])
+    expect((await told('a'))[1]).toBe(
+      `due while no instance had it, then taken over by ${two.engine.memberId}`,
+    )
+    expect((await told('b'))[1]).toBe('attempt 1 succeeded after 0 ms, 0 ms late')
+    // Set with a past due time: there was no hand-over.
+    expect((await told('past')).filter((line) => line.includes('no instance had it'))).toEqual([])
     await cluster.during(two.stop())
   })
 })

@@ -33,8 +33,8 @@ async function life(history: 'none' | 'failures' | 'all') {
   }
 }
 
-describe('history', () => {
-  it('keeps everything, what went wrong, or nothing', async () => {
+describe('the history', () => {
+  it('keeps all events, failures, or nothing, by its policy', async () => {
     expect(await life('all')).toEqual({
       good: ['created', 'moved', 'attempt done', 'settled'],
       once: ['created', 'attempt retry', 'attempt done', 'settled'],
@@ -50,7 +50,7 @@ describe('history', () => {
     expect(await life('none')).toEqual({ good: [], once: [], dies: [], cancelled: [] })
   })
 
-  it('tells a life in order, as facts and as sentences', async () => {
+  it('lists the events of a timer in order, as facts and as sentences', async () => {
     await using timers = await testTimers()
     timers.handle(kind, async ({ attempt }) => {
       await new Promise<void>((resolve) => {
@@ -65,27 +65,25 @@ describe('history', () => {
     await timers.resume(kind, 'a')
     expect((await timers.why(kind, 'a')).told.at(-1)).toBe('now waiting, due 2026-01-01T02:00:00.000Z')
     await timers.advance('1d')
-    const { told, events, timer: standing, dead } = await timers.why(kind, 'a')
-    expect(standing).toBe(undefined)
+    const { told, events, timer: current, dead } = await timers.why(kind, 'a')
+    expect(current).toBe(undefined)
     expect(dead).toEqual([])
-    expect(told.map((line) => line.replace(/tried again \S+$/, 'tried again T').replace(/^\S+/, ''))).toEqual(
-      [
-        ' set, due 2026-01-01T01:00:00.000Z',
-        ' moved, due 2026-01-01T02:00:00.000Z',
-        ' paused',
-        ' resumed, due 2026-01-01T02:00:00.000Z',
-        ' attempt 1 failed (mail server is away) after 40 ms, 0 ms late; tried again T',
-        ' attempt 2 went well after 40 ms, 0 ms late',
-        ' settled',
-      ],
-    )
-    // Both attempts are at the occurrence that was due at two.
+    expect(told.map((line) => line.replace(/retry at \S+$/, 'retry at T').replace(/^\S+/, ''))).toEqual([
+      ' set, due 2026-01-01T01:00:00.000Z',
+      ' moved, due 2026-01-01T02:00:00.000Z',
+      ' paused',
+      ' resumed, due 2026-01-01T02:00:00.000Z',
+      ' attempt 1 failed (mail server is away) after 40 ms, 0 ms late; retry at T',
+      ' attempt 2 succeeded after 40 ms, 0 ms late',
+      ' settled',
+    ])
+    // Both attempts belong to the occurrence that was due at two o'clock.
     const attempts = events.filter(({ event }) => event === 'attempt')
     expect(attempts.map(({ dueAt }) => dueAt! - START)).toEqual([7_200_000, 7_200_000])
     expect(events.map(({ at }) => at)).toEqual(events.map(({ at }) => at).toSorted((a, b) => a - b))
   })
 
-  it('tells of a set while an attempt was under way, and of the new life', async () => {
+  it('shows a set during an attempt, and the events of the new timer', async () => {
     await using timers = await testTimers()
     let count = 0
     timers.handle(kind, async () => {
@@ -106,7 +104,7 @@ describe('history', () => {
     expect((await timers.dead()).items).toEqual([])
   })
 
-  it('pages with a cursor, by kind and time', async () => {
+  it('is read in pages with a cursor, filtered by kind and time', async () => {
     await using timers = await testTimers()
     await timers.set(timer('daily'), 'd', { on: daily({ at: '09:00', zone: 'UTC' }) })
     await timers.advance('100d')
@@ -126,7 +124,7 @@ describe('history', () => {
   })
 })
 
-describe.each(['memory', 'file'])('on %s', (store) => {
+describe.each(['memory', 'file'])('a store on %s', (store) => {
   async function within(
     options: Partial<TimersOptions>,
     work: (clock: VirtualClock, open: () => ReturnType<typeof openTimers>) => Promise<void>,
@@ -144,7 +142,7 @@ describe.each(['memory', 'file'])('on %s', (store) => {
   const settled = <T>(clock: VirtualClock, promise: Promise<T>, stepMs = 5): Promise<T> =>
     during(clock, promise, stepMs, turn)
 
-  /** Lets virtual time pass, and the disk do its work meanwhile. */
+  /** Advances virtual time, and gives the disk real time to work. */
   async function pass(clock: VirtualClock, ms: number, stepMs = 500): Promise<void> {
     for (let step = 0; step < ms; step += stepMs) {
       await clock.advance(stepMs)
@@ -154,16 +152,16 @@ describe.each(['memory', 'file'])('on %s', (store) => {
     }
   }
 
-  /** Lets virtual time pass until it is so: how long the disk takes is not ours to say. */
+  /** Advances virtual time until a condition holds, because the time that the disk takes is unknown. */
   async function until(clock: VirtualClock, isSo: () => Promise<boolean>): Promise<void> {
     for (let step = 0; step < 5000; step++) {
       if (await isSo()) return
       await pass(clock, 200, 200)
     }
-    throw new Error('it never came to be so')
+    throw new Error('the condition never held')
   }
 
-  it('drops what is older than its retention', async () => {
+  it('removes history that is older than its retention', async () => {
     await within({ history: 'all', historyRetention: '1h' }, async (clock, open) => {
       const countOf = async (key: string) => (await timers.history({ key })).items.length
       const timers = await settled(clock, open())
@@ -181,7 +179,7 @@ describe.each(['memory', 'file'])('on %s', (store) => {
     })
   })
 
-  it('keeps dead letters with reason, attempts and payload, and redrives one, many, all', async () => {
+  it('keeps dead letters with reason, attempts and payload, and redrives one, some or all', async () => {
     await within({}, async (clock, open) => {
       const timers = await settled(clock, open())
       let isWell = false
@@ -220,7 +218,7 @@ describe.each(['memory', 'file'])('on %s', (store) => {
     })
   })
 
-  it('gives one timer to racing sets, and both callers know which', async () => {
+  it('keeps one timer of two racing sets, and both callers know which', async () => {
     await within({}, async (clock, open) => {
       const timers = await settled(clock, open())
       for (let round = 0; round < 50; round++) {
@@ -230,20 +228,20 @@ describe.each(['memory', 'file'])('on %s', (store) => {
           Promise.all([1, 2, 3].map((n) => timers.set(kind, key, { in: `${n}h`, payload: String(n) }))),
           0,
         )
-        const standing = (await settled(clock, timers.get(kind, key), 0))!
-        const winner = set.find(({ handle }) => handle === standing.handle)!
-        expect(winner.revision).toBe(standing.revision)
-        expect(Math.max(...set.map(({ revision }) => revision!))).toBe(standing.revision)
+        const current = (await settled(clock, timers.get(kind, key), 0))!
+        const winner = set.find(({ handle }) => handle === current.handle)!
+        expect(winner.revision).toBe(current.revision)
+        expect(Math.max(...set.map(({ revision }) => revision!))).toBe(current.revision)
         for (const { handle } of set) {
           const found = await settled(clock, timers.get(handle), 0)
-          expect(found === undefined).toBe(handle !== standing.handle)
+          expect(found === undefined).toBe(handle !== current.handle)
         }
       }
       await settled(clock, timers.stop())
     })
   })
 
-  it('lets one of many win by ifAbsent, and by ifRevision, and tells the others who', async () => {
+  it('lets one of many sets with ifAbsent or ifRevision win, and the others get the winner', async () => {
     await within({}, async (clock, open) => {
       const timers = await settled(clock, open())
       for (let round = 0; round < 50; round++) {

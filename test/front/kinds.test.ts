@@ -11,7 +11,7 @@ import { troubled } from './troubled-store.js'
 const unknown = { name: 'InvalidInputError', code: 'unknown-kind' }
 const tick = timer('tick')
 
-/** Every call that takes a kind by its name. */
+/** Every call that accepts the name of a kind. */
 const byName: Readonly<Record<string, (timers: Timers, kind: string) => Promise<unknown>>> = {
   list: (timers, kind) => timers.list({ kind }),
   forecast: (timers, kind) => timers.forecast({ kind }),
@@ -33,13 +33,15 @@ const byName: Readonly<Record<string, (timers: Timers, kind: string) => Promise<
   get: (timers, kind) => timers.get(kind, 'a'),
 }
 
-describe('a kind that nobody knows', () => {
-  it.each(Object.entries(byName))('is refused by %s, and a known one is not', async (_, call) => {
+describe('an unknown kind', () => {
+  it.each(Object.entries(byName))('is refused by %s, and a known kind is not', async (_, call) => {
     await using timers = await testTimers()
     await expect(call(timers, 'tock')).rejects.toMatchObject(unknown)
     await expect(call(timers, '')).rejects.toMatchObject(unknown)
     await timers.set(tick, 'b', { in: '1h' })
-    await expect(call(timers, 'tock')).rejects.toThrow(/kind "tock" in this namespace; known are tick$/)
+    await expect(call(timers, 'tock')).rejects.toThrow(
+      /kind "tock" was set or handled in this namespace; known kinds: tick$/,
+    )
     await call(timers, 'tick')
     expect(await timers.get(tick, 'b')).toBeDefined()
   })
@@ -50,7 +52,7 @@ describe('a kind that nobody knows', () => {
     ['nothing', undefined],
     ['null', null],
     ['a function', () => 'tick'],
-  ])('is refused where the kind itself is wanted: %s', async (_, given) => {
+  ])('is refused by set, setMany and handle, which need the kind itself: %s', async (_, given) => {
     await using timers = await testTimers()
     const kind = given as TimerKind<undefined>
     await expect(timers.set(kind, 'a', { in: 1 })).rejects.toMatchObject(unknown)
@@ -67,8 +69,8 @@ describe('a kind that nobody knows', () => {
   })
 })
 
-describe('a kind that somebody knows', () => {
-  it('is one that was handled, set, or given as a kind', async () => {
+describe('a known kind', () => {
+  it('was handled, set, or passed as a kind', async () => {
     await using timers = await testTimers()
     timers.handle(timer('handled'), () => undefined)
     await timers.list({ kind: timer('asked for') })
@@ -77,7 +79,7 @@ describe('a kind that somebody knows', () => {
     expect(await timers.pause('handled')).toBe('paused')
   })
 
-  it('is known in other instances of its namespace, also when its timers are gone', async () => {
+  it('is known in other instances of its namespace, even when it has no more timers', async () => {
     const store = new MemoryStore()
     const open = (namespace = 'default') => openTimers({ store: store.connect(), namespace })
     const [reader, elsewhere, writer, worker] = await Promise.all([
@@ -115,7 +117,7 @@ describe('a kind that somebody knows', () => {
     }
   })
 
-  it('is set although the store cannot remember it now: that is told, and made up for', async () => {
+  it('can be set while the store fails to save its name, which is reported and retried', async () => {
     const store = new MemoryStore()
     let isBad = true
     const events: TimersEvent[] = []

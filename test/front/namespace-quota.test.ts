@@ -1,22 +1,22 @@
 import { describe, expect, it } from 'vitest'
 import { openTimers, timer } from '../../src/index.js'
-import { NamespaceQuota } from '../../src/front/namespace-quota.js'
+import { NamespaceQuota } from '../../src/front/set/namespace-quota.js'
 import { MemoryStore } from '../../src/store/index.js'
 import { systemClock, VirtualClock } from '../../src/time/index.js'
 import { troubled } from './troubled-store.js'
-import { FilePlace } from '../server/store-places.js'
+import { FileFixture } from '../server/store-fixtures.js'
 
 const ring = timer<string>('ring')
 const full = { code: 'quota-exceeded', name: 'LimitError' }
 
-describe('a quota of a namespace', () => {
-  it('refuses the timer too many and nothing else: replacing, moving and cancelling go on', async () => {
+describe('the quota of a namespace', () => {
+  it('refuses one timer too many, but allows to replace, move and cancel timers', async () => {
     const store = new MemoryStore()
     await using timers = await openTimers({ store, alone: true })
     await timers.setQuota({ maxTimers: 3 })
     for (const key of ['a', 'b', 'c']) await timers.set(ring, key, { in: '1h', payload: key })
     await expect(timers.set(ring, 'd', { in: '1h', payload: 'd' })).rejects.toMatchObject(full)
-    await expect(timers.set(ring, 'd', { in: '1h', payload: 'd' })).rejects.toThrow('has 3 of 3 timers')
+    await expect(timers.set(ring, 'd', { in: '1h', payload: 'd' })).rejects.toThrow('uses 3 of 3 timers')
     expect((await timers.set(ring, 'a', { in: '2h', payload: 'again' })).outcome).toBe('set')
     expect(await timers.move(ring, 'b', { in: '2h' })).toBe('moved')
     expect(await store.countRows()).toBe(3)
@@ -24,7 +24,7 @@ describe('a quota of a namespace', () => {
     expect((await other.set(ring, 'd', { in: '1h', payload: 'd' })).outcome).toBe('set')
   })
 
-  it('has room again soon after timers ended, and none is refused by an old count', async () => {
+  it('has room again soon after timers ended, and an old count refuses nothing', async () => {
     const clock = new VirtualClock({ start: 1_800_000_000_000 })
     const store = new MemoryStore({ clock })
     await using timers = await openTimers({ store, clock, alone: true })
@@ -32,13 +32,13 @@ describe('a quota of a namespace', () => {
     await timers.set(ring, 'a', { in: '1h', payload: '' })
     await timers.set(ring, 'b', { in: '1h', payload: '' })
     await timers.cancel(ring, 'a')
-    // Counted a moment ago: it may still be refused, for a second at most.
+    // The last count is recent, so a set may still be refused, for at most a second.
     await clock.advance(1001)
     expect((await timers.set(ring, 'c', { in: '1h', payload: '' })).outcome).toBe('set')
     await expect(timers.set(ring, 'd', { in: '1h', payload: '' })).rejects.toMatchObject(full)
   })
 
-  it('weighs payloads, also of those that replace another', async () => {
+  it('limits the bytes of payloads, also of timers that replace others', async () => {
     const store = new MemoryStore()
     await using timers = await openTimers({ store, alone: true })
     await timers.setQuota({ maxBytes: 100 })
@@ -49,7 +49,7 @@ describe('a quota of a namespace', () => {
     expect(await timers.getQuota()).toMatchObject({ maxBytes: 100, used: { timers: 1, bytes: 82 } })
   })
 
-  it('takes many together or none of them, and never lets calls at once slip through', async () => {
+  it('accepts all rows of a call or none, and holds for concurrent calls', async () => {
     const store = new MemoryStore()
     await using timers = await openTimers({ store, alone: true })
     await timers.setQuota({ maxTimers: 50 })
@@ -64,7 +64,7 @@ describe('a quota of a namespace', () => {
     expect(await store.countRows()).toBe(50)
   })
 
-  it('does not overlook what is still being written while it counts', async () => {
+  it('includes sets that are in flight while it counts', async () => {
     const clock = new VirtualClock({ start: 1_800_000_000_000 })
     const inner = new MemoryStore({ clock })
     let open = (): void => undefined
@@ -84,7 +84,7 @@ describe('a quota of a namespace', () => {
     expect((await first).outcome).toBe('set')
   })
 
-  it('counts a name that comes several times in one call once', async () => {
+  it('counts a name once that occurs several times in one call', async () => {
     await using timers = await openTimers({ store: 'memory:' })
     await timers.setQuota({ maxTimers: 1, maxBytes: 10 })
     const rows = ['one', 'two', 'three'].map((payload) => ({ key: 'a', in: '1h', payload }) as const)
@@ -93,7 +93,7 @@ describe('a quota of a namespace', () => {
     expect(await timers.get(ring, 'a')).toMatchObject({ payload: 'three' })
   })
 
-  it('is what was put last, also while the store was being looked at', async () => {
+  it('is the last one that was stored, even if an older read ends later', async () => {
     const store = new MemoryStore()
     let isSlow = true
     const slow = new Proxy(store, {
@@ -109,7 +109,7 @@ describe('a quota of a namespace', () => {
       },
     })
     const quota = new NamespaceQuota({ store: slow, clock: systemClock, namespace: 'n' })
-    const looking = quota.look()
+    const looking = quota.refresh()
     isSlow = false
     await quota.put({ maxTimers: 3 })
     expect(quota.known).toEqual({ maxTimers: 3 })
@@ -117,7 +117,7 @@ describe('a quota of a namespace', () => {
     expect(quota.known).toEqual({ maxTimers: 3 })
   })
 
-  it('costs nothing where there is none, and can be ended', async () => {
+  it('causes no counts when there is none, and can be removed', async () => {
     const store = new MemoryStore()
     let counts = 0
     const usage = store.usage.bind(store)
@@ -135,7 +135,7 @@ describe('a quota of a namespace', () => {
     await expect(timers.setQuota({ maxTimers: -1 })).rejects.toMatchObject({ code: 'invalid-option' })
   })
 
-  it('counts seldom while there is room', async () => {
+  it('counts rarely while the use is far from the limit', async () => {
     const clock = new VirtualClock({ start: 1_800_000_000_000 })
     const store = new MemoryStore({ clock })
     let counts = 0
@@ -153,8 +153,8 @@ describe('a quota of a namespace', () => {
     expect(counts).toBe(2)
   })
 
-  it('holds after a restart, and for another instance', async () => {
-    const place = new FilePlace()
+  it('holds after a restart and in another instance', async () => {
+    const place = new FileFixture()
     await place.start()
     try {
       for (const key of ['a', 'b']) {
@@ -170,7 +170,7 @@ describe('a quota of a namespace', () => {
     const store = new MemoryStore()
     await using one = await openTimers({ store })
     await using two = await openTimers({ store: store.connect() })
-    // Started first: what waits in the inbox of a shard that nobody has is no timer yet, and not counted.
+    // Started first, because requests in the inbox of a shard without an owner are not counted.
     await one.start()
     await one.setQuota({ maxTimers: 1 })
     await one.set(ring, 'a', { in: '1h', payload: '' })

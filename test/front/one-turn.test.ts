@@ -4,8 +4,8 @@ import { describe, expect, it } from 'vitest'
 const ring = timer<string>('ring')
 const CALLS = 50
 
-describe('calls that meet in one turn of the event loop', () => {
-  it('are one write, though each comes by itself, as requests over many connections do', async () => {
+describe('calls in one turn of the event loop', () => {
+  it('share one write, although each arrives separately, as from many connections', async () => {
     await using timers = await openTimers({ store: 'memory:' })
     await timers.start()
     await timers.set(ring, 'first', { in: '1h', payload: '' })
@@ -14,7 +14,7 @@ describe('calls that meet in one turn of the event loop', () => {
       { length: CALLS },
       (_, index) =>
         new Promise<{ readonly outcome: string }>((resolve, reject) => {
-          // Promises run between two of these: what waits for those alone has ended by then.
+          // Promise callbacks run between two immediates, so anything that waits only for promises ends before.
           setImmediate(() => {
             timers.set(ring, `k${index}`, { in: '1h', payload: '' }).then(resolve, reject)
           })

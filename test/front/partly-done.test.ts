@@ -16,7 +16,7 @@ const keys = (count: number) => rows(count).map(({ key }) => key)
 const isOf = (shard: number) => (key: string) =>
   shardOf({ namespace: 'default', kind: 'kind', key }, SHARDS) === shard
 
-/** An owner of every shard, and an instance whose requests to some shards do not get through. */
+/** An owner of every shard, and an instance whose requests to some shards fail. */
 class Pair {
   readonly clock = new VirtualClock({ start: START })
   readonly store = new MemoryStore({ clock: this.clock, shardCount: SHARDS })
@@ -68,8 +68,8 @@ async function partialOf<T>(work: Promise<T>): Promise<PartialError<{ outcome: s
   return error as PartialError<{ outcome: string } | string>
 }
 
-describe('a call on many that fails part-way', () => {
-  it('setMany says which rows were stored, and those can be left out the next time', async () => {
+describe('a call on many timers that fails for some of them', () => {
+  it('says for setMany which rows were stored, so that the rest can be sent again', async () => {
     const pair = await new Pair().open()
     pair.unreachable.add(2)
     const error = await partialOf(pair.during(pair.asker.setMany(kind, rows(40))))
@@ -105,7 +105,7 @@ describe('a call on many that fails part-way', () => {
     await pair.stop()
   })
 
-  it('where nothing was done for one reason, that reason is thrown', async () => {
+  it('throws the plain error if all rows failed with the same code', async () => {
     const pair = await new Pair().open()
     for (let shard = 0; shard < SHARDS; shard++) pair.unreachable.add(shard)
     await expect(pair.during(pair.asker.setMany(kind, rows(40)))).rejects.toMatchObject({
@@ -120,7 +120,7 @@ describe('a call on many that fails part-way', () => {
     await pair.stop()
   })
 
-  it('moveMany and cancelMany say which were changed, and try no more', async () => {
+  it('says for moveMany and cancelMany which timers were changed, and stops after the failed batch', async () => {
     const pair = await new Pair().open()
     await pair.during(pair.owner.setMany(kind, rows(2500)))
     pair.unreachable.add(1)
@@ -150,7 +150,7 @@ describe('a call on many that fails part-way', () => {
     await pair.stop()
   }, 30_000)
 
-  it('redrive says which were set again', async () => {
+  it('says for redrive which letters were set again', async () => {
     const pair = await new Pair().open()
     let isWell = false
     pair.owner.handle(kind, () => {
@@ -173,8 +173,8 @@ describe('a call on many that fails part-way', () => {
   })
 })
 
-describe('what is done now and then', () => {
-  it('tells of a store in trouble, by its event and by the logger, and goes on', async () => {
+describe('a periodic task', () => {
+  it('reports a failing store as an event and to the logger, and goes on', async () => {
     const clock = new VirtualClock({ start: START })
     const store = new MemoryStore({ clock })
     const through = store.connect()
@@ -207,9 +207,9 @@ describe('what is done now and then', () => {
     await clock.advance('3h')
     const calls = new Set(events.flatMap((event) => (event.type === 'store-trouble' ? [event.call] : [])))
     expect([...calls].toSorted()).toEqual(['pruneHistory', 'settings'])
-    expect(lines).toContain('settings failed and is tried again: no answer')
+    expect(lines).toContain('settings failed and will be retried: no answer')
     isBad = false
-    // A pause that somebody else asks for is heard of again.
+    // A pause of another instance is applied again.
     const other = await openTimers({ store: store.connect(), clock })
     await other.pause(kind)
     await clock.advance('5s')

@@ -17,7 +17,7 @@ const MINUTE = 60_000
 const kind = timer('kind')
 const atMidnight = daily({ at: '00:00', zone: 'UTC', window: '10m' })
 
-/** How many are due in each second of ten minutes. */
+/** How many timers are due in each second of ten minutes. */
 async function secondsFrom(timers: Timers, from: number): Promise<readonly number[]> {
   return (await timers.forecast({ from, over: '10m', slice: '1s' })).map(({ count }) => count)
 }
@@ -26,7 +26,7 @@ function rowsFrom(first: number, count: number) {
   return Array.from({ length: count }, (_, n) => ({ key: `k${first + n}`, on: atMidnight }))
 }
 
-/** What is not nearly level: the sum, if it is another, and the seconds that are more than one off the mean. */
+/** Deviations: a wrong sum, and the seconds whose count differs from the mean by more than one. */
 function unevenIn(seconds: readonly number[], all: number): number[] {
   const mean = all / seconds.length
   const sum = seconds.reduce((before, count) => before + count, 0)
@@ -34,8 +34,8 @@ function unevenIn(seconds: readonly number[], all: number): number[] {
   return sum === all ? odd : [sum, ...odd]
 }
 
-describe('10,000 timers at midnight with a window of ten minutes', () => {
-  it('come out nearly level, set in several batches and one by one', async () => {
+describe('10,000 timers at midnight with a firing window of ten minutes', () => {
+  it('are spread evenly when they are set in several batches and one by one', async () => {
     await using timers = await testTimers({ start: START, history: 'none' })
     for (let n = 0; n < 9000; n += 1500) await timers.setMany(kind, rowsFrom(n, 1500))
     for (const row of rowsFrom(9000, 1000)) await timers.set(kind, row.key, { on: atMidnight })
@@ -48,14 +48,14 @@ describe('10,000 timers at midnight with a window of ten minutes', () => {
     const bySecond = new Array<number>(600).fill(0)
     for (const { at } of fired) bySecond[Math.floor((at - MIDNIGHT) / 1000)]!++
     expect(unevenIn(bySecond, 10_000)).toEqual([])
-    // The next day as well, and each at the same time of day.
+    // The next day is spread too, and each timer keeps its time of day.
     expect(unevenIn(await secondsFrom(timers, MIDNIGHT + DAY), 10_000)).toEqual([])
     const placeOf = new Map(fired.map(({ key, dueAt }) => [key, dueAt - MIDNIGHT]))
     const next = await timers.list({ kind, limit: 10_000 })
     for (const { key, dueAt } of next.items) expect(dueAt - MIDNIGHT - DAY).toBe(placeOf.get(key))
   }, 60_000)
 
-  it('also when several instances set them, later ones after a look at what stands', async () => {
+  it('are spread evenly when several instances set them, each after reading the forecast', async () => {
     const clock = new VirtualClock({ start: START })
     const store = new MemoryStore({ clock, shardCount: 4 })
     const owner = await openTimers({ store: store.connect(), clock })
@@ -74,12 +74,12 @@ describe('10,000 timers at midnight with a window of ten minutes', () => {
     await stopping
   }, 60_000)
 
-  it('also on file, after restarts', async () => {
+  it('are spread evenly on a file store with restarts', async () => {
     const folder = mkdtempSync(path.join(tmpdir(), 'carillon-spread-'))
     const far = Date.UTC(2099, 0, 1)
     const on = daily({ at: '00:00', zone: 'UTC', from: far, window: '10m' })
     try {
-      // Few at a time, so that whoever does not look at what stands chooses the same seconds again.
+      // Few at a time: an instance that ignores the existing timers would choose the same seconds again.
       for (let n = 0; n < 1500; n += 150) {
         const store = await FileStore.open(path.join(folder, 'timers'))
         const timers = await openTimers({ store })
@@ -97,8 +97,8 @@ describe('10,000 timers at midnight with a window of ten minutes', () => {
   }, 60_000)
 })
 
-describe('a window', () => {
-  it('leaves room for what is due there already', async () => {
+describe('a firing window', () => {
+  it('gets new timers where few others are due', async () => {
     await using timers = await testTimers({ start: START })
     // The first half of the window is taken.
     const taken = Array.from({ length: 6000 }, (_, n) => ({ at: MIDNIGHT + (n % 300) * 1000 }))
@@ -107,7 +107,7 @@ describe('a window', () => {
     expect(unevenIn(await secondsFrom(timers, MIDNIGHT), 12_000)).toEqual([])
   })
 
-  it('gives the same places to the same run', async () => {
+  it('gives the same offsets in the same run', async () => {
     const places = async () => {
       await using timers = await testTimers({ start: START, seed: 7 })
       const set = await timers.setMany(kind, rowsFrom(0, 50))
@@ -118,7 +118,7 @@ describe('a window', () => {
     expect(new Set(first).size).toBe(50)
   })
 
-  it('of a schedule that occurs once, of milliseconds, and one longer than its period', async () => {
+  it('works for a schedule that occurs once, for milliseconds, and when it is longer than the period', async () => {
     await using timers = await testTimers({ start: START })
     const once = daily({ at: '00:00', zone: 'UTC', from: START, times: 1, window: '1h' })
     await timers.set(kind, 'once', { on: once })
@@ -139,7 +139,7 @@ describe('a window', () => {
     for (const [index, dueAt] of long.entries()) expect(dueAt - long[0]!).toBe(index * 10 * MINUTE)
   })
 
-  it('does not repeat an occurrence that was moved within it', async () => {
+  it('does not repeat an occurrence that was moved inside the window', async () => {
     await using timers = await testTimers({ start: START })
     const { dueAt } = await timers.set(kind, 'a', { on: atMidnight })
     expect(dueAt).toBeGreaterThan(MIDNIGHT + 1)
@@ -148,7 +148,7 @@ describe('a window', () => {
     expect(timers.fired(kind).map(({ dueAt: at }) => at)).toEqual([MIDNIGHT + 1, dueAt + DAY])
   })
 
-  it('is tried again, given up and caught up with in its place', async () => {
+  it('keeps the offset through retries, dead letters and catching up', async () => {
     await using timers = await testTimers({ start: START })
     const failing = timer('failing', { retry: { attempts: 2, backoff: '30m..30m' } })
     const seen: number[] = []
@@ -162,7 +162,7 @@ describe('a window', () => {
     expect((await timers.dead()).items).toHaveLength(2)
   })
 
-  it('does without a forecast that cannot be had, and says so', async () => {
+  it('works without a forecast when the store fails, and reports it', async () => {
     const clock = new VirtualClock({ start: START })
     const store: Store = new MemoryStore({ clock })
     const events: TimersEvent[] = []
@@ -177,12 +177,12 @@ describe('a window', () => {
     })
     const set = await timers.setMany(kind, rowsFrom(0, 600))
     expect(events).toMatchObject([{ type: 'store-trouble', call: 'histogram' }])
-    // What it placed itself it knows.
+    // It knows its own choices.
     expect(new Set(set.map(({ dueAt }) => Math.floor(dueAt / 1000))).size).toBe(600)
     await timers.stop()
   })
 
-  it('does not spend its time on forecasts where they are dear', async () => {
+  it('reads forecasts rarely when they are slow', async () => {
     const clock = new VirtualClock({ start: START })
     const store: Store = new MemoryStore({ clock })
     let forecasts = 0
@@ -204,7 +204,7 @@ describe('a window', () => {
       await clock.advance(1000)
       await setting
     }
-    // Two at once, then a twentieth of a hundred seconds.
+    // Two reads at once, then a twentieth of a hundred seconds.
     expect(forecasts).toBeGreaterThanOrEqual(8)
     expect(forecasts).toBeLessThanOrEqual(12)
     const stopping = timers.stop()

@@ -51,7 +51,7 @@ async function set(timers: Timers, key: string): Promise<void> {
 }
 
 describe('a target in the store', () => {
-  it('gets the timers of its kind, signed, by whichever secret it has', async () => {
+  it('gets the timers of its kind, signed with its current secrets', async () => {
     const { started, url, guard } = await receiver()
     const { timers } = await opened({ guard })
     await timers.setTarget('remind', { type: 'webhook', url: `${url}/a`, secret })
@@ -75,7 +75,7 @@ describe('a target in the store', () => {
     }
   })
 
-  it('still gets what waits for company when another takes its place', async () => {
+  it('still gets a batch that is being collected when another target replaces it', async () => {
     const { started, url, guard } = await receiver()
     const { timers } = await opened({ guard })
     const form = { type: 'webhook', secret, retry: { attempts: 1 }, batch: { most: 10, wait: '2s' } } as const
@@ -88,7 +88,7 @@ describe('a target in the store', () => {
     expect(started.received.map(({ path }) => path)).toEqual(['/a'])
   })
 
-  it('never shows its secrets and headers again', async () => {
+  it('never returns its secrets and headers', async () => {
     const { started, url, guard } = await receiver((key) => (key === 'dead' ? 400 : 204))
     const lines: unknown[] = []
     const logger = {
@@ -127,7 +127,7 @@ describe('a target in the store', () => {
     expect(views[1]).toEqual(answered)
   })
 
-  it('stays on the public internet, unless these timers allow more', async () => {
+  it('stays on the public internet, unless the guard allows more', async () => {
     const { started, url, guard } = await receiver()
     const form = { type: 'webhook', url, secret } as const
     const plain = await opened()
@@ -139,7 +139,7 @@ describe('a target in the store', () => {
       plain.timers.setTarget(remind, { ...form, guard: local } as TargetForm),
     ).rejects.toMatchObject({ code: 'unknown-option' })
     expect(await plain.timers.listTargets()).toEqual([])
-    // A name is looked up for every connection.
+    // The host name is looked up for every connection.
     await plain.timers.setTarget(remind, { ...form, url: 'https://localhost/' })
     await set(plain.timers, 'by name')
     await until('it is given up', async () => (await plain.timers.dead()).items.length === 1)
@@ -153,7 +153,7 @@ describe('a target in the store', () => {
     }
   })
 
-  it('is not what the program has a handler for; what others get it gets before them', async () => {
+  it('comes after a handler of the program, and before handleOthers', async () => {
     const { timers, events } = await opened()
     const byProgram: string[] = []
     const byOthers: string[] = []
@@ -180,7 +180,7 @@ describe('a target in the store', () => {
     expect((await timers.listTargets()).map(({ kind }) => kind)).toEqual(['leased', 'own'])
   })
 
-  it('lets what is under way end when it is replaced or removed', async () => {
+  it('lets running deliveries end when it is replaced or removed', async () => {
     const held: (() => void)[] = []
     const slow = await Receiver.start((response) => held.push(() => response.writeHead(204).end()))
     stops.push(() => slow.stop())
@@ -202,7 +202,7 @@ describe('a target in the store', () => {
     expect((await timers.get(remind, 'waits'))?.state).toBe('waiting')
   })
 
-  it('may be the log, with the payload, up to a length', async () => {
+  it('may be the log, which gets the payload up to a limit', async () => {
     const lines: [object, string][] = []
     const logger = {
       info: (facts: object, line: string) => void lines.push([facts, line]),
@@ -223,7 +223,7 @@ describe('a target in the store', () => {
     expect(logged()[1]![0]).toMatchObject({ payload: '5002 characters of JSON' })
   })
 
-  it('says how its timers are tried again, unless they say it themselves', async () => {
+  it('sets the retry policy of its timers, unless a timer has its own', async () => {
     const { url, guard } = await receiver(() => 503)
     const { timers } = await opened({ guard })
     const retry = { attempts: 2, backoff: '1ms' }
@@ -238,7 +238,7 @@ describe('a target in the store', () => {
     ])
   })
 
-  it('is refused where it is not right', async () => {
+  it('is refused when it is invalid', async () => {
     const { timers } = await opened()
     const hook = { type: 'webhook', url: 'https://example.org/', secret } as const
     const wrong: [unknown, string][] = [
@@ -277,7 +277,7 @@ describe('a target in the store', () => {
     expect(() => timers.deliver(timer('code'), webhook('http://127.0.0.1/', { secret }))).not.toThrow()
   })
 
-  it('also guards what the program names, where the timers are opened with a guard', async () => {
+  it('has the same guard as a webhook of the program, if openTimers got one', async () => {
     const { timers } = await opened({ guard: {} })
     const target = webhook('http://127.0.0.1/', { secret })
     expect(() => timers.deliver(timer('code'), target)).toThrow(/not allowed here, use https/)
@@ -289,7 +289,7 @@ describe('a target in the store', () => {
   })
 })
 
-describe('a target that one instance sets', () => {
+describe('a target that one instance stores', () => {
   const tick = timer<number>('tick')
 
   async function cluster() {
@@ -313,7 +313,7 @@ describe('a target that one instance sets', () => {
     events.flatMap((event) => (event.type === 'logged' ? [event.firing.key] : []))
   const rows = Array.from({ length: 200 }, (_, n) => ({ key: `k${n}`, in: 0, payload: n }))
 
-  it('is every instance’s within two seconds, and so is the next, and its end', async () => {
+  it('is used by every instance within two seconds, as are its change and its removal', async () => {
     const { clock, open } = await cluster()
     const [a, b] = [await open(), await open()]
     await clock.advance('5s')
@@ -341,7 +341,7 @@ describe('a target that one instance sets', () => {
     await during(clock, Promise.all([a.timers.stop(), b.timers.stop()]), 100)
   })
 
-  it('is not another namespace’s', async () => {
+  it('does not apply to another namespace', async () => {
     const { clock, open } = await cluster()
     const [one, other] = [await open({ namespace: 'a' }), await open({ namespace: 'a/b' })]
     await during(clock, one.timers.setTarget('tick', { type: 'log' }), 50)
@@ -352,7 +352,7 @@ describe('a target that one instance sets', () => {
     await during(clock, Promise.all([one.timers.stop(), other.timers.stop()]), 100)
   })
 
-  it('but another cannot use, lets its timers wait there', async () => {
+  it('keeps the timers waiting in an instance that cannot use it', async () => {
     const { clock, store, open } = await cluster()
     const { timers, events } = await open()
     await during(clock, timers.setMany(tick, rows.slice(0, 3)), 50)
@@ -368,7 +368,7 @@ describe('a target that one instance sets', () => {
     await during(clock, timers.stop(), 100)
   })
 
-  it('of two who set it at once is one of theirs, and keeps a secret that fits', async () => {
+  it('is one of the two that were stored at the same time, with its own secret', async () => {
     const { clock, store, open } = await cluster()
     const { timers } = await open()
     const hook = { type: 'webhook', url: 'https://example.org/', secret } as const
@@ -392,7 +392,7 @@ describe('a target that one instance sets', () => {
   })
 })
 
-it('timers of another namespace within these have targets of their own, under the same guard', async () => {
+it('timers opened with within have their own targets, with the same guard', async () => {
   const { started, url, guard } = await receiver()
   const { timers } = await opened({ guard })
   const inner = await timers.within('inner')
@@ -410,7 +410,7 @@ it('timers of another namespace within these have targets of their own, under th
   await expect(inner.setTarget(remind, elsewhere)).rejects.toMatchObject({ code: 'refused-url' })
 })
 
-it('lease() is what deliver takes as well', async () => {
+it('deliver accepts the target lease()', async () => {
   const { timers } = await opened()
   timers.deliver(remind, lease())
   await set(timers, 'a')

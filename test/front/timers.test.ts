@@ -32,7 +32,7 @@ function seeded(seed: number): () => number {
   }
 }
 
-/** Lets real work (a disk) and virtual time go on until a promise is settled. */
+/** Lets real work (a disk) and virtual time go on until a promise settles. */
 const settled = <T>(clock: VirtualClock, promise: Promise<T>, stepMs = 0): Promise<T> =>
   during(clock, promise, stepMs, () => sleep(1))
 
@@ -86,7 +86,7 @@ describe.each(['memory', 'file'])('openTimers on %s', (store) => {
     await settled(clock, timers.stop(), 5)
   })
 
-  it('never hits a later timer of the same key by an old handle', async () => {
+  it('does not change a later timer with the same key by an old handle', async () => {
     const clock = new VirtualClock({ start: START })
     const timers = await open(clock)
     const first = await settled(clock, timers.set(tick, 'x', { in: '5s' }))
@@ -100,7 +100,7 @@ describe.each(['memory', 'file'])('openTimers on %s', (store) => {
     await settled(clock, timers.stop(), 5)
   })
 
-  it('retries by policy, goes to dead letters, and repeats on a schedule', async () => {
+  it('retries by the policy, keeps dead letters, and repeats on a schedule', async () => {
     const clock = new VirtualClock({ start: START })
     const timers = await open(clock)
     const attempts: Record<string, number[]> = { fails: [], dies: [], waits: [] }
@@ -127,7 +127,7 @@ describe.each(['memory', 'file'])('openTimers on %s', (store) => {
     await settled(clock, timers.stop(), 5)
   })
 
-  it('keeps a kind without a handler waiting', async () => {
+  it('keeps timers of a kind without a handler waiting', async () => {
     const clock = new VirtualClock({ start: START })
     const timers = await open(clock)
     await settled(clock, timers.start())
@@ -137,15 +137,15 @@ describe.each(['memory', 'file'])('openTimers on %s', (store) => {
     timers.handle(tick, (firing) => {
       fired.push(firing.key)
     })
-    // It may be on its way to the disk just now, and the disk does not know this clock.
+    // A write may be in flight, and the disk works in real time.
     for (let step = 0; step < 100 && fired.length === 0; step++) await advance(clock, 100)
     expect(fired).toEqual(['w'])
     await settled(clock, timers.stop(), 5)
   })
 })
 
-describe('file timers', () => {
-  it('are there again after a stop, and fire', async () => {
+describe('timers in a file store', () => {
+  it('survive a restart and fire', async () => {
     const clock = new VirtualClock({ start: START })
     const url = fresh('file')
     const kind = timer<number>('n')

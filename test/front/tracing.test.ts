@@ -8,7 +8,7 @@ import { openTimers, timer } from '../../src/index.js'
 import { MemoryStore } from '../../src/store/index.js'
 import { decodeDetails } from '../../src/timer/index.js'
 import { eventually } from '../eventually.js'
-import { Served } from '../server/served.js'
+import { TestServer } from '../server/test-server.js'
 
 const exporter = new InMemorySpanExporter()
 const PARENT = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
@@ -49,10 +49,10 @@ async function receiver() {
 }
 
 describe('a traced timer', () => {
-  it('is one trace from the request that set it to the webhook that got it', async () => {
+  it('has one trace from the request that set it to its webhook', async () => {
     await using hooks = await receiver()
     const guard = { http: true, ports: [hooks.port], addresses: ['127.0.0.0/8'] }
-    await using served = await Served.start({ tracing: true, guard, auth: false })
+    await using served = await TestServer.start({ tracing: true, guard, auth: false })
     const url = `http://127.0.0.1:${hooks.port}/hook`
     const secret = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
     await served.call('PUT', '/v1/targets/remind', { type: 'webhook', url, secret })
@@ -94,7 +94,7 @@ describe('a traced timer', () => {
     expect(spansOf('set ring')[0]!.parentSpanContext?.spanId).toBe(outer.spanId)
   })
 
-  it('stays in the trace that it was given, whatever is set with it', async () => {
+  it('keeps its own traceparent, whatever else the call sets', async () => {
     await using timers = await openTimers({ store: 'memory:', tracing: true })
     const traces = new Map<string, string | undefined>()
     timers.handle(ring, ({ key, traceparent }) => void traces.set(key, traceparent?.split('-')[1]))
@@ -108,7 +108,7 @@ describe('a traced timer', () => {
     expect([traces.get('a'), traces.get('b')]).toEqual([PARENT.split('-')[1], other.split('-')[1]])
   })
 
-  it('does not join the trace of another that is set with it', async () => {
+  it('does not join the trace of another timer of the same call', async () => {
     await using timers = await openTimers({ store: 'memory:', tracing: true })
     const traces = new Map<string, string | undefined>()
     timers.handle(ring, ({ key, traceparent }) => void traces.set(key, traceparent?.split('-')[1]))
@@ -126,7 +126,7 @@ describe('a traced timer', () => {
     expect(spansOf('set ring')[0]!.parentSpanContext?.spanId).toBe(outer.spanId)
   })
 
-  it('is a child of the call that set it where all of the call are of one trace', async () => {
+  it('is a child of the call that set it if all its timers have the same traceparent', async () => {
     await using timers = await openTimers({ store: 'memory:', tracing: true })
     timers.handle(ring, () => undefined)
     await timers.start()
@@ -142,7 +142,7 @@ describe('a traced timer', () => {
   })
 
   it.each([['nonsense'], [5 as unknown as string], [null as unknown as string]])(
-    'is refused in a trace that is none: %s',
+    'is refused with an invalid traceparent: %s',
     async (traceparent) => {
       await using timers = await openTimers({ store: 'memory:', tracing: true })
       await expect(timers.set(ring, 'a', { in: 0, payload: 1, traceparent })).rejects.toMatchObject({
@@ -161,11 +161,11 @@ describe('a traced timer', () => {
   })
 })
 
-describe('a timer where nothing is traced', () => {
-  it('still keeps the trace that it was given, for its handler and its webhook, and makes no span', async () => {
+describe('a timer without tracing', () => {
+  it('still passes its traceparent to its handler and its webhook, without a span', async () => {
     await using hooks = await receiver()
     const guard = { http: true, ports: [hooks.port], addresses: ['127.0.0.0/8'] }
-    await using served = await Served.start({ guard, auth: false })
+    await using served = await TestServer.start({ guard, auth: false })
     const url = `http://127.0.0.1:${hooks.port}/hook`
     const secret = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
     await served.call('PUT', '/v1/targets/remind', { type: 'webhook', url, secret })
@@ -173,17 +173,17 @@ describe('a timer where nothing is traced', () => {
     await eventually(() => expect(hooks.headers).toEqual([PARENT]))
     await served.call('PUT', '/v1/timers/remind/b', { in: 0, traceparent: PARENT.replace('-01', '-00') })
     await eventually(() => expect(hooks.headers.at(-1)).toBe(PARENT.replace('-01', '-00')))
-    // One that is none is passed over, as W3C Trace Context asks.
+    // An invalid header is ignored, as W3C Trace Context asks.
     await served.call('PUT', '/v1/timers/remind/c', { in: 0 }, { traceparent: 'nonsense' })
     await eventually(() => expect(hooks.headers).toEqual([PARENT, PARENT.replace('-01', '-00'), undefined]))
     expect(exporter.getFinishedSpans()).toEqual([])
   })
 
   it.each([['application/json'], ['application/x-ndjson']])(
-    'keeps that of the batch it came in, unless its row names one: %s',
+    'keeps the traceparent of its batch, unless its row has one: %s',
     async (type) => {
       const store = new MemoryStore()
-      await using served = await Served.start({ store, auth: false })
+      await using served = await TestServer.start({ store, auth: false })
       const other = PARENT.replace('0af7', '1bf8')
       const rows = [
         { kind: 'remind', key: 'a', in: '1h' },
@@ -203,7 +203,7 @@ describe('a timer where nothing is traced', () => {
     },
   )
 
-  it('refuses what is no traceparent where it is said in so many words', async () => {
+  it('is refused with an invalid traceparent as an option', async () => {
     await using timers = await openTimers({ store: 'memory:' })
     const set = timers.set(ring, 'a', { in: 0, payload: 1, traceparent: 'nonsense' })
     await expect(set).rejects.toMatchObject({ code: 'invalid-option' })

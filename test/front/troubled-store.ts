@@ -1,6 +1,6 @@
 import type { Store } from '../../src/store/index.js'
 
-/** A store whose calls go to another, but for those that are given: a fault, planted at the seam. */
+/** A store that passes its calls to another, except for the given ones: a planted fault. */
 export function troubled(store: Store, planted: Partial<Store>): Store {
   return new Proxy<Store>(store, {
     get: (_, name: keyof Store) => {

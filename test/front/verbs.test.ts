@@ -47,7 +47,7 @@ describe('list', () => {
     expect(pages).toBeGreaterThanOrEqual(15)
   })
 
-  it('no longer shows what is done, and says what is firing', async () => {
+  it('leaves out finished timers, and shows which ones are firing', async () => {
     await using timers = await testTimers()
     let release: () => void = () => undefined
     timers.handle(mail, async () => {
@@ -66,7 +66,7 @@ describe('list', () => {
     expect((await timers.list()).items).toEqual([])
   })
 
-  it('has an empty page only where there is nothing more, however much before it is done', async () => {
+  it('returns an empty page only at the end, even if many timers before it are done', async () => {
     await using timers = await testTimers()
     timers.handle(tick, () => undefined)
     timers.handle(mail, () => undefined)
@@ -80,8 +80,8 @@ describe('list', () => {
   })
 })
 
-describe('many at once', () => {
-  it('sets, moves and cancels by keys', async () => {
+describe('calls on many timers', () => {
+  it('set, move and cancel by keys', async () => {
     await using timers = await testTimers()
     const set = await timers.setMany(mail, rows(10))
     expect(set.map(({ outcome }) => outcome)).toEqual(Array.from({ length: 10 }, () => 'set'))
@@ -98,7 +98,7 @@ describe('many at once', () => {
     expect((await timers.list()).items).toHaveLength(8)
   })
 
-  it('moves and cancels what a query finds, and only counts in a dry run', async () => {
+  it('move and cancel the timers that match a query, and only count in a dry run', async () => {
     await using timers = await testTimers()
     await timers.setMany(mail, rows(2500))
     expect(await timers.cancelMany({ tag: 'tenth' }, { dryRun: true })).toEqual({ found: 250 })
@@ -110,22 +110,22 @@ describe('many at once', () => {
     expect(await timers.cancelMany({})).toEqual({ found: 2250, cancelled: 2250 })
   })
 
-  it('never hits a timer that took the key of one it found', async () => {
+  it('do not change a later timer with the key of a timer that the query found', async () => {
     await using timers = await testTimers()
     const { handle } = await timers.set(mail, 'a', { in: '1h', payload: { n: 1 } })
     const cancelling = timers.cancelMany({ kind: mail })
     const replacing = timers.set(mail, 'a', { in: '2h', payload: { n: 2 } })
     const [outcome, second] = await Promise.all([cancelling, replacing])
-    const standing = await timers.get(mail, 'a')
-    // Either the first was cancelled before the second came, or the second was not touched.
-    expect(standing).toMatchObject({ handle: second.handle, payload: { n: 2 } })
+    const current = await timers.get(mail, 'a')
+    // Either the first timer was cancelled before the second was set, or the second was not changed.
+    expect(current).toMatchObject({ handle: second.handle, payload: { n: 2 } })
     expect(outcome.found).toBeLessThanOrEqual(1)
     expect(await timers.cancel(handle)).toBe('unknown')
   })
 })
 
 describe('fireNow', () => {
-  it('fires at once what was due later, by key and by handle, and the schedule goes on', async () => {
+  it('fires a later timer at once, by key and by handle, and its schedule goes on', async () => {
     await using timers = await testTimers()
     const { handle } = await timers.set(mail, 'a', { in: '10h', payload: { n: 1 } })
     await timers.set(tick, 'h', { on: every('1h') })
@@ -140,7 +140,7 @@ describe('fireNow', () => {
 })
 
 describe('pause and resume', () => {
-  it('of a timer: it keeps its due time, and fires when it is resumed after it', async () => {
+  it('let a timer keep its due time, and fire when it is resumed after it', async () => {
     await using timers = await testTimers()
     await timers.set(mail, 'a', { in: '1h', payload: { n: 1 } })
     await timers.set(mail, 'b', { in: '1h', payload: { n: 2 } })
@@ -160,7 +160,7 @@ describe('pause and resume', () => {
     expect(await timers.resume(mail, 'nobody')).toBe('unknown')
   })
 
-  it('of a timer: resumed in time it is as if nothing had been', async () => {
+  it('change nothing if a timer is resumed before its due time', async () => {
     await using timers = await testTimers()
     await timers.set(mail, 'a', { in: '5h', payload: { n: 1 }, retry: { attempts: 1 } })
     await timers.pause(mail, 'a')
@@ -171,7 +171,7 @@ describe('pause and resume', () => {
     expect(timers.fired(mail)).toMatchObject([{ at: START + 5 * HOUR }])
   })
 
-  it('of a timer: a move, a fireNow and a set end it', async () => {
+  it('let a move, a fireNow and a set end the pause of a timer', async () => {
     await using timers = await testTimers()
     for (const key of ['moved', 'now', 'set']) await timers.set(mail, key, { in: '5h', payload: { n: 1 } })
     for (const key of ['moved', 'now', 'set']) await timers.pause(mail, key)
@@ -185,7 +185,7 @@ describe('pause and resume', () => {
       ['moved', 2],
       ['set', 3],
     ])
-    // Its record still tells of the earlier pause: it can be paused once more.
+    // Its record still has the earlier pause: it can be paused once more.
     await timers.set(mail, 'moved', { in: '5h', payload: { n: 1 } })
     await timers.pause(mail, 'moved')
     await timers.move(mail, 'moved', { in: '2h' })
@@ -195,7 +195,7 @@ describe('pause and resume', () => {
     expect(await timers.get(mail, 'moved')).toMatchObject({ state: 'paused', dueAt: START + 6 * HOUR })
   })
 
-  it('of a recurring timer: occurrences missed in the pause follow its own rule', async () => {
+  it('apply the missed rule of a schedule to occurrences during the pause', async () => {
     await using timers = await testTimers()
     await timers.set(tick, 'h', { on: every('1h') })
     await timers.advance('150m')
@@ -208,7 +208,7 @@ describe('pause and resume', () => {
     expect(at.at(-1)).toBe(9)
   })
 
-  it('of a kind and of everything: what falls due waits and fires in order', async () => {
+  it('let due timers of a kind or of all kinds wait, and fire in order', async () => {
     await using timers = await testTimers()
     await timers.set(mail, 'late', { in: '2h', payload: { n: 1 } })
     await timers.set(mail, 'early', { in: '1h', payload: { n: 1 } })
@@ -234,21 +234,21 @@ describe('pause and resume', () => {
     expect([timers.fired(mail).length, timers.fired(tick).length]).toEqual([3, 2])
   })
 
-  it('keeps namespaces apart though their names contain slashes', async () => {
+  it('keep namespaces apart whose names contain slashes', async () => {
     const { MemoryStore } = await import('../../src/store/index.js')
-    const { Pauses } = await import('../../src/front/pauses.js')
+    const { Pauses } = await import('../../src/front/change/pauses.js')
     const store = new MemoryStore()
     const outer = new Pauses(store, 'a')
     const inner = new Pauses(store, 'a/b')
     await inner.put('c', true)
-    await outer.look()
+    await outer.refresh()
     expect([outer.isPaused('b/c'), inner.isPaused('c')]).toEqual([false, true])
     await store.stop()
   })
 })
 
 describe('forecast', () => {
-  it('counts what is due in each slice', async () => {
+  it('counts the timers that are due in each slice', async () => {
     await using timers = await testTimers()
     await timers.setMany(mail, rows(10))
     await timers.set(tick, 't', { in: '90m' })
@@ -264,8 +264,8 @@ describe('forecast', () => {
   })
 })
 
-describe('when', () => {
-  it('takes epoch milliseconds, dates, texts with an offset and Temporal instants', async () => {
+describe('the due time of a set', () => {
+  it('may be epoch milliseconds, a Date, a string with an offset or a Temporal instant', async () => {
     await using timers = await testTimers()
     const at = START + 5 * HOUR
     const instants = [
@@ -283,7 +283,7 @@ describe('when', () => {
     expect(await timers.get(tick, 'z')).toMatchObject({ dueAt: START + 1.5 * HOUR })
   })
 
-  it('fires a past instant now', async () => {
+  it('may be in the past, and then the timer fires now', async () => {
     await using timers = await testTimers()
     await timers.set(tick, 'x', { at: START - 100 * HOUR })
     await timers.set(tick, 'y', { at: 0 })
@@ -294,7 +294,7 @@ describe('when', () => {
     ])
   })
 
-  it('repeats on cron and calendar schedules', async () => {
+  it('may come from cron and calendar schedules, which repeat', async () => {
     await using timers = await testTimers()
     await timers.set(tick, 'c', { on: cron('0 */6 * * *') })
     await timers.advance('1d')
@@ -308,10 +308,10 @@ describe('when', () => {
   })
 })
 
-describe('what is refused', () => {
+describe('a refused call', () => {
   const code = (name: string) => ({ code: name })
 
-  it('is a typed error, and nothing was set', async () => {
+  it('throws a typed error and sets nothing', async () => {
     await using timers = await testTimers()
     const set = (options: object, key = 'x') => timers.set(tick, key, options as { in: number })
     await expect(set({})).rejects.toMatchObject(code('invalid-when'))
@@ -359,7 +359,7 @@ describe('what is refused', () => {
     expect((await timers.list()).items).toEqual([])
   })
 
-  it('a second handler, and calls after a stop', async () => {
+  it('is one that adds a second handler, or comes after stop', async () => {
     const timers = await testTimers()
     timers.handle(tick, () => undefined)
     expect(() => timers.handle(tick, () => undefined)).toThrowError(
@@ -385,7 +385,7 @@ describe('what is refused', () => {
     await expect(timers.why(tick, 'x')).rejects.toMatchObject(stopped)
   })
 
-  it('a handle of another namespace', async () => {
+  it('is one with a handle from another namespace', async () => {
     await using one = await testTimers({ namespace: 'one' })
     await using two = await testTimers({ namespace: 'two' })
     const { handle } = await one.set(tick, 'x', { in: '1h' })
@@ -394,8 +394,8 @@ describe('what is refused', () => {
   })
 })
 
-describe('conditional sets', () => {
-  it('tell of the timer that stands there', async () => {
+describe('a conditional set', () => {
+  it('returns the existing timer when its condition fails', async () => {
     await using timers = await testTimers()
     const first = await timers.set(mail, 'a', { in: '1h', payload: { n: 1 }, ifAbsent: true })
     expect(first.outcome).toBe('set')

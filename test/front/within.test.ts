@@ -6,7 +6,7 @@ import { eventually } from '../eventually.js'
 const ring = timer<{ n: number }>('ring')
 
 describe('within', () => {
-  it('fires the timers of each namespace into its own handlers, on one store and one engine', async () => {
+  it('gives each namespace its own handlers, on one store and one engine', async () => {
     await using outer = await openTimers({ store: 'memory:' })
     const inner = await outer.within('other')
     expect(await outer.within('other')).toBe(inner)
@@ -21,7 +21,7 @@ describe('within', () => {
     await eventually(() => expect(seen.toSorted()).toEqual(['default 1', 'other 2']))
   })
 
-  it('starts what is opened after the start, and pauses each on its own', async () => {
+  it('starts namespaces that are opened after start, and pauses each on its own', async () => {
     await using outer = await openTimers({ store: 'memory:' })
     await outer.start()
     const inner = await outer.within('late')
@@ -39,7 +39,7 @@ describe('within', () => {
     expect(await inner.kinds()).toEqual(['ring'])
   })
 
-  it('has timers wait whose namespace nobody opened, until somebody does', async () => {
+  it('keeps the timers of a namespace waiting until it is opened', async () => {
     const store = new MemoryStore()
     const first = await openTimers({ store, namespace: 'other' })
     await first.set(ring, 'a', { in: 0, payload: { n: 1 } })
@@ -54,7 +54,7 @@ describe('within', () => {
     await eventually(() => expect(seen).toEqual(['other']))
   })
 
-  it('is stopped with the timers it was opened within', async () => {
+  it('returns timers that stop together with those that opened them', async () => {
     const outer = await openTimers({ store: 'memory:' })
     const inner = await outer.within('other')
     await outer.stop()
@@ -64,8 +64,8 @@ describe('within', () => {
   })
 })
 
-describe('a change under a condition', () => {
-  it('is made while the timer stands at the revision, and answers conflict otherwise', async () => {
+describe('a conditional change', () => {
+  it('is made if the timer has the revision, and otherwise returns conflict', async () => {
     await using timers = await openTimers({ store: 'memory:' })
     const { revision } = await timers.set(ring, 'a', { in: '1h', payload: { n: 1 } })
     const stale = { ifRevision: revision! + 100 }

@@ -12,7 +12,7 @@ function filesIn(folder: string): string[] {
     .map((entry) => path.join(entry.parentPath, entry.name))
 }
 
-/** Variables of `carillon serve` that a text names and that the command line does not know. */
+/** The variables of `carillon serve` that a text names and that the command line does not know. */
 function unknownIn(text: string): string[] {
   const names = new Set(text.match(/\bCARILLON_SERVE_[A-Z_]+\b/g))
   return [...names].filter((name) => {
@@ -26,14 +26,14 @@ function unknownIn(text: string): string[] {
 }
 
 describe('the files of deploy/ and the pages of docs/', () => {
-  it('name no variable that nobody knows', () => {
+  it('name only variables that carillon serve knows', () => {
     for (const file of [...filesIn('deploy'), ...filesIn('docs')]) {
       expect([file, unknownIn(readFileSync(file, 'utf8'))]).toEqual([file, []])
     }
     expect(unknownIn('CARILLON_SERVE_PROT=1')).toEqual(['CARILLON_SERVE_PROT'])
   })
 
-  it('lead to files that are there', () => {
+  it('link only to files that exist', () => {
     for (const file of filesIn('docs')) {
       const links = [...readFileSync(file, 'utf8').matchAll(/\]\((?!https?:|#)([^)#\s]+)/g)].map(
         ([, to]) => to!,

@@ -10,7 +10,7 @@ const examples = readdirSync(fileURLToPath(new URL('../../examples', import.meta
   .filter((file) => file.endsWith('.ts'))
   .map((file) => file.replace(/\.ts$/, ''))
 
-/** The last line each example must print. */
+/** The last line that each example must print. */
 const lastLines: Readonly<Record<string, RegExp>> = {
   birthday: /^12 messages in three years, one a year for each: true$/,
   'birthday-postgres': /^80 messages, one for each: true; 80 wait for next year$/,
@@ -44,11 +44,11 @@ function argumentsOf(name: string): readonly string[] {
 }
 
 describe('examples', () => {
-  it('each have an expectation here', () => {
+  it('each have an expected last line in this test', () => {
     expect(examples.toSorted()).toEqual(Object.keys(lastLines).toSorted())
   })
 
-  it.each(examples)('%s runs and ends as promised', (name) => {
+  it.each(examples)('%s runs and prints its expected last line', (name) => {
     const args = argumentsOf(name)
     const output = execFileSync(process.execPath, [path.join(compiled, `${name}.js`), ...args], {
       encoding: 'utf8',

@@ -6,26 +6,27 @@ import { describe, expect, it } from 'vitest'
 
 const src = fileURLToPath(new URL('../../src', import.meta.url))
 
-/** Which rooms each room may import. `error` is the ground under all of them. */
+/** The folders of src/ that each folder may import. All may import `error`. */
 const allowed: Readonly<Record<string, readonly string[]>> = {
   error: [],
   time: ['error'],
+  async: ['error', 'time'],
   wheel: ['error', 'time'],
   cache: ['error', 'time', 'wheel'],
   schedule: ['error', 'time'],
   timer: ['error', 'time'],
-  store: ['error', 'time', 'timer'],
-  engine: ['error', 'time', 'wheel', 'timer', 'store'],
+  store: ['error', 'time', 'async', 'timer'],
+  engine: ['error', 'time', 'async', 'wheel', 'timer', 'store'],
   webhooks: ['error', 'time'],
   delivery: ['error', 'time', 'wheel', 'schedule', 'timer', 'webhooks'],
-  client: ['error', 'time', 'timer'],
-  front: ['error', 'time', 'schedule', 'timer', 'store', 'engine', 'delivery', 'client'],
+  client: ['error', 'time', 'async', 'timer'],
+  front: ['error', 'time', 'async', 'schedule', 'timer', 'store', 'engine', 'delivery', 'client'],
   server: ['error', 'time', 'cache', 'schedule', 'timer', 'store', 'engine', 'delivery', 'front'],
   cli: ['error', 'time', 'schedule', 'store', 'server'],
   testing: ['error', 'time', 'timer', 'store', 'engine', 'delivery', 'front'],
 }
 
-/** Packages a part of the house may import, Node's own included; the others need none. */
+/** The packages that a part of src/ may import, including Node's own. The other parts need none. */
 const packages: readonly (readonly [part: string, specifier: RegExp])[] = [
   [
     'server/',
@@ -43,23 +44,23 @@ const packages: readonly (readonly [part: string, specifier: RegExp])[] = [
   ['store/file/', /^node:(buffer|crypto|fs|fs\/promises|module|os|path|timers)$/],
 ]
 
-/** Files that keep a stricter rule than their room: the wheel itself knows no clock. */
+/** Files with a stricter rule than their folder: the wheel itself knows no clock. */
 const stricter: Readonly<Record<string, readonly string[]>> = {
   'wheel/wheel.ts': ['error'],
   'wheel/key-table.ts': [],
 }
 
-describe('the house', () => {
-  it('has imports that run one way', () => {
+describe('the folders of src/', () => {
+  it('import each other in one direction only, and through their index', () => {
     expect(violations(src)).toEqual([])
   })
 
-  it('has no room without a rule', () => {
-    const rooms = readdirSync(src, { withFileTypes: true }).filter((entry) => entry.isDirectory())
-    expect(rooms.map((room) => room.name).toSorted()).toEqual(Object.keys(allowed).toSorted())
+  it('all have a rule in this test', () => {
+    const folders = readdirSync(src, { withFileTypes: true }).filter((entry) => entry.isDirectory())
+    expect(folders.map((folder) => folder.name).toSorted()).toEqual(Object.keys(allowed).toSorted())
   })
 
-  it('reads the clock only in time/', () => {
+  it('read the clock of the machine only in time/', () => {
     const readings = files(src).filter(
       (file) =>
         !file.startsWith('time/') &&
@@ -77,35 +78,35 @@ describe('the house', () => {
     ['error/planted.ts', "const wheel = await import('../wheel/index.js')"],
     ['cache/planted.ts', "import { KeyTable } from '../wheel/key-table.js'"],
     ['time/planted.ts', "import fs from 'node:fs'"],
-  ])('would notice a violation planted in %s', (file, line) => {
-    const house = mkdtempSync(path.join(tmpdir(), 'carillon-house-'))
+  ])('have a violation found that is planted in %s: %s', (file, line) => {
+    const planted = mkdtempSync(path.join(tmpdir(), 'carillon-imports-'))
     try {
-      mkdirSync(path.join(house, path.dirname(file)))
-      writeFileSync(path.join(house, file), `${line}\n`)
-      expect(violations(house)).toHaveLength(1)
+      mkdirSync(path.join(planted, path.dirname(file)))
+      writeFileSync(path.join(planted, file), `${line}\n`)
+      expect(violations(planted)).toHaveLength(1)
     } finally {
-      rmSync(house, { recursive: true })
+      rmSync(planted, { recursive: true })
     }
   })
 })
 
 function violations(root: string): string[] {
   return files(root).flatMap((file) => {
-    const room = file.includes('/') ? file.slice(0, file.indexOf('/')) : undefined
-    // The front door itself may open on every room.
-    const rooms = room === undefined ? Object.keys(allowed) : (stricter[file] ?? allowed[room] ?? [])
+    const folder = file.includes('/') ? file.slice(0, file.indexOf('/')) : undefined
+    // src/index.ts may import every folder.
+    const folders = folder === undefined ? Object.keys(allowed) : (stricter[file] ?? allowed[folder] ?? [])
     return specifiers(readFileSync(path.join(root, file), 'utf8')).flatMap((specifier) => {
       if (!specifier.startsWith('.')) {
         const isAllowed = packages.some(([part, name]) => file.startsWith(part) && name.test(specifier))
         return isAllowed ? [] : [`${file} imports the package ${specifier}`]
       }
       const target = path.posix.join(path.posix.dirname(file), specifier)
-      const targetRoom = target.slice(0, target.indexOf('/'))
-      if (targetRoom === room) return []
-      if (!rooms.includes(targetRoom)) return [`${file} imports ${target}, which its room must not`]
-      return target === `${targetRoom}/index.js`
+      const targetFolder = target.slice(0, target.indexOf('/'))
+      if (targetFolder === folder) return []
+      if (!folders.includes(targetFolder)) return [`${file} must not import ${target}`]
+      return target === `${targetFolder}/index.js`
         ? []
-        : [`${file} enters ${targetRoom} past its index: ${target}`]
+        : [`${file} must import ${targetFolder}/index.js instead of ${target}`]
     })
   })
 }

@@ -35,7 +35,7 @@ assert.throws(() => parseDuration('5 parsecs'), (error) => error instanceof Cari
 keyed.set('b', {}, 5)
 keyed.stop()
 cache.stop()
-console.log('all well')
+console.log('passed')
 `
 
 let folder = ''
@@ -73,10 +73,10 @@ describe('the package', () => {
       }),
     )
     run(folder, [path.join(root, 'node_modules/typescript/bin/tsc')])
-    expect(run(folder, ['program.js'])).toBe('all well\n')
+    expect(run(folder, ['program.js'])).toBe('passed\n')
   })
 
-  it('resolves every subpath from inside the clone', () => {
+  it('resolves every subpath from inside the repository', () => {
     const lines = subpaths.map((subpath) => {
       const name = path.posix.join('carillon', subpath)
       return `assert.ok(Object.keys(await import('${name}')).length > 0, '${name}')`

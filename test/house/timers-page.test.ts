@@ -8,13 +8,13 @@ const root = fileURLToPath(new URL('../..', import.meta.url))
 const page = readFileSync(path.join(root, 'docs', 'timers.md'), 'utf8')
 const snippets = [...page.matchAll(/^```ts\n([^]*?)^```$/gm)].map(([, text]) => text!)
 
-/** What a snippet takes for granted, and what must be so when it has run. */
+/** Code around a snippet: what it relies on, and the checks after it. */
 interface Stage {
   readonly before: string
   readonly after: string
 }
 
-/** Timers in memory that write down what they answer, with a few kinds and an order. */
+/** Timers in memory that record their answers, with a few kinds and an order. */
 const setting = `
 import assert from 'node:assert/strict'
 import { daily, Dead, openTimers, timer, type Timers } from 'carillon'
@@ -41,7 +41,7 @@ const until = async (isSo: () => Promise<boolean>): Promise<void> => {
 const set = `await plain.set(remind, 'order:7', { in: '5m', payload })\n`
 const stop = `await plain.stop()\n`
 
-/** By a text that only the snippet has. */
+/** Each stage by a text that only its snippet contains. */
 const stages: Readonly<Record<string, Stage>> = {
   "import { openTimers, timer } from 'carillon'": {
     before: `const sent: string[] = []
@@ -142,7 +142,7 @@ let folder = ''
 
 beforeAll(() => {
   mkdirSync(path.join(root, '.carillon'), { recursive: true })
-  // Within the clone, where the package is found by its name.
+  // Inside the repository, where Node finds the package by its name.
   folder = mkdtempSync(path.join(root, '.carillon', 'timers-page-'))
 })
 
@@ -178,11 +178,11 @@ describe('docs/timers.md', () => {
   it.each(snippets.map((snippet, index) => [stagesOf(snippet)[0] ?? 'unknown', index] as const))(
     'shows code that runs: %s',
     (_, index) => {
-      const place = path.join(folder, `run-${index}`)
-      mkdirSync(place)
+      const cwd = path.join(folder, `run-${index}`)
+      mkdirSync(cwd)
       const program = path.join(folder, `snippet-${index}.js`)
       const output = execFileSync(process.execPath, [program], {
-        cwd: place,
+        cwd,
         encoding: 'utf8',
         timeout: 30_000,
       })

@@ -16,7 +16,7 @@ const zones = [
   'Asia/Calcutta',
 ]
 
-/** Instants from 1900 to 2150, mostly near our days, often close to a change of clocks. */
+/** Instants from 1900 to 2150, mostly near today, often close to a change of clocks. */
 export const anyInstant: fc.Arbitrary<number> = fc.oneof(
   fc.integer({ min: Date.UTC(2024, 0, 1), max: Date.UTC(2030, 0, 1) }),
   fc.integer({ min: Date.UTC(1900, 0, 1), max: Date.UTC(2150, 0, 1) }),
@@ -137,7 +137,7 @@ const amendment = fc.oneof(
 )
 const amendments = fc.array(amendment, { maxLength: 12 })
 
-/** Any schedule any builder can make. */
+/** Any schedule that a builder can make. */
 export const anySchedule: fc.Arbitrary<Schedule> = fc.oneof(
   fc.tuple(cronText, wall, terms).map(([text, on, rest]) => cron(text, { ...on, ...rest })),
   fc
@@ -170,7 +170,7 @@ export const anySchedule: fc.Arbitrary<Schedule> = fc.oneof(
     rrule(text, {
       start: '1999-03-28T02:30',
       except,
-      // What is added is not counted, so it does not go with `times`.
+      // `times` cannot be combined with additions.
       ...(!('times' in rest) && { also }),
       ...on,
       ...rest,
@@ -178,7 +178,7 @@ export const anySchedule: fc.Arbitrary<Schedule> = fc.oneof(
   ),
 )
 
-/** Days 1 and 20 never meet the second Sunday: such an expression is refused, and rightly. */
+/** For example, days 1 and 20 are never the second Sunday. `cron` rightly refuses such an expression. */
 function canMatch(text: string): boolean {
   try {
     cron(text)

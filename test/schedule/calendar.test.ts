@@ -3,15 +3,15 @@ import {
   civilDate,
   CYCLE_MONTHS,
   dayNumber,
-  LONGEST_WAIT_MONTHS,
+  MAX_WAIT_MONTHS,
   monthLength,
   monthOf,
   monthStart,
   weekdayOf,
-} from '../../src/schedule/calendar.js'
+} from '../../src/schedule/calendar/calendar.js'
 
-describe('calendar arithmetic', () => {
-  it('agrees with Date on every day of 400 years and on the rim', () => {
+describe('Calendar arithmetic', () => {
+  it('agrees with Date on every day of 400 years and at both ends of its range', () => {
     const wrong: string[] = []
     const check = (day: number) => {
       const date = new Date(day * 86_400_000)
@@ -32,7 +32,7 @@ describe('calendar arithmetic', () => {
     expect(wrong).toEqual([])
   })
 
-  it('sees every kind of month again within the longest wait', () => {
+  it('repeats every kind of month within MAX_WAIT_MONTHS', () => {
     const last = new Map<string, number>()
     let longest = 0
     for (let month = 0; month < 2 * CYCLE_MONTHS; month++) {
@@ -42,6 +42,6 @@ describe('calendar arithmetic', () => {
       expect(monthOf(monthStart(month))).toBe(month)
     }
     expect(last.size).toBe(12 * 7 + 7)
-    expect(longest).toBeLessThan(LONGEST_WAIT_MONTHS)
+    expect(longest).toBeLessThan(MAX_WAIT_MONTHS)
   })
 })

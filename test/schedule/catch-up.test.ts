@@ -10,7 +10,7 @@ const NOON = Date.UTC(2027, 0, 1, 12)
 const hourly = (missed: 'skip' | 'once' | 'all', missedLimit = 100) => every('1h', { missed, missedLimit })
 
 describe('catchUp', () => {
-  it('has nothing to do before the next occurrence', () => {
+  it('returns nothing to fire before the next occurrence', () => {
     expect(catchUp(hourly('all'), { lastOccurrence: NOON, now: NOON + HOUR - 1 })).toEqual({
       fire: [],
       dropped: undefined,
@@ -18,16 +18,19 @@ describe('catchUp', () => {
     })
   })
 
-  it.each(['skip', 'once', 'all'] as const)('fires one that is just late, under %s', (missed) => {
-    const now = NOON + HOUR + 20
-    expect(catchUp(hourly(missed), { lastOccurrence: NOON, now })).toEqual({
-      fire: [NOON + HOUR],
-      dropped: undefined,
-      next: NOON + 2 * HOUR,
-    })
-  })
+  it.each(['skip', 'once', 'all'] as const)(
+    'fires an occurrence that is only just late under %s',
+    (missed) => {
+      const now = NOON + HOUR + 20
+      expect(catchUp(hourly(missed), { lastOccurrence: NOON, now })).toEqual({
+        fire: [NOON + HOUR],
+        dropped: undefined,
+        next: NOON + 2 * HOUR,
+      })
+    },
+  )
 
-  it('skips all when none is in time', () => {
+  it('fires nothing under skip if the latest occurrence is too late', () => {
     const now = NOON + 3 * HOUR + 60_001
     expect(catchUp(hourly('skip'), { lastOccurrence: NOON, now })).toEqual({
       fire: [],
@@ -40,14 +43,14 @@ describe('catchUp', () => {
     expect(catchUp(hourly('skip'), { lastOccurrence: NOON, now: now - 1 }).fire).toEqual([NOON + 3 * HOUR])
   })
 
-  it('is in time within the window', () => {
+  it('extends the grace period of skip by the window', () => {
     const schedule = every('1h', { missed: 'skip', window: '30m' })
     const late = (ms: number) => catchUp(schedule, { lastOccurrence: NOON, now: NOON + HOUR + ms }).fire
     expect(late(31 * 60_000)).toEqual([NOON + HOUR])
     expect(late(31 * 60_000 + 1)).toEqual([])
   })
 
-  it('fires the latest once', () => {
+  it('fires only the latest occurrence under once', () => {
     expect(catchUp(hourly('once'), { lastOccurrence: NOON, now: NOON + 5.5 * HOUR })).toEqual({
       fire: [NOON + 5 * HOUR],
       dropped: { firstAt: NOON + HOUR, lastAt: NOON + 4 * HOUR },
@@ -55,7 +58,7 @@ describe('catchUp', () => {
     })
   })
 
-  it('fires all up to the limit, the latest ones, earliest first', () => {
+  it('fires the latest occurrences up to the limit under all, earliest first', () => {
     const now = NOON + 5 * HOUR
     expect(catchUp(hourly('all', 5), { lastOccurrence: NOON, now })).toEqual({
       fire: [1, 2, 3, 4, 5].map((hours) => NOON + hours * HOUR),
@@ -68,7 +71,7 @@ describe('catchUp', () => {
     })
   })
 
-  it('knows when the schedule has ended', () => {
+  it('returns no next occurrence if the schedule has ended', () => {
     const schedule = daily({ at: '09:00', until: NOON, missed: 'all' })
     expect(catchUp(schedule, { lastOccurrence: NOON - 30 * HOUR, now: NOON })).toMatchObject({
       fire: [NOON - 27 * HOUR, NOON - 3 * HOUR],
@@ -76,14 +79,14 @@ describe('catchUp', () => {
     })
   })
 
-  it('speaks of a timer’s own jittered occurrences', () => {
+  it('uses the jittered occurrences of the timer with this seed', () => {
     const schedule = every('1h', { jitter: '30m', missed: 'all' })
     const first = schedule.next(NOON, { seed: 'a' })!
     const { fire, next } = catchUp(schedule, { lastOccurrence: first - HOUR, now: first, seed: 'a' })
     expect({ fire, next }).toEqual({ fire: [first], next: first + HOUR })
   })
 
-  it('wakes a schedule of seconds after thirty years without counting them', () => {
+  it('catches up a schedule of seconds after decades without stepping through them', () => {
     for (const schedule of [every('1s', { missed: 'all' }), cron('* * * * * *', { missed: 'all' })]) {
       const { fire, dropped } = catchUp(schedule, { lastOccurrence: 0, now: NOON })
       expect(fire).toEqual(Array.from({ length: 100 }, (_, i) => NOON - (99 - i) * 1000))
@@ -92,7 +95,7 @@ describe('catchUp', () => {
     }
   })
 
-  it('agrees with counting one by one', () => {
+  it('agrees with stepping through the occurrences', () => {
     const start = Date.UTC(2027, 0, 1)
     fc.assert(
       fc.property(anySchedule, fc.integer({ min: 0, max: 400 * 86_400_000 }), (schedule, ms) => {
@@ -107,7 +110,7 @@ describe('catchUp', () => {
     )
   })
 
-  it('agrees with counting where every millisecond matters', () => {
+  it('agrees with stepping for schedules of a few milliseconds', () => {
     const dense = fc.record({
       everyMs: fc.integer({ min: 1, max: 7 }),
       limit: fc.integer({ min: 1, max: 9 }),
@@ -119,7 +122,7 @@ describe('catchUp', () => {
         bounds,
         fc.integer({ min: 0, max: 40 }),
         ({ everyMs, limit }, [start, ms], silence) => {
-          // It ended some time ago, so that the search has to close in on its last millisecond.
+          // The schedule ended some time ago, so the search must find its very last millisecond.
           const until = start + ms + 1 - silence
           const schedule = every(everyMs, { missed: 'all', missedLimit: limit, until })
           const all = countedUpTo(schedule, start, start + ms, 5000)!
@@ -137,7 +140,7 @@ describe('catchUp', () => {
     [{ lastOccurrence: Number.NaN, now: 0 }, /epoch milliseconds/],
     [{ lastOccurrence: 0 }, /epoch milliseconds/],
     [{ lastOccurrence: 0, now: 1, limit: 3 }, /does not know the option "limit"/],
-  ])('refuses %j', (options, why) => {
+  ])('refuses the options %j', (options, why) => {
     expect(() => catchUp(daily(), options as never)).toThrow(why)
   })
 })

@@ -1,11 +1,11 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { ChangeFinder } from '../../src/schedule/change-finder.js'
+import { ChangeFinder } from '../../src/schedule/zone/change-finder.js'
 
 const DAY = 86_400
 const FROM = 1_000_000_000
 
-/** One change after another, on any second or at a time of day that governments like, and what somebody guesses. */
+/** Successive changes, at any second or at a common time of day, with guesses. */
 const anyTask = fc.record({
   length: fc.oneof(fc.integer({ min: 1, max: 100 }), fc.integer({ min: 1, max: 60 * DAY })),
   place: fc.double({ min: 0, max: 1, noNaN: true }),
@@ -16,8 +16,8 @@ const anyTask = fc.record({
   offset: fc.constantFrom(-18_000, 0, 3600, 7200, 20_700),
 })
 
-describe('a change between two instants', () => {
-  it('is found where looking at every second finds it, whatever was guessed and found before', () => {
+describe('ChangeFinder', () => {
+  it('finds the exact second, whatever was guessed or found before', () => {
     fc.assert(
       fc.property(fc.array(anyTask, { minLength: 1, maxLength: 12 }), (tasks) => {
         let change = 0
@@ -36,7 +36,8 @@ describe('a change between two instants', () => {
           asked = 0
           const guessed = guesses.map((guess) => (guess === 'right' ? change : FROM + guess))
           expect(finder.find(FROM, after, before, guessed)).toBe(change)
-          // Days, times of day known or not, a quarter of an hour, a second; and two for each guess.
+          // Probes for the day, for known times of day, for the quarter of an hour and for the second; two
+          // for each guess.
           expect(asked).toBeLessThanOrEqual(2 * guesses.length + 7 + 8 + 8 + 11)
         }
       }),
@@ -44,7 +45,7 @@ describe('a change between two instants', () => {
     )
   })
 
-  it('is found by two questions if the guess is right, and at a known time of day by those for the day', () => {
+  it('takes two probes for a right guess, and seven for a known time of day', () => {
     let asked = 0
     const change = 12_345 * DAY + 3600
     const finder = new ChangeFinder((second, offset) => {

@@ -3,7 +3,7 @@ import { changeTableFaults } from './walk/change-table.js'
 
 const YEARS = 328
 
-/** Zones whose years are least like each other: the moon, the date line, wars, a summer of a week. */
+/** Zones whose years differ most: lunar rules, the date line, wars, a summer time of one week. */
 const zones = [
   'Africa/Casablanca',
   'Asia/Gaza',
@@ -20,15 +20,15 @@ const zones = [
   'Asia/Tokyo',
 ]
 
-describe('the changes of a zone, found from year to year', () => {
-  it.each(zones)('%s: are those that a search through every six days finds', (zone) => {
+describe('ChangeTable', () => {
+  it.each(zones)('finds the same changes of %s as a search through every six days', (zone) => {
     const questions = { asked: 0 }
     expect(changeTableFaults(zone, questions)).toEqual([])
-    // The search asks more than sixty times a year.
+    // The full search takes more than sixty probes per year.
     expect(questions.asked).toBeLessThan(9 * YEARS)
   })
 
-  it.each(zones.slice(0, 4))('%s: are the same whatever year is asked about first', (zone) => {
+  it.each(zones.slice(0, 4))('finds the same changes of %s whichever year comes first', (zone) => {
     for (let year = 1990; year < 2100; year++) {
       expect(changeTableFaults(zone, { asked: 0 }, year), `from ${year}`).toEqual([])
     }

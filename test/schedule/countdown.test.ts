@@ -8,18 +8,18 @@ function limited(schedule: Schedule, from: number, times: number): Schedule {
   return parseSchedule({ ...termless(schedule), from, times })
 }
 
-/** Without a limit, and without the terms that would end it in another way. */
+/** The same schedule without a limit or any other end. */
 function unlimited(schedule: Schedule, from: number): Schedule {
   return parseSchedule({ ...termless(schedule), from })
 }
 
-/** Added dates are not counted, so they do not go with a limit. */
+/** Additions are removed, too: they cannot be combined with a limit. */
 function termless(schedule: Schedule): object {
   const left = new Set(['until', 'jitterMs', 'times', 'also'])
   return Object.fromEntries(Object.entries(schedule.toJSON()).filter(([name]) => !left.has(name)))
 }
 
-/** Where a limited schedule differs from as many steps of an endless one; empty when it does not. */
+/** Compares a limited schedule with as many steps of the unlimited one. Returns the differences. */
 function differences(schedule: Schedule, from: number, times: number): string[] {
   const endless = unlimited(schedule, from)
   let before = from - 1
@@ -35,7 +35,7 @@ function differences(schedule: Schedule, from: number, times: number): string[] 
     [last, undefined],
     [endless.next(last) ?? last, undefined],
   ]
-  // Each is asked of a schedule that has counted nothing yet, as after a restart.
+  // Each call uses a new schedule that has counted nothing yet, as after a restart.
   return questions.flatMap(([after, wanted]) => {
     const got = limited(schedule, from, times).next(after)
     return got === wanted ? [] : [`${times} times, after ${after}: got ${got}, wanted ${wanted}`]
@@ -63,15 +63,15 @@ const drifting = [
   'FREQ=SECONDLY;INTERVAL=86399;BYMONTH=2;BYDAY=MO',
 ]
 
-describe('a limited number of occurrences', () => {
-  it.each(drifting)('is counted over centuries as one by one: %s', (text) => {
+describe('A schedule with a limited number of occurrences', () => {
+  it.each(drifting)('ends after that many steps, over centuries: %s', (text) => {
     const schedule = rrule(text, { start: '1970-01-01T02:30' })
     for (const times of [100, 397, 398, 399, 400, 401, 402, 600]) {
       expect(differences(schedule, 0, times)).toEqual([])
     }
   })
 
-  it('is counted the same as one by one, wherever the first question is', () => {
+  it('ends after that many steps, for random schedules and starts', () => {
     fc.assert(
       fc.property(anySchedule, anyFrom, fc.integer({ min: 1, max: 300 }), (schedule, from, times) => {
         expect(differences(schedule, from, times)).toEqual([])
@@ -93,7 +93,7 @@ describe('a limited number of occurrences', () => {
   const walls = zones.flatMap((zone) =>
     gaps.flatMap((gap) => overlaps.map((overlap) => ({ zone, gap, overlap }))),
   )
-  it.each(walls)('is so across every kind of change: %j', (wall) => {
+  it.each(walls)('ends after that many steps across every kind of clock change: %j', (wall) => {
     const froms = [
       Date.UTC(1844, 11, 25),
       Date.UTC(1883, 10, 15),
@@ -152,7 +152,7 @@ describe('a limited number of occurrences', () => {
     rrule('FREQ=SECONDLY;INTERVAL=86399;BYMONTH=3;BYHOUR=1,2', { start, zone }),
   ]
   it.each(rules.map((schedule) => [schedule.describe(), schedule] as const))(
-    'is so over centuries: %s',
+    'ends after that many steps, over centuries of clock changes: %s',
     (_, schedule) => {
       for (const times of [1000, 2500]) expect(differences(schedule, Date.UTC(1966, 5, 1), times)).toEqual([])
     },

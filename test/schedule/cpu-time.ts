@@ -1,4 +1,4 @@
-/** Milliseconds of processor time that work takes: what else the machine does meanwhile does not count. */
+/** Returns the processor time of `work` in milliseconds. Other processes on the machine do not count. */
 export function cpuMs(work: () => void): number {
   const before = process.cpuUsage()
   work()
@@ -6,7 +6,7 @@ export function cpuMs(work: () => void): number {
   return (used.user + used.system) / 1000
 }
 
-/** The least of a few: collecting garbage and compiling are not the work's fault. */
+/** Returns the shortest of several runs, to exclude garbage collection and compilation. */
 export function leastCpuMs(work: () => void): number {
   return Math.min(cpuMs(work), cpuMs(work), cpuMs(work))
 }

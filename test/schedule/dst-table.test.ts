@@ -17,7 +17,7 @@ interface Case {
   readonly what: string
   readonly zone: string
   readonly local: string
-  /** How many minutes are missing (or come twice) around it; 0 when nothing is special. */
+  /** How many minutes are missing, or come twice. 0 if nothing is special. */
   readonly minutes: number
   readonly kind: 'gap' | 'overlap' | 'plain'
 }
@@ -102,7 +102,7 @@ interface Policy {
 
 interface Builder {
   readonly name: string
-  /** Whether it names the same time on the days before and after as well. */
+  /** Whether the schedule also fires at this time on the days before and after. */
   readonly isDaily: boolean
   readonly make: (local: Temporal.PlainDateTime, policy: Policy) => Schedule
 }
@@ -159,10 +159,10 @@ const builders: readonly Builder[] = [
 
 const weekdays = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday'] as const
 
-describe.each(cases)('$what $kind in $zone at $local', ({ zone, local, minutes, kind }) => {
+describe.each(cases)('$what $kind in $zone at $local:', ({ zone, local, minutes, kind }) => {
   const plainTime = Temporal.PlainDateTime.from(local)
 
-  it('is what the table says it is, by Temporal', () => {
+  it('Temporal agrees with the table', () => {
     const earlier = plainTime.toZonedDateTime(zone, { disambiguation: 'earlier' })
     const later = plainTime.toZonedDateTime(zone, { disambiguation: 'later' })
     const exists = earlier.toPlainDateTime().equals(plainTime)
@@ -186,7 +186,7 @@ describe.each(cases)('$what $kind in $zone at $local', ({ zone, local, minutes, 
     }
   })
 
-  it('a cron whose hour is a wildcard, range or step counts what exists, once', () => {
+  it('a cron whose hour is a wildcard, range or step fires once at each instant that exists', () => {
     const expected = kind === 'gap' ? [] : byTemporal(plainTime, { zone, gap: 'skip', overlap: 'both' })
     const { hour, minute, day, month } = plainTime
     for (const hours of [`${hour}-${hour}`, `${hour}/1`, '*']) {
@@ -208,7 +208,7 @@ describe.each(cases)('$what $kind in $zone at $local', ({ zone, local, minutes, 
   })
 })
 
-/** What a rule makes of a local time, by Temporal alone. */
+/** The expected instants of a local time, computed by Temporal alone. */
 function byTemporal(local: Temporal.PlainDateTime, policy: Policy): number[] {
   const earlier = local.toZonedDateTime(policy.zone, { disambiguation: 'earlier' })
   const later = local.toZonedDateTime(policy.zone, { disambiguation: 'later' })

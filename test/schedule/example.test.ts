@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from 'vitest'
 
-describe('examples/schedule', () => {
-  it('runs and explains itself', async () => {
+describe('The example examples/schedule', () => {
+  it('runs and prints explanations', async () => {
     const lines: string[] = []
     const log = vi.spyOn(console, 'log').mockImplementation((...words) => {
       lines.push(words.join(' '))

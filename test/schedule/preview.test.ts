@@ -9,19 +9,19 @@ function reasons(schedule: Schedule, from: string, count: number, seed?: string)
 }
 
 describe('preview', () => {
-  it('shows instant, local time and offset', () => {
+  it('shows the instant, local time and offset', () => {
     expect(daily({ at: '09:00', zone }).preview(1, { from: Date.parse('2027-03-14T00:00Z') })).toEqual([
       { at: Date.parse('2027-03-14T13:00Z'), local: '2027-03-14T09:00:00', offset: '-04:00', reasons: [] },
     ])
   })
 
-  it('includes an occurrence at its very beginning', () => {
+  it('includes an occurrence at `from`', () => {
     const from = Date.parse('2027-01-01T09:00Z')
     expect(daily({ at: '09:00' }).preview(1, { from })[0]!.at).toBe(from)
     expect(daily({ at: '09:00' }).preview(1, { from: from + 1 })[0]!.at).toBe(from + 86_400_000)
   })
 
-  it('starts at the clock’s now unless told, and ends with the schedule', () => {
+  it('starts now by default, and ends with the schedule', () => {
     expect(daily().preview(1)[0]!.at).toBeGreaterThan(Date.UTC(2025, 0, 1))
     expect(daily({ until: 1000 }).preview(5, { from: 0 })).toHaveLength(1)
     expect(daily({ until: 1000 }).preview(5)).toEqual([])
@@ -30,11 +30,11 @@ describe('preview', () => {
   it.each([
     ['next', ['02:30 does not exist on 2027-03-14 in America/New_York: 03:00']],
     ['shift', ['02:30 does not exist on 2027-03-14 in America/New_York: 03:30']],
-  ] as const)('explains a gap under %s', (gap, expected) => {
+  ] as const)('explains a missing local time under gap %s', (gap, expected) => {
     expect(reasons(cron('30 2 * * *', { zone, gap }), '2027-03-13T00:00Z', 3)).toEqual([[], expected, []])
   })
 
-  it('explains what was skipped with what follows', () => {
+  it('explains a skipped local time with the next occurrence', () => {
     expect(reasons(cron('30 2 * * *', { zone, gap: 'skip' }), '2027-03-13T00:00Z', 3)).toEqual([
       [],
       ['02:30 does not exist on 2027-03-14 in America/New_York: skipped'],
@@ -42,7 +42,7 @@ describe('preview', () => {
     ])
   })
 
-  it('explains each local time that ended on one instant, and sums up many', () => {
+  it('explains each local time that moved to one instant, and sums up many', () => {
     expect(reasons(cron('*/30 2 * * *', { zone }), '2027-03-14T00:00Z', 1)).toEqual([
       [
         '02:00 does not exist on 2027-03-14 in America/New_York: 03:00',
@@ -59,11 +59,11 @@ describe('preview', () => {
   it.each([
     ['first', ['01:30 comes twice on 2027-11-07 in America/New_York: the first, at UTC-04:00']],
     ['second', ['01:30 comes twice on 2027-11-07 in America/New_York: the second, at UTC-05:00']],
-  ] as const)('explains an overlap under %s', (overlap, expected) => {
+  ] as const)('explains a repeated local time under overlap %s', (overlap, expected) => {
     expect(reasons(daily({ at: '01:30', zone, overlap }), '2027-11-06T00:00Z', 3)).toEqual([[], expected, []])
   })
 
-  it('explains both of two', () => {
+  it('explains both instants of a repeated local time', () => {
     expect(reasons(daily({ at: '01:30', zone, overlap: 'both' }), '2027-11-07T00:00Z', 3)).toEqual([
       ['01:30 comes twice on 2027-11-07 in America/New_York: both count, this is the first, at UTC-04:00'],
       ['01:30 comes twice on 2027-11-07 in America/New_York: both count, this is the second, at UTC-05:00'],
@@ -71,7 +71,7 @@ describe('preview', () => {
     ])
   })
 
-  it('says on which day a skipped day ends', () => {
+  it('names the day to which a missing day moved', () => {
     const apia = daily({ at: '09:00', zone: 'Pacific/Apia' })
     expect(reasons(apia, '2011-12-30T00:00Z', 2)).toEqual([
       ['09:00 does not exist on 2011-12-30 in Pacific/Apia: 00:00 on 2011-12-31'],
@@ -95,7 +95,7 @@ describe('preview', () => {
     ])
   })
 
-  it('explains a date and a time at once', () => {
+  it('explains a missing date and a missing time together', () => {
     const schedule = monthly({ day: 31, at: '02:45', zone: 'America/Caracas', invalidDate: 'forward' })
     expect(reasons(schedule, '2016-04-30T00:00Z', 1)).toEqual([
       [
@@ -108,19 +108,19 @@ describe('preview', () => {
     )
   })
 
-  it('names the jitter', () => {
+  it('shows the delay by jitter', () => {
     const [first] = reasons(daily({ jitter: '1h' }), '2027-01-01T00:00Z', 1, 'user:1')
     expect(first).toEqual([expect.stringMatching(/^\d+m.* later by jitter$/)])
   })
 
-  it('has nothing to explain where time just passes', () => {
+  it('gives no reasons for a schedule that follows elapsed time', () => {
     for (const from of ['2027-03-14T05:00Z', '2027-11-07T04:00Z']) {
       expect(reasons(cron('*/30 * * * *', { zone }), from, 8).flat()).toEqual([])
     }
   })
 
-  it.each([0, -1, 1.5, Number.NaN, '3'])('refuses to show %s', (count) => {
-    expect(() => daily().preview(count as number)).toThrow(/preview must be a whole number/)
+  it.each([0, -1, 1.5, Number.NaN, '3'])('refuses the count %s', (count) => {
+    expect(() => daily().preview(count as number)).toThrow(/preview must be an integer/)
   })
 
   it('refuses unknown options', () => {
@@ -128,7 +128,7 @@ describe('preview', () => {
   })
 })
 
-describe('in words', () => {
+describe('Schedule.describe', () => {
   it.each([
     [cron('0 9 * * MON-FRI', { zone }), 'at 09:00, on Monday to Friday in America/New_York'],
     [cron('*/15 9-17 * * *'), 'every 15 minutes, in hours 9 to 17 in UTC'],
@@ -169,7 +169,7 @@ describe('in words', () => {
       daily({ from: '2027-01-01', until: '2028-01-01', times: 5, jitter: '5m' }),
       'every day at 00:00 in UTC, from 2027-01-01T00:00, until 2028-01-01T00:00, 5 times, up to 5m later, the same for each timer',
     ],
-  ])('%#', (schedule, words) => {
+  ])('describes schedule %# in words', (schedule, words) => {
     expect(schedule.describe()).toBe(words)
   })
 })

@@ -7,7 +7,7 @@ const seeds = fc.option(fc.string({ maxLength: 20 }), { nil: undefined })
 const seedOf = (seed: string | undefined) => (seed === undefined ? {} : { seed })
 
 describe('promise 13: a schedule’s next is after its previous', () => {
-  it('next is a whole millisecond strictly later than what it was given', () => {
+  it('next returns an integer strictly later than its argument', () => {
     fc.assert(
       fc.property(anySchedule, anyInstant, seeds, (schedule, after, seed) => {
         const at = schedule.next(after, seedOf(seed))
@@ -19,7 +19,7 @@ describe('promise 13: a schedule’s next is after its previous', () => {
     )
   })
 
-  it('nothing lies between an instant and its next, and next from just before gives it again', () => {
+  it('no occurrence lies between an instant and its next', () => {
     fc.assert(
       fc.property(anySchedule, anyInstant, seeds, fc.nat(), (schedule, after, seed, part) => {
         const at = schedule.next(after, seedOf(seed))
@@ -32,7 +32,7 @@ describe('promise 13: a schedule’s next is after its previous', () => {
     )
   })
 
-  it('answers at the ends of time, and ends there', () => {
+  it('next works at both ends of the years 1 to 9999 and ends there', () => {
     const first = Date.parse('0001-01-01T00:00Z')
     const last = Date.parse('9999-12-31T23:59:59.999Z')
     const anyEnd = fc.oneof(
@@ -53,7 +53,7 @@ describe('promise 13: a schedule’s next is after its previous', () => {
     )
   })
 
-  it('does not depend on what was asked before', () => {
+  it('next does not depend on earlier calls', () => {
     fc.assert(
       fc.property(anySchedule, fc.array(anyInstant, { minLength: 2, maxLength: 8 }), (schedule, instants) => {
         const fresh = instants.map((after) => parseSchedule(JSON.stringify(schedule)).next(after))
@@ -63,7 +63,7 @@ describe('promise 13: a schedule’s next is after its previous', () => {
     )
   })
 
-  it('preview equals repeated next', () => {
+  it('preview returns the same instants as repeated calls of next', () => {
     fc.assert(
       fc.property(anySchedule, anyInstant, seeds, (schedule, from, seed) => {
         const expected: number[] = []
@@ -79,11 +79,11 @@ describe('promise 13: a schedule’s next is after its previous', () => {
     )
   })
 
-  it('local text and offset of a preview name the instant', () => {
+  it('the local time and offset of a preview denote its instant', () => {
     fc.assert(
       fc.property(anySchedule, anyInstant, (schedule, from) => {
         const preview = schedule.preview(3, { from })
-        // Offsets of the nineteenth century have seconds, which Date does not read.
+        // Offsets of the 19th century have seconds, which Date cannot parse.
         const readable = preview.filter(({ offset }) => offset.length === 6)
         expect(readable.map(({ local, offset }) => Date.parse(local + offset))).toEqual(
           readable.map(({ at }) => Math.floor(at / 1000) * 1000),
@@ -93,7 +93,7 @@ describe('promise 13: a schedule’s next is after its previous', () => {
     )
   })
 
-  it('survives JSON unchanged, twice', () => {
+  it('a schedule survives two round trips through JSON unchanged', () => {
     fc.assert(
       fc.property(anySchedule, anyInstant, seeds, (schedule, after, seed) => {
         const text = JSON.stringify(schedule)
@@ -107,7 +107,7 @@ describe('promise 13: a schedule’s next is after its previous', () => {
     )
   })
 
-  it('from, until and times bound what the rule gives', () => {
+  it('from, until and times bound the occurrences of the rule', () => {
     fc.assert(
       fc.property(anySchedule, (schedule) => {
         const { from, until, times, ...rest } = schedule.toJSON()

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { ramadansIn } from '../../src/schedule/ramadan.js'
+import { ramadansIn } from '../../src/schedule/zone/ramadan.js'
 
 const calendar = new Intl.DateTimeFormat('en-US', {
   calendar: 'islamic-civil',
@@ -9,8 +9,8 @@ const calendar = new Intl.DateTimeFormat('en-US', {
   day: 'numeric',
 })
 
-describe('the middle of Ramadan', () => {
-  it('is where the calendar of Intl has it, in every year that clocks may follow', () => {
+describe('ramadansIn', () => {
+  it('agrees with the Islamic calendar of Intl for every year with its own clock changes', () => {
     const found: number[] = []
     for (let year = 2000; year <= 2100; year++) {
       for (const day of ramadansIn(year)) {
@@ -22,7 +22,7 @@ describe('the middle of Ramadan', () => {
         found.push(moonYear!)
       }
     }
-    // Each once, none left out.
+    // Every Ramadan is found exactly once.
     expect(found).toEqual(Array.from(found, (_, i) => found[0]! + i))
     expect(found.length).toBe(104)
   })

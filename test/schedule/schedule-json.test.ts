@@ -5,8 +5,8 @@ import { describe, expect, it } from 'vitest'
 const terms = '"missed":"once","missedLimit":100'
 const wall = '"zone":"UTC","gap":"next","overlap":"first"'
 
-describe('the stored form', () => {
-  // These texts are in stores and on the wire: they may only ever be added to.
+describe('The stored form of a schedule', () => {
+  // Stores and requests contain these texts. New ones may be added; existing ones must never change.
   it.each([
     [cron('0 9 * * 1-5'), `{"version":1,"type":"cron","expression":"0 9 * * 1-5",${wall},${terms}}`],
     [every('15m'), `{"version":1,"type":"every","everyMs":900000,"anchor":0,${terms}}`],
@@ -37,13 +37,13 @@ describe('the stored form', () => {
       '{"version":1,"type":"daily","at":["00:00"],"zone":"Asia/Calcutta","gap":"skip","overlap":"both",' +
         `${terms},"windowMs":3600000}`,
     ],
-  ])('%#', (schedule, text) => {
+  ])('round trip %# keeps the exact text', (schedule, text) => {
     expect(JSON.stringify(schedule)).toBe(text)
     expect(JSON.stringify(parseSchedule(text))).toBe(text)
     expect(JSON.stringify({ on: schedule })).toBe(`{"on":${text}}`)
   })
 
-  it('is frozen: nothing can change a schedule', () => {
+  it('cannot be changed: a schedule is frozen', () => {
     const schedule = daily()
     expect(Object.isFrozen(schedule)).toBe(true)
     expect(parseSchedule(schedule.toJSON()).next(0)).toBe(schedule.next(0))
@@ -56,9 +56,9 @@ describe('the stored form', () => {
     [7, 'invalid-schedule', /got 7/],
     [{ type: 'daily' }, 'invalid-schedule', /version undefined/],
     [{ version: 2, type: 'daily' }, 'invalid-schedule', /version 2/],
-    [{ version: 1, type: 'hourly' }, 'invalid-schedule', /"hourly", known are cron, every/],
-    [{ version: 1, type: '__proto__' }, 'invalid-schedule', /known are/],
-    [{ version: 1, type: 'toString' }, 'invalid-schedule', /known are/],
+    [{ version: 1, type: 'hourly' }, 'invalid-schedule', /unknown type "hourly": the types are cron, every/],
+    [{ version: 1, type: '__proto__' }, 'invalid-schedule', /the types are/],
+    [{ version: 1, type: 'toString' }, 'invalid-schedule', /the types are/],
     [{ version: 1, type: 'daily', at: ['25:00'] }, 'invalid-time', /25:00/],
     [{ version: 1, type: 'daily', colour: 'red' }, 'unknown-option', /colour/],
     [{ version: 1, type: 'every' }, 'invalid-duration', /undefined/],
@@ -67,7 +67,7 @@ describe('the stored form', () => {
     [{ version: 1, type: 'rrule', rule: 7 }, 'invalid-rrule', /got 7/],
     [{ version: 1, type: 'daily', zone: 'Nowhere' }, 'invalid-zone', /Nowhere/],
     [`{"version":1,"type":"daily","at":"${'9'.repeat(20_000)}"}`, 'invalid-schedule', /characters/],
-  ])('refuses %j', (json, code, why) => {
+  ])('refuses to parse %j', (json, code, why) => {
     const attempt = () => parseSchedule(json)
     expect(attempt).toThrow(InvalidInputError)
     expect(attempt).toThrow(expect.objectContaining({ code }))

@@ -1,12 +1,12 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { findSegments } from '../../src/schedule/segment.js'
+import { findSegments } from '../../src/schedule/zone/segment.js'
 
 const SIX_DAYS = 6 * 86_400
 const FROM = 1_000_000_000
 const UNTIL = FROM + 400 * 86_400
 
-/** Changes at least six days apart, on any second, and the offset after each. */
+/** Changes at least six days apart, at any second, and the offset after each. */
 const anyChanges = fc
   .array(
     fc.record({
@@ -33,7 +33,7 @@ const anyChanges = fc
   })
 
 describe('findSegments', () => {
-  it('finds every change of an offset that is kept for six days or more', () => {
+  it('finds every change if each offset lasts for at least six days', () => {
     fc.assert(
       fc.property(anyChanges, (changes) => {
         const probe = (second: number) => changes.findLast(({ at }) => at <= second)?.offset ?? 0

@@ -9,7 +9,7 @@ const HOUR = 3_600_000
 const from = Date.UTC(2027, 0, 1)
 
 describe('simulate', () => {
-  it('gives all firings in order of time and then name', () => {
+  it('returns all firings in order of time, then name', () => {
     const firings = simulate(
       { report: daily({ at: '06:00' }), backup: every('12h'), never: daily({ until: from }) },
       { from, to: from + DAY },
@@ -23,14 +23,14 @@ describe('simulate', () => {
     expect(together.map(({ name }) => name)).toEqual(['a', 'b'])
   })
 
-  it('includes its beginning and excludes its end', () => {
+  it('includes `from` and excludes `to`', () => {
     expect(simulate({ a: daily() }, { from, to: from + DAY })).toHaveLength(1)
     expect(simulate({ a: daily() }, { from, to: from + DAY + 1 })).toHaveLength(2)
     expect(simulate({ a: daily() }, { from: from + 1, to: from + DAY })).toHaveLength(0)
     expect(simulate({ a: daily() }, { from, to: from })).toEqual([])
   })
 
-  it('spreads jitter by name', () => {
+  it('derives the jitter of a schedule from its name', () => {
     const schedule = daily({ jitter: '1h' })
     const firings = simulate({ a: schedule, b: schedule }, { from, to: from + DAY })
     expect(firings.map(({ at }) => at)).toEqual(
@@ -38,7 +38,7 @@ describe('simulate', () => {
     )
   })
 
-  it('refuses to run away', () => {
+  it('throws if there are more firings than the limit', () => {
     expect(() => simulate({ a: every('1s') }, { from, to: from + 2 * DAY })).toThrow(LimitError)
     expect(() => simulate({ a: every('1h') }, { from, to: from + DAY, limit: 23 })).toThrow(
       /more than 23 firings/,
@@ -52,7 +52,7 @@ describe('simulate', () => {
     [{}, { from }, /epoch milliseconds/],
     [{}, { from, to: from, until: 1 }, /does not know the option "until"/],
     [{}, { from, to: from, limit: 2e6 }, /at most 1000000/],
-  ])('refuses %j with %j', (definitions, options, why) => {
+  ])('refuses the schedules %j with the options %j', (definitions, options, why) => {
     expect(() => simulate(definitions as never, options as never)).toThrow(why)
   })
 })
@@ -60,7 +60,7 @@ describe('simulate', () => {
 describe('diff', () => {
   const range = { from, to: from + 3 * DAY }
 
-  it('sees what moved', () => {
+  it('reports firings that moved', () => {
     const change = diff(
       simulate({ report: daily({ at: '09:00' }) }, range),
       simulate({ report: daily({ at: '10:00' }) }, range),
@@ -77,7 +77,7 @@ describe('diff', () => {
     })
   })
 
-  it('pairs each firing with the nearest', () => {
+  it('pairs each removed firing with the nearest new one', () => {
     const change = diff(
       simulate({ a: daily({ at: '09:20' }) }, { from, to: from + DAY }),
       simulate({ a: every('1h') }, { from, to: from + DAY }),
@@ -92,7 +92,7 @@ describe('diff', () => {
     expect(halves.moved.every((move) => move.to - move.from === HOUR / 2)).toBe(true)
   })
 
-  it('sees what came and went, by name', () => {
+  it('reports added and removed firings by name', () => {
     const before = simulate({ old: daily(), same: daily({ at: '12:00' }) }, range)
     const after = simulate({ fresh: daily(), same: daily({ at: '12:00' }) }, range)
     const change = diff(before, after)
@@ -101,7 +101,7 @@ describe('diff', () => {
     expect(change).toMatchObject({ moved: [], unchanged: 3 })
   })
 
-  it('shows what a gap rule changes', () => {
+  it('shows the effect of a changed gap rule', () => {
     const zone = 'America/New_York'
     const spring = { from: Date.parse('2027-03-12T00:00Z'), to: Date.parse('2027-03-17T00:00Z') }
     const run = (gap: 'next' | 'shift' | 'skip') => simulate({ a: daily({ at: '02:30', zone, gap }) }, spring)
@@ -114,7 +114,7 @@ describe('diff', () => {
     ])
   })
 
-  it('accounts for every firing once', () => {
+  it('counts every firing exactly once', () => {
     const some = fc.dictionary(fc.constantFrom('a', 'b', 'c'), anySchedule).map((definitions) => {
       try {
         return simulate(definitions, { from, to: from + 40 * DAY, limit: 2000 })

@@ -1,12 +1,15 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { dayNumber, isLeapYear, modulo, weekdayOf, yearOf } from '../../src/schedule/calendar.js'
-import { StepCount, type Steps } from '../../src/schedule/step-count.js'
+import { dayNumber, isLeapYear, modulo, weekdayOf, yearOf } from '../../src/schedule/calendar/calendar.js'
+import { StepCount, type Steps } from '../../src/schedule/count/step-count.js'
 
 type Unit = Steps['unit']
 
-/** What is named in a year, by the place of its unit: days or months of their own weekdays and lengths. */
-function named(year: number, unit: Unit): readonly (readonly [offset: number, worth: number])[] {
+/**
+ * The matches of a year, by offset in units. They depend on the year's weekday and length and on its
+ * neighbours.
+ */
+function named(year: number, unit: Unit): readonly (readonly [offset: number, weight: number])[] {
   const firstDay = dayNumber(year, 1, 1)
   const weekday = weekdayOf(firstDay)
   const neighbours = (isLeapYear(year - 1) ? 10 : 0) + (isLeapYear(year + 1) ? 100 : 0)
@@ -26,7 +29,7 @@ function named(year: number, unit: Unit): readonly (readonly [offset: number, wo
   ]
 }
 
-/** The first day on which something of a unit counts here: that of the unit itself or of its month or year. */
+/** The first day of the unit of a match: the day itself, or the first day of its month or year. */
 function dayOf(year: number, unit: Unit, offset: number): number {
   return unit === 'day'
     ? dayNumber(year, 1, 1) + offset
@@ -37,16 +40,16 @@ function indexOf(year: number, unit: Unit, offset: number): number {
   return unit === 'day' ? dayNumber(year, 1, 1) + offset : unit === 'month' ? year * 12 + offset : year
 }
 
-type Stepping = Pick<Steps, 'unit' | 'start' | 'step' | 'places'>
+type Stepping = Pick<Steps, 'unit' | 'start' | 'step' | 'offsets'>
 
-function countOneByOne({ unit, start, step, places }: Stepping, from: number, until: number): number {
+function countOneByOne({ unit, start, step, offsets }: Stepping, from: number, until: number): number {
   let count = 0
   for (let year = yearOf(from); year <= yearOf(until); year++) {
-    for (const [offset, worth] of named(year, unit)) {
+    for (const [offset, weight] of named(year, unit)) {
       const day = dayOf(year, unit, offset)
       if (day < from || day >= until) continue
       const behind = modulo(indexOf(year, unit, offset) - start, step)
-      count += worth * places.filter((place) => modulo(place, step) === behind).length
+      count += weight * offsets.filter((stepOffset) => modulo(stepOffset, step) === behind).length
     }
   }
   return count
@@ -57,7 +60,7 @@ const anyStepping: fc.Arbitrary<Stepping> = fc.record({
   unit: fc.constantFrom<Unit>('day', 'month', 'year'),
   start: fc.integer({ min: -3000, max: 30_000 }),
   step: fc.oneof(fc.integer({ min: 1, max: 60 }), fc.constantFrom(365, 366, 367, 1461, 19_999, 20_001)),
-  places: fc.array(fc.integer({ min: 0, max: 400 }), { minLength: 1, maxLength: 5 }),
+  offsets: fc.array(fc.integer({ min: 0, max: 400 }), { minLength: 1, maxLength: 5 }),
 })
 
 function stepCountOf(stepping: Stepping, asked: { times: number } = { times: 0 }): StepCount {
@@ -65,10 +68,10 @@ function stepCountOf(stepping: Stepping, asked: { times: number } = { times: 0 }
   return new StepCount(
     {
       ...stepping,
-      hasNeighbours: true,
-      each: (firstDay, _, add) => {
+      dependsOnNeighbours: true,
+      eachMatch: (firstDay, _, add) => {
         asked.times++
-        for (const [offset, worth] of named(yearOf(firstDay), unit)) add(offset, worth)
+        for (const [offset, weight] of named(yearOf(firstDay), unit)) add(offset, weight)
       },
     },
     (from, until) => countOneByOne(stepping, from, until),
@@ -76,14 +79,14 @@ function stepCountOf(stepping: Stepping, asked: { times: number } = { times: 0 }
 }
 
 describe('StepCount', () => {
-  it('counts as year by year, whatever is named and whatever is in step', () => {
+  it('counts the same as year by year, for any matches and steps', () => {
     fc.assert(
       fc.property(anyDay, anyDay, anyStepping, (a, b, stepping) => {
         const [from, until] = [Math.min(a, b), Math.max(a, b)]
         const exact = countOneByOne(stepping, from, until)
         const steps = stepCountOf(stepping)
         expect(steps.count(from, until, Infinity)).toBe(exact)
-        // What it keeps must serve other years, too.
+        // Cached tables must also serve other ranges.
         const later = Math.floor((from + until) / 2)
         const rest = countOneByOne(stepping, later, until)
         expect(steps.count(later, until, Infinity)).toBe(rest)
@@ -92,7 +95,7 @@ describe('StepCount', () => {
     )
   })
 
-  it('is exact up to the most that matters, and above it beyond', () => {
+  it('is exact up to most, and returns more than most beyond', () => {
     fc.assert(
       fc.property(anyDay, anyDay, anyStepping, fc.integer({ min: 0, max: 5000 }), (a, b, stepping, most) => {
         const [from, until] = [Math.min(a, b), Math.max(a, b)]
@@ -105,17 +108,17 @@ describe('StepCount', () => {
     )
   })
 
-  it('asks about each kind of year once', () => {
+  it('makes one table per kind of year', () => {
     const asked = { times: 0 }
-    const stepping: Stepping = { unit: 'day', start: 0, step: 17, places: [0] }
+    const stepping: Stepping = { unit: 'day', start: 0, step: 17, offsets: [0] }
     stepCountOf(stepping, asked).count(dayNumber(1, 5, 5), dayNumber(9999, 5, 5), Infinity)
     expect(asked.times).toBe(28)
   })
 
-  it('asks again only if its tables are too large to be kept, and about no year if steps are long', () => {
+  it('keeps small tables, makes large ones again, and makes none if steps are long', () => {
     const countTwice = (step: number) => {
       const asked = { times: 0 }
-      const steps = stepCountOf({ unit: 'day', start: 0, step, places: [0] }, asked)
+      const steps = stepCountOf({ unit: 'day', start: 0, step, offsets: [0] }, asked)
       for (let i = 0; i < 2; i++) steps.count(dayNumber(1, 5, 5), dayNumber(9999, 5, 5), Infinity)
       return asked.times
     }

@@ -10,8 +10,8 @@ function all(schedule: Schedule): number[] {
   return schedule.preview(50, { from: 0 }).map(({ at }) => at)
 }
 
-describe('from, until and times', () => {
-  it('from is inclusive, until exclusive', () => {
+describe('The terms from, until and times', () => {
+  it('from is inclusive and until is exclusive', () => {
     expect(all(daily({ at: '09:00', from: NINE, until: NINE + 2 * DAY }))).toEqual([NINE, NINE + DAY])
     expect(all(daily({ at: '09:00', from: NINE + 1, until: NINE + 2 * DAY + 1 }))).toEqual([
       NINE + DAY,
@@ -19,7 +19,7 @@ describe('from, until and times', () => {
     ])
   })
 
-  it('reads them as instants or on the clocks of the zone', () => {
+  it('from accepts instants and local times of the zone', () => {
     const zone = 'America/New_York'
     expect(daily({ zone, from: '2027-01-01' }).toJSON().from).toBe(Date.parse('2027-01-01T05:00Z'))
     expect(daily({ zone, from: '2027-07-01T09:30' }).toJSON().from).toBe(Date.parse('2027-07-01T13:30Z'))
@@ -27,12 +27,12 @@ describe('from, until and times', () => {
     expect(daily({ zone, from: '2027-01-01T00:00:00.250+01:00' }).toJSON().from).toBe(
       Date.parse('2026-12-31T23:00:00.250Z'),
     )
-    // As RFC 5545 and Temporal read them: a missing time moves on, a double one is the first.
+    // As in RFC 5545 and Temporal: a missing time moves forward, and of two equal times the first counts.
     expect(daily({ zone, from: '2027-03-14T02:30' }).toJSON().from).toBe(Date.parse('2027-03-14T07:30Z'))
     expect(daily({ zone, from: '2027-11-07T01:30' }).toJSON().from).toBe(Date.parse('2027-11-07T05:30Z'))
   })
 
-  it('counts times from from', () => {
+  it('times counts occurrences from `from` on', () => {
     const thrice = daily({ at: '09:00', from: NINE, times: 3 })
     expect(all(thrice)).toEqual([NINE, NINE + DAY, NINE + 2 * DAY])
     expect(thrice.next(NINE + 2 * DAY)).toBeUndefined()
@@ -62,21 +62,21 @@ describe('from, until and times', () => {
     [{ jitter: '400d' }, /jitter must be from 1ms/],
     [{ window: '400d' }, /window must be from 1ms/],
     [{ jitter: '1m', window: '1m' }, /give one of them/],
-  ])('refuses %j', (options, why) => {
+  ])('refuses the terms %j', (options, why) => {
     expect(() => daily(options as never)).toThrow(why)
   })
 
-  it('refuses more than it would count', () => {
+  it('refuses limits above the maximum', () => {
     expect(() => daily({ from: 0, times: 5001 })).toThrow(LimitError)
     expect(() => daily({ missedLimit: 1001 })).toThrow(LimitError)
     expect(() => daily().preview(10_001)).toThrow(LimitError)
   })
 })
 
-describe('jitter', () => {
+describe('The term jitter', () => {
   const schedule = daily({ at: '09:00', jitter: '10m' })
 
-  it('shifts a timer always by the same, and different timers differently', () => {
+  it('delays a timer always by the same amount, and different timers by different amounts', () => {
     const shift = schedule.next(0, { seed: 'user:42' })! - schedule.next(0)!
     expect(shift).toBeGreaterThan(0)
     expect(shift).toBeLessThan(600_000)
@@ -88,7 +88,7 @@ describe('jitter', () => {
     expect(schedule.next(0, { seed: 'user:43' })).not.toBe(schedule.next(0, { seed: 'user:42' }))
   })
 
-  it('is the same on every machine, forever', () => {
+  it('gives the same delays on every machine', () => {
     const shifts = ['', 'a', 'user:1', 'user:2', 'ünïcode'].map(
       (seed) => schedule.next(0, { seed })! - 32_400_000,
     )
@@ -109,12 +109,12 @@ describe('jitter', () => {
       const shift = schedule.next(0, { seed: `user:${i}` })! - 32_400_000
       tenths[Math.floor(shift / 60_000)]!++
     }
-    // Each is about 1000, with a standard deviation of 30.
+    // Each count is about 1000, with a standard deviation of 30.
     expect(Math.min(...tenths)).toBeGreaterThan(850)
     expect(Math.max(...tenths)).toBeLessThan(1150)
   })
 
-  it('keeps distances, also when it is longer than they are', () => {
+  it('keeps the distances of occurrences, even if it is longer than they are', () => {
     fc.assert(
       fc.property(fc.string(), fc.integer({ min: 0, max: 2 ** 41 }), (seed, after) => {
         const minutes = every('1m', { jitter: '1h' })
@@ -125,13 +125,13 @@ describe('jitter', () => {
     )
   })
 
-  it('leaves bounds to the rule, so that no timer loses an occurrence', () => {
+  it('does not move from and until, so that no timer loses an occurrence', () => {
     const once = daily({ at: '09:00', jitter: '10m', from: NINE, until: NINE + 1 })
     expect(once.next(0, { seed: 'x' })).toBeGreaterThanOrEqual(NINE)
     expect(once.next(NINE + 600_000, { seed: 'x' })).toBeUndefined()
   })
 
-  it('refuses a seed that is no text', () => {
+  it('refuses a seed that is not a string', () => {
     expect(() => schedule.next(0, { seed: 7 as never })).toThrow(/seed must be a string/)
     expect(() => schedule.next(0, { sed: 'x' } as never)).toThrow(/does not know the option "sed"/)
     expect(() => schedule.next(Number.NaN)).toThrow(expect.objectContaining({ code: 'invalid-instant' }))
@@ -139,8 +139,8 @@ describe('jitter', () => {
   })
 })
 
-describe('window and missed', () => {
-  it('are carried for the engine', () => {
+describe('The terms window and missed', () => {
+  it('are readable by the engine', () => {
     const schedule = daily({ window: '2h', missed: 'all', missedLimit: 7 })
     expect(schedule).toMatchObject({ windowMs: 7_200_000, jitterMs: 0, missed: 'all', missedLimit: 7 })
     expect(daily()).toMatchObject({

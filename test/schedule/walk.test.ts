@@ -4,17 +4,18 @@ import { differenceFrom, walkMinutes } from './walk/minute-walk.js'
 import { walkedSchedules } from './walk/schedules.js'
 import { walkedZones } from './walk/zones.js'
 
-// A tenth of the fifty by thirty, so that every schedule and every zone has its turn; `npm run walk` does all.
+// Every tenth pair of the fifty schedules and thirty zones, so that each occurs. `npm run walk` takes all
+// pairs.
 const EVERY = 10
 
-describe('ten years of fifty schedules in thirty zones, minute by minute (a tenth of the pairs)', () => {
-  it('has fifty schedules and thirty zones', () => {
+describe('A tenth of fifty schedules in thirty zones matches a minute-by-minute walk through ten years', () => {
+  it('covers fifty schedules and thirty zones', () => {
     expect(new Set(walkedSchedules.map(({ name }) => name)).size).toBe(50)
     expect(new Set(walkedZones.map(([zone]) => zone)).size).toBe(30)
   })
 
   it.each(walkedZones.map(([zone, firstYear], i) => [zone, firstYear, i] as const))(
-    '%s from %i on',
+    'in %s from the year %i on',
     (zone, firstYear, i) => {
       const minutes = localMinutes(zone, firstYear)
       const differences = walkedSchedules

@@ -4,8 +4,8 @@ import * as fc from 'fast-check'
 import { Temporal } from 'temporal-polyfill'
 import { describe, expect, it } from 'vitest'
 
-describe('zones', () => {
-  it('shows which tz database it goes by', () => {
+describe('Zones', () => {
+  it('tzdataVersion and errors show the tz database release', () => {
     expect(tzdataVersion()).toMatch(/^20\d\d[a-z]$/)
     expect(() => daily({ zone: 'Mars/Base' })).toThrow(tzdataVersion())
   })
@@ -19,7 +19,7 @@ describe('zones', () => {
     ['Etc/GMT+5', 'Etc/GMT+5', 300],
     ['+05:30', '+05:30', -330],
     ['-23:59', '-23:59', 1439],
-  ])('takes %s', (given, name, minutesBehind) => {
+  ])('accepts the zone %s', (given, name, minutesBehind) => {
     const schedule = daily({ zone: given })
     expect(schedule.zone).toBe(name)
     const behind = (schedule.next(Date.UTC(2027, 0, 1))! / 60_000) % 1440
@@ -27,7 +27,7 @@ describe('zones', () => {
   })
 
   it.each(['', ' ', 'Mars/Base', 'GMT+5', '+5', '+0530', '+24:00', '+05:60', 'x'.repeat(100), 7, null, {}])(
-    'refuses %j',
+    'refuses the zone %j',
     (zone) => {
       const attempt = () => daily({ zone: zone as string })
       expect(attempt).toThrow(InvalidInputError)
@@ -36,15 +36,15 @@ describe('zones', () => {
     },
   )
 
-  it('follows the sun before standard time, to the second', () => {
-    // New York kept 4:56:02 behind Greenwich until noon of 1883-11-18.
+  it('use local solar time before standard time, exact to the second', () => {
+    // New York was 4:56:02 behind Greenwich until noon of 1883-11-18.
     const noon = daily({ at: '12:00', zone: 'America/New_York' })
     expect(noon.next(Date.UTC(1850, 0, 1))).toBe(Date.parse('1850-01-01T16:56:02Z'))
     expect(noon.preview(1, { from: Date.UTC(1850, 0, 1) })[0]!.offset).toBe('-04:56:02')
     expect(noon.next(Date.parse('1883-11-18T00:00Z'))).toBe(Date.parse('1883-11-18T16:56:02Z'))
   })
 
-  it('carries today’s rule into the far future, as Temporal does', () => {
+  it('continue their current rule into the far future, as Temporal does', () => {
     const zones = [
       'America/New_York',
       'Europe/Dublin',
@@ -69,14 +69,14 @@ describe('zones', () => {
     )
   })
 
-  it('sees a change that comes after what it has read of the zone', () => {
-    // Three days from here end after the first 01:30 of November 7 and before the clocks go back.
+  it('notice a change that lies just behind the part that was probed', () => {
+    // Three days from here lie between the first 01:30 of November 7 and the change of clocks.
     const after = Date.parse('2027-11-04T05:45Z')
     const schedule = weekly({ on: 'sunday', at: '01:30', zone: 'America/Detroit', overlap: 'second' })
     expect(schedule.next(after)).toBe(Date.parse('2027-11-07T06:30Z'))
   })
 
-  it('counts each local time once where a zone went back by almost a day', () => {
+  it('count each local time once where a zone went back by almost a day', () => {
     const options = {
       at: ['00:59', '01:15', '01:45'],
       zone: 'Pacific/Kwajalein',
@@ -91,10 +91,10 @@ describe('zones', () => {
     }
   })
 
-  it('answers the same whatever was asked before, close to a change too', () => {
+  it('return the same results near a change, whatever was asked before', () => {
     const change = Date.parse('2027-03-14T09:00Z')
     const schedule = daily({ at: '02:30', zone: 'America/Boise', gap: 'shift' })
-    // What was read around this instant begins twenty minutes after the change.
+    // The neighbourhood probed around this instant begins twenty minutes after the change.
     schedule.next(change + 3 * 86_400_000 + 20 * 60_000)
     expect(schedule.next(change + 25 * 60_000)).toBe(change + 30 * 60_000)
   })

@@ -1,11 +1,11 @@
 import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { Served } from './served.js'
+import { TestServer } from './test-server.js'
 
-let served: Served
+let served: TestServer
 
 beforeAll(async () => {
-  served = await Served.start()
+  served = await TestServer.start()
 })
 
 afterAll(async () => {
@@ -13,7 +13,7 @@ afterAll(async () => {
 })
 
 describe('a batch', () => {
-  it('answers for each row, whatever becomes of the others', async () => {
+  it('has one answer per row, and a bad row does not affect the others', async () => {
     await served.call('PUT', '/v1/timers/remind/there', { in: '1h' })
     const { body, status } = await served.call('POST', '/v1/batch', [
       { kind: 'remind', key: 'a', in: '1h' },
@@ -47,14 +47,14 @@ describe('a batch', () => {
     expect((await served.call('GET', '/v1/timers/remind/a')).body.dueAt).toBe(body[7].dueAt)
   })
 
-  it('refuses what is no list, and a list that is too long', async () => {
+  it('is refused if it is not an array or has more than 5,000 rows', async () => {
     expect((await served.call('POST', '/v1/batch', { kind: 'a' })).status).toBe(400)
     const rows = Array.from({ length: 5001 }, () => ({ kind: 'a', in: 1 }))
     expect((await served.call('POST', '/v1/batch', rows)).status).toBe(400)
     expect((await served.call('POST', '/v1/batch', [])).body).toEqual([])
   })
 
-  it('comes as lines too, each with its answer, however they are cut', async () => {
+  it('can be a stream of lines with one answer per line, across chunk borders', async () => {
     const rows = Array.from({ length: 2500 }, (_, n) =>
       JSON.stringify({ kind: 'line', key: `ü${n}`, in: '1h' }),
     )
@@ -73,7 +73,7 @@ describe('a batch', () => {
     expect((await served.call('GET', '/v1/timers?kind=line&limit=1000')).body.items).toHaveLength(1000)
   })
 
-  it('takes no more lines than whoever sends them has read answers of', async () => {
+  it('stops reading lines while the sender does not read the answers', async () => {
     const { hostname, port } = new URL(served.url)
     const socket = connect(Number(port), hostname)
     socket.pause()
@@ -85,7 +85,7 @@ describe('a batch', () => {
     const chunk = line.repeat(100)
     const framed = `${Buffer.byteLength(chunk).toString(16)}\r\n${chunk}\r\n`
     let sent = 0
-    // Nobody reads the answers: sooner or later the server stops reading, and what is sent waits here.
+    // Nobody reads the answers, so the server stops reading, and unsent data piles up in this socket.
     while (socket.writableLength < 1_000_000 && sent < 4000) {
       socket.write(framed)
       sent++

@@ -10,11 +10,11 @@ import { MemoryStore } from '../../src/store/index.js'
 import { systemClock } from '../../src/time/index.js'
 import { shardOf } from '../../src/timer/index.js'
 import { eventually } from '../eventually.js'
-import { pair, SHARDS } from './pair.js'
-import { Served } from './served.js'
+import { startPair, SHARDS } from './server-pair.js'
+import { TestServer } from './test-server.js'
 
-/** What becomes of a cancellation whose owner is behind a proxy that passes messages on and answers as it likes. */
-async function cancelledBehind(
+/** Cancels a timer whose owner is behind a proxy. The proxy passes messages on and answers as `proxying` says. */
+async function cancelBehindProxy(
   proxying: (pass: () => Promise<Response>, response: ServerResponse) => Promise<void>,
 ): Promise<{ status: number; code: unknown; appended: number }> {
   let url = ''
@@ -31,12 +31,12 @@ async function cancelledBehind(
   await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve))
   try {
     const { port } = proxy.address() as AddressInfo
-    await using two = await pair({ address: `http://127.0.0.1:${port}` }, false)
+    await using two = await startPair({ address: `http://127.0.0.1:${port}` }, false)
     url = two.owner.url
     return await eventually(async () => {
       const name = await two.setFar()
       const before = two.appended()
-      const { status, body } = await two.asker.call('DELETE', `/v1/timers/remind/${name}`)
+      const { status, body } = await two.other.call('DELETE', `/v1/timers/remind/${name}`)
       // Until the address is known it goes by the inbox.
       expect(asked).toBeGreaterThan(0)
       return { status, code: body.code as unknown, appended: two.appended() - before }
@@ -49,54 +49,54 @@ async function cancelledBehind(
 const unsure = { status: 503, code: 'owner-unreachable', appended: 0 }
 
 describe('an instance that does not own the shard', () => {
-  it('has a change answered by the owner directly, and with what only the owner knows', async () => {
-    await using two = await pair()
+  it('forwards changes to the owner over HTTP, without the inbox', async () => {
+    await using two = await startPair()
     const [name, before] = [await two.setFar(), two.appended()]
-    const moved = await two.asker.call('POST', `/v1/timers/remind/${name}/move`, { in: '2h' })
+    const moved = await two.other.call('POST', `/v1/timers/remind/${name}/move`, { in: '2h' })
     expect(moved.body.outcome).toBe('moved')
     const absent = { 'if-none-match': '*' }
-    const conflict = await two.asker.call('PUT', `/v1/timers/remind/${name}`, { in: '1h' }, absent)
+    const conflict = await two.other.call('PUT', `/v1/timers/remind/${name}`, { in: '1h' }, absent)
     expect([conflict.status, conflict.body.code]).toEqual([412, 'revision-conflict'])
-    expect((await two.asker.call('DELETE', `/v1/timers/remind/${name}`)).body.outcome).toBe('cancelled')
-    expect((await two.asker.call('DELETE', `/v1/timers/remind/${name}`)).status).toBe(404)
-    const fresh = await two.asker.call('PUT', `/v1/timers/remind/${name}`, { in: '1h', payload: 'é' }, absent)
+    expect((await two.other.call('DELETE', `/v1/timers/remind/${name}`)).body.outcome).toBe('cancelled')
+    expect((await two.other.call('DELETE', `/v1/timers/remind/${name}`)).status).toBe(404)
+    const fresh = await two.other.call('PUT', `/v1/timers/remind/${name}`, { in: '1h', payload: 'é' }, absent)
     expect(fresh.status).toBe(200)
     expect((await two.owner.call('GET', `/v1/timers/remind/${name}`)).body.payload).toBe('é')
     expect(two.appended()).toBe(before)
   })
 
-  it('leaves a plain set to the inbox, and a change of it comes after it', async () => {
-    await using two = await pair()
+  it('appends a plain set to the inbox, and a forwarded cancel comes after it', async () => {
+    await using two = await startPair()
     const before = two.appended()
     for (let round = 0; round < 20; round++) {
       const name = two.key()
-      expect((await two.asker.call('PUT', `/v1/timers/remind/${name}`, { in: '1h' })).status).toBe(200)
-      expect((await two.asker.call('DELETE', `/v1/timers/remind/${name}`)).body.outcome).toBe('cancelled')
+      expect((await two.other.call('PUT', `/v1/timers/remind/${name}`, { in: '1h' })).status).toBe(200)
+      expect((await two.other.call('DELETE', `/v1/timers/remind/${name}`)).body.outcome).toBe('cancelled')
     }
     expect(two.appended()).toBe(before + 20)
   })
 
-  it('falls back to the inbox where the owner is not reached', async () => {
-    await using two = await pair({ address: 'http://127.0.0.1:1' }, false)
+  it('falls back to the inbox if the owner cannot be reached', async () => {
+    await using two = await startPair({ address: 'http://127.0.0.1:1' }, false)
     await eventually(async () => {
       const name = await two.setFar()
-      expect((await two.asker.call('DELETE', `/v1/timers/remind/${name}`)).body.outcome).toBe('cancelled')
+      expect((await two.other.call('DELETE', `/v1/timers/remind/${name}`)).body.outcome).toBe('cancelled')
       expect(await two.forwards('not-done')).toBeGreaterThan(0)
     })
     expect(two.appended()).toBeGreaterThan(0)
   })
 
-  it('falls back to the inbox where somebody else is at the address', async () => {
-    await using stranger = await Served.start({ auth: false })
-    await using two = await pair({ address: stranger.url }, false)
+  it("falls back to the inbox if another server is at the owner's address", async () => {
+    await using stranger = await TestServer.start({ auth: false })
+    await using two = await startPair({ address: stranger.url }, false)
     await eventually(async () => {
       const name = await two.setFar()
-      expect((await two.asker.call('DELETE', `/v1/timers/remind/${name}`)).body.outcome).toBe('cancelled')
+      expect((await two.other.call('DELETE', `/v1/timers/remind/${name}`)).body.outcome).toBe('cancelled')
       expect(await two.forwards('not-done')).toBeGreaterThan(0)
     })
   })
 
-  it('never sends again what may have been done, and spares an owner that does not answer', async () => {
+  it('never repeats a change that may have been made, and then avoids that owner', async () => {
     let asked = 0
     const hole = createServer((socket) => {
       socket.once('data', () => {
@@ -108,36 +108,39 @@ describe('an instance that does not own the shard', () => {
     await new Promise<void>((resolve) => hole.listen(0, '127.0.0.1', resolve))
     try {
       const { port } = hole.address() as AddressInfo
-      await using two = await pair({ address: `http://127.0.0.1:${port}` }, false)
+      await using two = await startPair({ address: `http://127.0.0.1:${port}` }, false)
       const name = await two.setFar()
       let before = 0
       const refused = await eventually(async () => {
         before = two.appended()
-        const answer = await two.asker.call('DELETE', `/v1/timers/remind/${two.key()}`)
+        const answer = await two.other.call('DELETE', `/v1/timers/remind/${two.key()}`)
         // Until the address is known it goes by the inbox.
         expect(asked).toBeGreaterThan(0)
         return answer
       })
       expect([refused.status, refused.body.code]).toEqual([503, 'owner-unreachable'])
       expect([asked, two.appended()]).toEqual([1, before])
-      expect((await two.asker.call('DELETE', `/v1/timers/remind/${name}`)).body.outcome).toBe('cancelled')
+      expect((await two.other.call('DELETE', `/v1/timers/remind/${name}`)).body.outcome).toBe('cancelled')
       expect([asked, two.appended()]).toEqual([1, before + 1])
     } finally {
       hole.close()
     }
   })
 
-  // Proxies differ in what they say when the one behind them breaks off: Envoy says 503.
-  it.each([503, 504])('never sends again what a proxy passed on and then answered by %i', async (status) => {
-    const cancelled = await cancelledBehind(async (pass, response) => {
-      await pass()
-      response.writeHead(status).end('no answer')
-    })
-    expect(cancelled).toEqual(unsure)
-  })
+  // Proxies differ in their status when the server behind them breaks off: Envoy sends 503.
+  it.each([503, 504])(
+    'never repeats a change that a proxy passed on and answered with %i',
+    async (status) => {
+      const cancelled = await cancelBehindProxy(async (pass, response) => {
+        await pass()
+        response.writeHead(status).end('no answer')
+      })
+      expect(cancelled).toEqual(unsure)
+    },
+  )
 
-  it('never sends again what a proxy passed on twice, bringing the second answer', async () => {
-    const cancelled = await cancelledBehind(async (pass, response) => {
+  it('never repeats a change that a proxy passed on twice, returning the second answer', async () => {
+    const cancelled = await cancelBehindProxy(async (pass, response) => {
       await pass()
       const second = await pass()
       response.writeHead(second.status, { [SIGNATURE]: String(second.headers.get(SIGNATURE)) })
@@ -146,18 +149,18 @@ describe('an instance that does not own the shard', () => {
     expect(cancelled).toEqual(unsure)
   })
 
-  it('asks nobody when forwarding is off', async () => {
-    await using two = await pair({ forwarding: false }, false)
+  it('uses only the inbox when forwarding is off', async () => {
+    await using two = await startPair({ forwarding: false }, false)
     const name = await two.setFar()
-    expect((await two.asker.call('DELETE', `/v1/timers/remind/${name}`)).body.outcome).toBe('cancelled')
+    expect((await two.other.call('DELETE', `/v1/timers/remind/${name}`)).body.outcome).toBe('cancelled')
     expect(two.appended()).toBe(1)
     expect((await two.owner.call('POST', PEER_PATH, {})).status).toBe(404)
   })
 })
 
-describe('what instances say to each other', () => {
-  it('is heard only when it is signed, meant for this one, in time, and the first of its id', async () => {
-    await using two = await pair()
+describe('a message between instances', () => {
+  it('is accepted only if it is signed, for this instance, in time, and new', async () => {
+    await using two = await startPair()
     const secret = await ClusterSecret.of(two.store)
     const ask = async (changes: object, signature?: string) => {
       const name = await two.setFar()
@@ -193,11 +196,11 @@ describe('what instances say to each other', () => {
     expect((await ask(twice)).isThere).toBe(true)
   })
 
-  it('is answered while an instance stops, with its signature; everybody else is sent away', async () => {
-    await using two = await pair()
+  it('is answered with a signature while the instance stops, and other requests get 503', async () => {
+    await using two = await startPair()
     const secret = await ClusterSecret.of(two.store)
     const { hostname, port, host } = new URL(two.owner.url)
-    /** A connection that is busy, and so stays open when the instance begins to stop. */
+    /** A busy connection, which stays open when the instance begins to stop. */
     const busy = () => {
       const socket = connect(Number(port), hostname).setEncoding('utf8')
       let heard = ''
@@ -236,8 +239,8 @@ describe('what instances say to each other', () => {
     expect(other.second()).toContain('retry-after: 1')
   })
 
-  it('is refused to strangers before any of it is read', async () => {
-    await using two = await pair()
+  it('is refused without a valid pass, before its body is read', async () => {
+    await using two = await startPair()
     const answers = await Promise.all(
       ['', `${Date.now() + 5000}.${'x'.repeat(43)}`].map(
         (pass) =>
@@ -256,13 +259,13 @@ describe('what instances say to each other', () => {
     expect(answers).toEqual([401, 401])
   })
 
-  it('is signed by a secret that all who start at once agree on, and that no answer shows', async () => {
+  it('is signed with one secret per store, which no answer contains', async () => {
     const store = new MemoryStore()
     const secrets = await Promise.all([ClusterSecret.of(store), ClusterSecret.of(store)])
     expect(secrets[0].signatureOf('ask', 'a')).toBe(secrets[1].signatureOf('ask', 'a'))
     const [setting] = await store.settings('cluster/secret')
     expect(Buffer.from(setting!.value, 'base64')).toHaveLength(32)
-    await using served = await Served.start({ store, auth: false })
+    await using served = await TestServer.start({ store, auth: false })
     for (const path of [
       '/v1/members',
       '/v1/statistics',
@@ -275,19 +278,19 @@ describe('what instances say to each other', () => {
   })
 })
 
-describe('a message', () => {
+describe('the outcome of a message between instances', () => {
   const member = async (address: string) => {
     const secret = await ClusterSecret.of(new MemoryStore())
-    const peers = new HttpPeers({ secret, clock: systemClock, timeoutMs: 5000, onAsked: () => undefined })
+    const peers = new HttpPeers({ secret, clock: systemClock, timeoutMs: 5000, onResult: () => undefined })
     return {
       ask: () => peers.ask({ id: 'one', address }, { shard: 0, deadline: Date.now() + 5000, operations: [] }),
       [Symbol.asyncDispose]: () => peers.stop(),
     }
   }
 
-  // The kernel says so of a connection too, when the way to the other end is lost while it waits.
+  // An established connection can fail with these codes, too, when the route to the other end is lost.
   it.each(['EHOSTUNREACH', 'ENETUNREACH', 'ETIMEDOUT', 'ECONNRESET'])(
-    'may have been heard whose connection broke after it was sent: %s',
+    'is unsure if the connection broke after it was sent: %s',
     async (code) => {
       let ours: Socket | undefined
       const connected = (message: unknown): void => {
@@ -311,7 +314,7 @@ describe('a message', () => {
     },
   )
 
-  it('was not heard where nobody listens at any address of a name, or where there is no such name', async () => {
+  it('is not-done if nobody listens at the address, or its name does not resolve', async () => {
     for (const address of ['http://127.0.0.1:1', 'http://localhost:1', 'http://nobody.invalid:7750']) {
       await using one = await member(address)
       expect(await one.ask()).toEqual({ outcome: 'not-done' })
@@ -319,7 +322,7 @@ describe('a message', () => {
   })
 })
 
-describe('the way to an instance that takes connections and says nothing', () => {
+describe('a message to an instance that accepts connections and never answers', () => {
   const silent = async (scheme: string, timeoutMs: number) => {
     const sockets = new Set<Socket>()
     const hole = createServer((socket) => {
@@ -327,7 +330,7 @@ describe('the way to an instance that takes connections and says nothing', () =>
     })
     await new Promise<void>((resolve) => hole.listen(0, '127.0.0.1', resolve))
     const secret = await ClusterSecret.of(new MemoryStore())
-    const peers = new HttpPeers({ secret, clock: systemClock, timeoutMs, onAsked: () => undefined })
+    const peers = new HttpPeers({ secret, clock: systemClock, timeoutMs, onResult: () => undefined })
     const { port } = hole.address() as AddressInfo
     const member = { id: 'one', address: `${scheme}://127.0.0.1:${port}` }
     const ask = () => peers.ask(member, { shard: 0, deadline: Date.now() + 5000, operations: [] })
@@ -341,7 +344,7 @@ describe('the way to an instance that takes connections and says nothing', () =>
     }
   }
 
-  it('is waited for no longer, however many messages wait for a connection', async () => {
+  it('times out after timeoutMs, even if many messages wait for a connection', async () => {
     await using one = await silent('http', 300)
     const began = systemClock.monotonic()
     const answers = await Promise.all(Array.from({ length: 100 }, one.ask))
@@ -349,7 +352,7 @@ describe('the way to an instance that takes connections and says nothing', () =>
     expect(new Set(answers.map(({ outcome }) => outcome))).toEqual(new Set(['unsure']))
   })
 
-  it('is not tried again and again where not even a connection comes about', async () => {
+  it('is not sent if the previous connection to that instance failed', async () => {
     await using one = await silent('https', 10_000)
     expect(await one.ask()).toEqual({ outcome: 'not-done' })
     const began = systemClock.monotonic()

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest'
-import { Idempotency } from '../../src/server/idempotency.js'
+import { Idempotency } from '../../src/server/http/idempotency.js'
 import { systemClock } from '../../src/time/index.js'
-import { Served } from './served.js'
+import { TestServer } from './test-server.js'
 
 const once = { 'idempotency-key': 'operation-1' }
 
 describe('an Idempotency-Key', () => {
-  it('has a cancel answered as the first time', async () => {
-    await using served = await Served.start()
+  it('gives a repeated cancel the first answer', async () => {
+    await using served = await TestServer.start()
     await served.call('PUT', '/v1/timers/remind/a', { in: '1h' })
     const first = await served.call('DELETE', '/v1/timers/remind/a', undefined, once)
     const second = await served.call('DELETE', '/v1/timers/remind/a', undefined, once)
@@ -16,8 +16,8 @@ describe('an Idempotency-Key', () => {
     expect(other.status).toBe(404)
   })
 
-  it('has a move carried out once, though the timer was moved on since', async () => {
-    await using served = await Served.start()
+  it('runs a move once, even if the timer was moved again meanwhile', async () => {
+    await using served = await TestServer.start()
     await served.call('PUT', '/v1/timers/remind/a', { in: '1h' })
     const at = 4_102_444_800_000
     await served.call('POST', '/v1/timers/remind/a/move', { at }, once)
@@ -27,8 +27,8 @@ describe('an Idempotency-Key', () => {
     expect((await served.call('POST', '/v1/timers/remind/a/move', { at: at + 2 }, once)).status).toBe(422)
   })
 
-  it('has a batch carried out once, with the same answers', async () => {
-    await using served = await Served.start()
+  it('runs a batch once and repeats its answers', async () => {
+    await using served = await TestServer.start()
     const rows = [{ kind: 'remind', in: '1h' }]
     const first = await served.call('POST', '/v1/batch', rows, once)
     const second = await served.call('POST', '/v1/batch', rows, once)
@@ -36,8 +36,8 @@ describe('an Idempotency-Key', () => {
     expect((await served.call('GET', '/v1/timers')).body.items).toHaveLength(1)
   })
 
-  it('has a batch answered as the first time also where rows were refused: those go under another', async () => {
-    await using served = await Served.start()
+  it('repeats the answers of a batch with refused rows, which need a new key', async () => {
+    await using served = await TestServer.start()
     await served.call('PUT', '/v1/quota', { maxTimers: 0 })
     const rows = [{ kind: 'remind', key: 'a', in: '1h' }]
     const first = await served.call('POST', '/v1/batch', rows, once)
@@ -48,8 +48,8 @@ describe('an Idempotency-Key', () => {
     expect((await served.call('POST', '/v1/batch', rows, other)).body).toMatchObject([{ outcome: 'set' }])
   })
 
-  it('is its own for each key of the server: timers whose keys are made from it do not meet', async () => {
-    await using served = await Served.start()
+  it('generates different timer keys for different API keys', async () => {
+    await using served = await TestServer.start()
     const { token } = await served.server.keys.create({ name: 'other', scope: 'write' })
     const other = { ...once, authorization: `Bearer ${token}` }
     const first = await served.call('POST', '/v1/timers/remind', { in: '1h', payload: 1 }, once)
@@ -59,8 +59,8 @@ describe('an Idempotency-Key', () => {
     expect(items.map(({ payload }: { payload: number }) => payload).toSorted()).toEqual([1, 2])
   })
 
-  it('keeps no key that was made', async () => {
-    await using served = await Served.start()
+  it('does not keep the answer that contains a new API key', async () => {
+    await using served = await TestServer.start()
     const wanted = { name: 'app', scope: 'read' }
     const first = await served.call('POST', '/v1/keys', wanted, once)
     const second = await served.call('POST', '/v1/keys', wanted, once)
@@ -68,17 +68,17 @@ describe('an Idempotency-Key', () => {
   })
 })
 
-describe('another request under an Idempotency-Key that is still being worked on', () => {
-  it('is refused, whatever comes of the first', async () => {
+describe('a different request under the Idempotency-Key of a running request', () => {
+  it('is refused, even if the running request fails', async () => {
     const idempotency = new Idempotency(systemClock)
     let fail = (_error: Error): void => undefined
     const work = new Promise<never>((_, reject) => (fail = reject))
-    const first = idempotency.once('scope', 'key', ['PUT', 1], () => work)
-    const second = idempotency.once('scope', 'key', ['PUT', 2], () => Promise.resolve('done'))
+    const first = idempotency.runOnce('scope', 'key', ['PUT', 1], () => work)
+    const second = idempotency.runOnce('scope', 'key', ['PUT', 2], () => Promise.resolve('done'))
     fail(new Error('the first failed'))
     await expect(second).rejects.toMatchObject({ code: 'idempotency-mismatch' })
     await expect(first).rejects.toThrow('the first failed')
-    expect(await idempotency.once('scope', 'key', ['PUT', 2], () => Promise.resolve('done'))).toBe('done')
+    expect(await idempotency.runOnce('scope', 'key', ['PUT', 2], () => Promise.resolve('done'))).toBe('done')
     idempotency.stop()
   })
 })

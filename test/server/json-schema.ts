@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 
-/** As much of JSON Schema as the documents of the server use. */
+/** The part of JSON Schema that the server's OpenAPI document uses. */
 export interface JsonSchema {
   readonly $ref?: string
   readonly type?: string
@@ -20,7 +20,7 @@ export interface JsonSchema {
   readonly pattern?: string
 }
 
-/** What is wrong with a value, by the schema; undefined when nothing is. Written apart from what the server uses. */
+/** The first violation of the schema, or undefined. Independent of the validator that the server uses. */
 export function misfit(schema: JsonSchema, value: unknown, root: unknown, path = '$'): string | undefined {
   if (schema.$ref !== undefined) return misfit(resolved(schema.$ref, root), value, root, path)
   if (schema.anyOf !== undefined) {
@@ -39,7 +39,7 @@ export function misfit(schema: JsonSchema, value: unknown, root: unknown, path =
     case 'integer':
       return numberFault(schema, value, path)
     case 'array': {
-      if (!Array.isArray(value)) return `${path}: no list`
+      if (!Array.isArray(value)) return `${path}: no array`
       const faults = value.map((each, at) => misfit(schema.items ?? {}, each, root, `${path}[${at}]`))
       return faults.find((fault) => fault !== undefined)
     }
@@ -79,7 +79,7 @@ function resolved(ref: string, root: unknown): JsonSchema {
   return at
 }
 
-/** Values that fit a schema; `byName` has better ones for fields of a name. */
+/** Values that match a schema. `byName` has more useful values for some field names. */
 export function fitting(
   schema: JsonSchema,
   byName: Readonly<Record<string, fc.Arbitrary<unknown>>>,

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { ApiKeys } from '../../src/server/index.js'
-import type { Route } from '../../src/server/route.js'
+import type { Route } from '../../src/server/http/route.js'
 import { MemoryStore } from '../../src/store/index.js'
 import { systemClock } from '../../src/time/index.js'
-import { Served } from './served.js'
+import { TestServer } from './test-server.js'
 
-/** A path that fits a route; whether there is such a timer does not matter. */
+/** A path that matches a route. The timer need not exist. */
 function pathOf({ path }: Route): string {
   const handle = 't1.YQBr.~k.1'
   return path
@@ -16,8 +16,8 @@ function pathOf({ path }: Route): string {
     .replace('{id}', '0123456789ab')
 }
 
-/** Wrong keys are slowed down: whoever is told to wait waits. */
-async function statusOf(served: Served, route: Route, headers: Record<string, string>): Promise<number> {
+/** The status of a request. It retries after 429, because wrong keys are rate-limited. */
+async function statusOf(served: TestServer, route: Route, headers: Record<string, string>): Promise<number> {
   for (;;) {
     const response = await fetch(served.url + pathOf(route), {
       method: route.method,
@@ -31,8 +31,8 @@ async function statusOf(served: Served, route: Route, headers: Record<string, st
 }
 
 describe('every route', () => {
-  it('lets in only keys that are alive, have the scope and are for the namespace', async () => {
-    await using served = await Served.start()
+  it('admits only active keys with the right scope and namespace', async () => {
+    await using served = await TestServer.start()
     const { keys, routes } = served.server
     const make = async (
       name: string,
@@ -65,7 +65,7 @@ describe('every route', () => {
       ...(namespace !== undefined && { 'carillon-namespace': namespace }),
     })
     expect(routes.length).toBeGreaterThan(30)
-    const lookAt = async (route: Route): Promise<void> => {
+    const checkRoute = async (route: Route): Promise<void> => {
       const name = `${route.method} ${route.path}`
       const isAllowed = async (headers: Record<string, string>): Promise<boolean> => {
         const status = await statusOf(served, route, headers)
@@ -98,18 +98,18 @@ describe('every route', () => {
         own: route.spansNamespaces !== true,
       })
     }
-    for (let at = 0; at < routes.length; at += 8) await Promise.all(routes.slice(at, at + 8).map(lookAt))
+    for (let at = 0; at < routes.length; at += 8) await Promise.all(routes.slice(at, at + 8).map(checkRoute))
   })
 })
 
-describe('keys', () => {
+describe('API keys', () => {
   it('are made, listed without their secrets, and revoked', async () => {
     const store = new MemoryStore()
-    await using served = await Served.start({ store })
+    await using served = await TestServer.start({ store })
     const made = await served.call('POST', '/v1/keys', { name: 'billing', scope: 'write', expiresIn: '90d' })
     expect(made.status).toBe(201)
     const { key, token } = made.body
-    // After the second underscore, and it may have some of its own.
+    // The secret follows the second underscore, and may contain underscores itself.
     const secret = token.slice(token.indexOf(key.id) + key.id.length + 1)
     expect(secret.length).toBeGreaterThan(20)
     const listed = await served.call('GET', '/v1/keys')
@@ -125,8 +125,8 @@ describe('keys', () => {
     expect((await served.call('DELETE', `/v1/keys/${key.id}`)).body.code).toBe('key-unknown')
   })
 
-  it('of one name are alive two at a time, so that one can follow the other', async () => {
-    await using served = await Served.start()
+  it('allow two active keys per name, for rotation', async () => {
+    await using served = await TestServer.start()
     const make = () => served.call('POST', '/v1/keys', { name: 'rotating', scope: 'read' })
     const first = await make()
     expect([first.status, (await make()).status]).toEqual([201, 201])
@@ -136,8 +136,8 @@ describe('keys', () => {
     expect((await make()).status).toBe(201)
   })
 
-  it('of a namespace make and see only keys of that namespace, and no timers of another', async () => {
-    await using served = await Served.start()
+  it('that are bound to a namespace see and make only its keys, and see only its timers', async () => {
+    await using served = await TestServer.start()
     const { token } = await served.server.keys.create({ name: 'a', scope: 'admin', namespace: 'a' })
     const asA = { authorization: `Bearer ${token}` }
     const made = await served.call('POST', '/v1/keys', { name: 'child', scope: 'admin' }, asA)
@@ -157,18 +157,18 @@ describe('keys', () => {
     expect(items.map(({ key }: { key: string }) => key)).toEqual(['own'])
   })
 
-  it('made or revoked by another instance are known soon', async () => {
+  it('that another instance made are accepted', async () => {
     const store = new MemoryStore()
-    await using one = await Served.start({ store })
-    await using two = await Served.start({ store })
+    await using one = await TestServer.start({ store })
+    await using two = await TestServer.start({ store })
     expect(two.server.firstToken).toBeUndefined()
     const as = { authorization: `Bearer ${one.token}` }
     expect((await two.call('GET', '/v1/keys', undefined, as)).status).toBe(200)
   })
 
-  it('are known or forgotten when that is answered, also while the store is being looked at', async () => {
+  it('are accepted or refused as soon as create or revoke resolves, even during a refresh', async () => {
     const store = new MemoryStore()
-    // A look at the store begins before each change and ends after it.
+    // A refresh begins before each change and ends after it.
     const slow = new Proxy(store, {
       get(target, name) {
         if (name === 'settings') {
@@ -180,7 +180,7 @@ describe('keys', () => {
         }
         if (name === 'putSetting') {
           return async (...given: Parameters<typeof store.putSetting>) => {
-            void keys.look()
+            void keys.refresh()
             await new Promise((resolve) => setTimeout(resolve, 5))
             return await target.putSetting(...given)
           }
@@ -191,13 +191,13 @@ describe('keys', () => {
     })
     const keys = new ApiKeys(slow, systemClock)
     const { key, token } = await keys.create({ name: 'a', scope: 'read' })
-    expect(keys.known(token)).toMatchObject({ id: key.id })
+    expect(keys.findCached(token)).toMatchObject({ id: key.id })
     await keys.revoke(key.id)
-    expect(keys.known(token)).toBeUndefined()
+    expect(keys.findCached(token)).toBeUndefined()
   })
 
-  it('have so many requests a second', async () => {
-    await using served = await Served.start({ rate: 5 })
+  it('are limited to `rate` requests per second', async () => {
+    await using served = await TestServer.start({ rate: 5 })
     const statuses: number[] = []
     for (let n = 0; n < 12; n++) statuses.push((await served.call('GET', '/v1/kinds')).status)
     expect(statuses.slice(0, 5)).toEqual([200, 200, 200, 200, 200])
@@ -206,11 +206,11 @@ describe('keys', () => {
     expect((await served.call('GET', '/v1/kinds')).status).toBe(200)
   })
 
-  it('are not needed where that was said, on this machine and by its name only', async () => {
-    await using served = await Served.start({ auth: false })
+  it('are not needed with auth: false, which allows only loopback hosts', async () => {
+    await using served = await TestServer.start({ auth: false })
     expect(served.server.firstToken).toBeUndefined()
     expect((await served.call('PUT', '/v1/timers/a/b', { in: '1h' })).status).toBe(200)
-    await expect(Served.start({ auth: false, host: '0.0.0.0' })).rejects.toMatchObject({
+    await expect(TestServer.start({ auth: false, host: '0.0.0.0' })).rejects.toMatchObject({
       code: 'off-loopback',
     })
     const { request } = await import('node:http')
@@ -229,12 +229,12 @@ describe('keys', () => {
 })
 
 describe('web pages of other origins', () => {
-  it('may call only where their origin was named', async () => {
+  it('may call only if corsOrigins contains their origin', async () => {
     const origin = { origin: 'https://app.example.org' }
-    await using closed = await Served.start()
+    await using closed = await TestServer.start()
     const refused = await closed.call('GET', '/v1/kinds', undefined, origin)
     expect(refused.headers.get('access-control-allow-origin')).toBeNull()
-    await using open = await Served.start({ corsOrigins: ['https://app.example.org'] })
+    await using open = await TestServer.start({ corsOrigins: ['https://app.example.org'] })
     const allowed = await open.call('GET', '/v1/kinds', undefined, origin)
     expect(allowed.headers.get('access-control-allow-origin')).toBe('https://app.example.org')
     const preflight = await open.call('OPTIONS', '/v1/timers/a/b', undefined, origin)
@@ -242,6 +242,6 @@ describe('web pages of other origins', () => {
     const other = await open.call('OPTIONS', '/v1/timers/a/b', undefined, { origin: 'https://evil.example' })
     expect(other.headers.get('access-control-allow-origin')).toBeNull()
     expect(other.headers.get('access-control-allow-methods')).toBeNull()
-    await expect(Served.start({ corsOrigins: ['*'] })).rejects.toMatchObject({ code: 'invalid-option' })
+    await expect(TestServer.start({ corsOrigins: ['*'] })).rejects.toMatchObject({ code: 'invalid-option' })
   })
 })

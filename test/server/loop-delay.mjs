@@ -1,11 +1,11 @@
-// Loaded into a process before its program: measures how late its event loop is, and tells whoever started it.
+// Loaded into a process before its program: measures the event loop delay, and sends it to the parent on request.
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import process from 'node:process'
 
 const delay = monitorEventLoopDelay({ resolution: 1 })
 delay.enable()
-process.on('message', (asked) => {
-  if (asked === 'reset') delay.reset()
+process.on('message', (command) => {
+  if (command === 'reset') delay.reset()
   const ms = (nanoseconds) => nanoseconds / 1e6
   process.send({
     count: delay.count,
@@ -15,5 +15,5 @@ process.on('message', (asked) => {
     max: ms(delay.max),
   })
 })
-// Listening for it does not keep the program alive.
+// The channel must not keep the program alive.
 process.channel?.unref()

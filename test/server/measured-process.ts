@@ -6,7 +6,7 @@ import { until } from '../eventually.js'
 const preload = fileURLToPath(new URL('loop-delay.mjs', import.meta.url))
 const main = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
 
-/** How late an event loop was, in milliseconds; the millisecond between two looks is part of it. */
+/** The delay of an event loop in milliseconds, including the sampling interval of one millisecond. */
 export interface LoopDelay {
   readonly count: number
   readonly p50: number
@@ -15,7 +15,7 @@ export interface LoopDelay {
   readonly max: number
 }
 
-/** A Node.js of its own whose event loop is measured. */
+/** A Node.js process whose event loop delay is measured. */
 export class MeasuredProcess implements AsyncDisposable {
   readonly #child: ChildProcess
   #out = ''
@@ -28,29 +28,29 @@ export class MeasuredProcess implements AsyncDisposable {
     this.#child.stdout!.on('data', (data) => (this.#out += String(data)))
   }
 
-  /** One that does nothing. */
+  /** A process that does nothing. */
   static idle(): MeasuredProcess {
     return new MeasuredProcess(['-e', 'setInterval(() => undefined, 60_000)'])
   }
 
-  /** A server on a free port; answers where it is and its first key, too. */
+  /** Starts a server on a free port. Returns its URL and first key, too. */
   static async server(
     ...flags: readonly string[]
   ): Promise<{ process: MeasuredProcess; url: string; token: string }> {
     const started = new MeasuredProcess([main, 'serve', '--store', 'memory:', '--port', '0', ...flags])
-    await until('the server greets', () => /curl/.test(started.#out), 60_000)
+    await until('the server has started', () => /curl/.test(started.#out), 60_000)
     const url = /listens on (\S+)/.exec(started.#out)![1]!
     const token = /\bck_\S+/.exec(started.#out)![0]
     return { process: started, url, token }
   }
 
-  /** Forgets what was measured so far. */
+  /** Drops the samples so far. */
   async reset(): Promise<void> {
     await this.#ask('reset')
   }
 
   async delay(): Promise<LoopDelay> {
-    return await this.#ask('tell')
+    return await this.#ask('read')
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import { Client } from '../../src/client/index.js'
 import { MemoryStore } from '../../src/store/index.js'
-import { spoken } from '../cli/spoken.js'
-import { Served } from './served.js'
+import { runCli } from '../cli/run-cli.js'
+import { TestServer } from './test-server.js'
 
 describe('quotas over HTTP', () => {
-  it('are set, shown, and refuse with a problem; other namespaces go on', async () => {
-    await using served = await Served.start()
+  it('are set and shown, and limit only their own namespace', async () => {
+    await using served = await TestServer.start()
     const shop = { 'carillon-namespace': 'shop' }
     expect((await served.call('GET', '/v1/quota', undefined, shop)).body).toEqual({})
     const put = await served.call('PUT', '/v1/quota', { maxTimers: 2 }, shop)
@@ -32,12 +32,12 @@ describe('quotas over HTTP', () => {
     expect((await served.call('PUT', '/v1/timers/k/c', { in: '1h' }, shop)).status).toBe(200)
   })
 
-  it('are told of all namespaces that have one, without opening them', async () => {
+  it('appear in the statistics for all namespaces, without opening them', async () => {
     const store = new MemoryStore()
     const count = 2100
     for (let index = 0; index < count; index++)
       await store.putSetting(`quota/n%20${index}`, JSON.stringify({ maxTimers: index }))
-    await using served = await Served.start({ store })
+    await using served = await TestServer.start({ store })
     const { status, body } = await served.call('GET', '/v1/statistics')
     expect([status, body.quotas?.length]).toEqual([200, count])
     expect(body.quotas).toContainEqual({ namespace: 'n 7', maxTimers: 7 })
@@ -45,18 +45,18 @@ describe('quotas over HTTP', () => {
     expect((await served.call('PUT', '/v1/timers/k/a', { in: '1h' }, fresh)).status).toBe(200)
   })
 
-  it('are not for a key of the namespace itself to raise, but for it to see', async () => {
-    await using served = await Served.start()
+  it('can be read but not changed with a key bound to the namespace', async () => {
+    await using served = await TestServer.start()
     const { token } = await served.server.keys.create({ name: 'b', scope: 'admin', namespace: 'b' })
     const own = { authorization: `Bearer ${token}` }
     expect((await served.call('PUT', '/v1/quota', { maxTimers: 9 }, own)).status).toBe(403)
     expect((await served.call('GET', '/v1/quota', undefined, own)).status).toBe(200)
   })
 
-  it('are had by the command line and the client as well', async () => {
-    await using served = await Served.start()
+  it('can be read and changed with the command line and the client', async () => {
+    await using served = await TestServer.start()
     const env = { CARILLON_URL: served.url, CARILLON_KEY: served.token }
-    const run = (...words: string[]) => spoken(words, { env })
+    const run = (...words: string[]) => runCli(words, { env })
     expect((await run('quota')).out).toBe('no quota\n')
     expect((await run('quota', '--max-timers', '1', '--max-bytes', '10')).out).toBe(
       '0 of 1 timers, 0 of 10 bytes\n',

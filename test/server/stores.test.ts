@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { eventually } from '../eventually.js'
-import { Served } from './served.js'
-import { FilePlace, ownsAll, PostgresPlace, RedisPlace, type StorePlace } from './store-places.js'
+import { TestServer } from './test-server.js'
+import { FileFixture, ownsAll, PostgresFixture, RedisFixture, type StoreFixture } from './store-fixtures.js'
 
-const places: readonly StorePlace[] = [new FilePlace(), new PostgresPlace(), new RedisPlace()]
+const fixtures: readonly StoreFixture[] = [new FileFixture(), new PostgresFixture(), new RedisFixture()]
 
-/** A server on the store of a place, stopped with it after the test. */
-async function servedAt(place: StorePlace): Promise<Served & AsyncDisposable> {
-  const store = await place.open()
-  const served = await Served.start({ store, auth: false })
+/** A server on the fixture's store. Both stop after the test. */
+async function startOn(fixture: StoreFixture): Promise<TestServer & AsyncDisposable> {
+  const store = await fixture.open()
+  const served = await TestServer.start({ store, auth: false })
   await ownsAll(served)
   return Object.assign(served, {
     [Symbol.asyncDispose]: async () => {
@@ -18,12 +18,12 @@ async function servedAt(place: StorePlace): Promise<Served & AsyncDisposable> {
   })
 }
 
-describe.each(places)('a server on $name', (place) => {
-  beforeAll(() => place.start())
-  afterAll(() => place.stop())
+describe.each(fixtures)('a server on $name', (fixture) => {
+  beforeAll(() => fixture.start())
+  afterAll(() => fixture.stop())
 
-  it('takes batches, as a list and as lines, with an answer for each', async () => {
-    await using served = await servedAt(place)
+  it('runs batches as an array and as a stream, with one answer per row', async () => {
+    await using served = await startOn(fixture)
     const rows = Array.from({ length: 500 }, (_, n) => ({ kind: 'many', key: `k${n}`, in: '1h', payload: n }))
     const listed = await served.call('POST', '/v1/batch', [...rows, { kind: 'many', key: 'bad', in: 'soon' }])
     expect(listed.body).toHaveLength(501)
@@ -52,8 +52,8 @@ describe.each(places)('a server on $name', (place) => {
     expect((await served.call('GET', '/v1/verify')).body).toMatchObject({ isWhole: true, rows: 499 })
   })
 
-  it('leases due firings to workers, who ack, extend and release', async () => {
-    await using served = await servedAt(place)
+  it('leases due firings to workers, which ack, extend and release them', async () => {
+    await using served = await startOn(fixture)
     await served.call('PUT', '/v1/targets/task', { type: 'lease' })
     for (const key of ['a', 'b']) await served.call('PUT', `/v1/timers/task/${key}`, { in: 0, payload: key })
     const leased = new Map<string, string>()
@@ -73,15 +73,17 @@ describe.each(places)('a server on $name', (place) => {
     })
   })
 
-  it('gives dead letters back, and keeps keys, quotas and timers over a restart', async () => {
+  it('redrives dead letters, and keeps keys, quotas and timers over a restart', async () => {
     let token = ''
+    let firingId = ''
     {
-      await using served = await servedAt(place)
+      await using served = await startOn(fixture)
       await served.call('PUT', '/v1/targets/doomed', { type: 'lease' })
       await served.call('PUT', '/v1/timers/doomed/a', { in: 0, retry: { attempts: 1 } })
       await eventually(async () => {
         const { body } = await served.call('POST', '/v1/leases', { kinds: ['doomed'], max: 1, waitMs: 1000 })
         expect(body.firings).toHaveLength(1)
+        firingId = body.firings[0].id
         await served.call('POST', `/v1/leases/${body.firings[0].receipt}/release`, { reason: 'no' })
       })
       await eventually(async () => {
@@ -91,8 +93,8 @@ describe.each(places)('a server on $name', (place) => {
       await served.call('PUT', '/v1/timers/kept/a', { in: '1h', payload: { n: 1 } })
       await served.call('PUT', '/v1/quota', { maxTimers: 100_000 })
     }
-    const store = await place.open()
-    const again = await Served.start({ store })
+    const store = await fixture.open()
+    const again = await TestServer.start({ store })
     try {
       expect(again.server.firstToken).toBeUndefined()
       const own = { authorization: `Bearer ${token}` }
@@ -104,6 +106,13 @@ describe.each(places)('a server on $name', (place) => {
       })
       const redriven = await again.call('POST', '/v1/dead/redrive', { kind: 'doomed' }, own)
       expect(redriven.body).toEqual({ count: 1, beside: [] })
+      const leased: { id: string }[] = []
+      await eventually(async () => {
+        const wanted = { kinds: ['doomed'], max: 1, waitMs: 1000 }
+        leased.push(...(await again.call('POST', '/v1/leases', wanted, own)).body.firings)
+        expect(leased).toHaveLength(1)
+      })
+      expect(leased).toMatchObject([{ key: 'a', id: firingId }])
       expect((await again.call('GET', '/readyz')).body).toEqual({ status: 'ready' })
       expect((await again.call('GET', '/metrics', undefined, own)).text).toContain('carillon_timers_pending')
       expect((await again.call('GET', '/v1/verify', undefined, own)).body.isWhole).toBe(true)

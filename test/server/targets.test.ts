@@ -3,13 +3,13 @@ import type { AddressInfo } from 'node:net'
 import { describe, expect, it } from 'vitest'
 import { MemoryStore } from '../../src/store/index.js'
 import { eventually } from '../eventually.js'
-import { Served } from './served.js'
+import { TestServer } from './test-server.js'
 
 const secret = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
 
-describe('the target of a kind', () => {
-  it('is set, shown without its secrets, and taken away', async () => {
-    await using served = await Served.start()
+describe('targets over HTTP', () => {
+  it('are set, shown without their secrets, and removed', async () => {
+    await using served = await TestServer.start()
     const form = {
       type: 'webhook',
       url: 'https://example.org/timers',
@@ -28,8 +28,8 @@ describe('the target of a kind', () => {
     expect([gone.status, gone.body.code]).toEqual([404, 'target-unknown'])
   })
 
-  it('may get several timers in one message', async () => {
-    await using served = await Served.start()
+  it('accept a batch setting of up to 1,000 firings per message', async () => {
+    await using served = await TestServer.start()
     const form = { type: 'webhook', url: 'https://example.org/timers', secret }
     const batch = { most: 500, wait: '50ms' }
     const set = await served.call('PUT', '/v1/targets/remind', { ...form, batch })
@@ -38,15 +38,15 @@ describe('the target of a kind', () => {
     expect(tooMany.status).toBe(400)
   })
 
-  it('is guarded: nothing that is not public is called unless it was allowed', async () => {
-    await using served = await Served.start()
+  it('refuse URLs that are not public unless the guard allows them', async () => {
+    await using served = await TestServer.start()
     for (const url of ['http://127.0.0.1:1/', 'https://10.0.0.1/', 'https://[::1]/', 'file:///etc/passwd']) {
       const { status } = await served.call('PUT', '/v1/targets/remind', { type: 'webhook', url, secret })
       expect(status).toBe(400)
     }
   })
 
-  it('gets the timers of its kind, and those of a kind without one wait', async () => {
+  it('get the timers of their kind, which wait until the kind has a target', async () => {
     const got: string[] = []
     const receiver = createServer((request, response) => {
       let text = ''
@@ -58,7 +58,7 @@ describe('the target of a kind', () => {
     })
     await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve))
     const { port } = receiver.address() as AddressInfo
-    await using served = await Served.start({
+    await using served = await TestServer.start({
       guard: { http: true, ports: [port], addresses: ['127.0.0.0/8'] },
     })
     await served.call('PUT', '/v1/timers/remind/a', { in: 0, payload: { n: 1 } })
@@ -76,26 +76,26 @@ describe('the target of a kind', () => {
     receiver.close()
   })
 
-  it('is the log for the kind hello on a new store, and never again on one that was used', async () => {
+  it('include the log for kind hello on a new store, but not on a used one', async () => {
     const store = new MemoryStore()
     {
-      await using served = await Served.start({ store })
+      await using served = await TestServer.start({ store })
       expect((await served.call('GET', '/v1/targets')).body.targets).toMatchObject([
         { kind: 'hello', type: 'log' },
       ])
       await served.call('PUT', '/v1/timers/hello/world', { in: '1h' })
       await served.call('DELETE', '/v1/targets/hello')
     }
-    await using again = await Served.start({ store })
+    await using again = await TestServer.start({ store })
     const { token } = await again.server.keys.create({ name: 'second', scope: 'admin' })
     const as = { authorization: `Bearer ${token}` }
     expect((await again.call('GET', '/v1/targets', undefined, as)).body.targets).toEqual([])
   })
 })
 
-describe('a worker', () => {
-  it('takes what is due, waits for it, and answers for it by receipt', async () => {
-    await using served = await Served.start()
+describe('a worker over HTTP', () => {
+  it('waits for due firings, leases them, and answers with the receipt', async () => {
+    await using served = await TestServer.start()
     await served.call('PUT', '/v1/targets/encode', { type: 'lease', duration: '30s', retry: { attempts: 2 } })
     const none = await served.call('POST', '/v1/leases', { kinds: ['encode'] })
     expect(none.body).toEqual({ firings: [] })
@@ -122,8 +122,8 @@ describe('a worker', () => {
     )
   })
 
-  it('of another namespace can do nothing with a receipt', async () => {
-    await using served = await Served.start()
+  it('cannot use a receipt from another namespace', async () => {
+    await using served = await TestServer.start()
     await served.call('PUT', '/v1/targets/encode', { type: 'lease' })
     await served.call('PUT', '/v1/timers/encode/film', { in: 0 })
     const { firings } = (await served.call('POST', '/v1/leases', { kinds: ['encode'], waitMs: 20_000 })).body
@@ -137,8 +137,8 @@ describe('a worker', () => {
     expect((await served.call('POST', path, {})).body.outcome).toBe('acked')
   })
 
-  it('that has gone does not take firings with it', async () => {
-    await using served = await Served.start()
+  it('gets no firing after it has disconnected', async () => {
+    await using served = await TestServer.start()
     await served.call('PUT', '/v1/targets/encode', { type: 'lease' })
     await served.call('PUT', '/v1/targets/other', { type: 'log' })
     const abort = new AbortController()

@@ -1,31 +1,31 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { MemoryStore, type Store } from '../../src/store/index.js'
 import { eventually } from '../eventually.js'
-import { Served } from './served.js'
+import { TestServer } from './test-server.js'
 import {
-  FilePlace,
-  MemoryPlace,
+  FileFixture,
+  MemoryFixture,
   ownsAll,
-  PostgresPlace,
-  RedisPlace,
-  type StorePlace,
-} from './store-places.js'
+  PostgresFixture,
+  RedisFixture,
+  type StoreFixture,
+} from './store-fixtures.js'
 
-const places: readonly StorePlace[] = [
-  new MemoryPlace(),
-  new FilePlace(),
-  new PostgresPlace(),
-  new RedisPlace(),
+const fixtures: readonly StoreFixture[] = [
+  new MemoryFixture(),
+  new FileFixture(),
+  new PostgresFixture(),
+  new RedisFixture(),
 ]
 
-describe.each(places)('a timer over HTTP, kept in $name', (place) => {
+describe.each(fixtures)('timers over HTTP on $name', (fixture) => {
   let store: Store
-  let served: Served
+  let served: TestServer
 
   beforeAll(async () => {
-    await place.start()
-    store = await place.open()
-    served = await Served.start({ store, history: 'all', auth: false })
+    await fixture.start()
+    store = await fixture.open()
+    served = await TestServer.start({ store, history: 'all', auth: false })
     await ownsAll(served)
     for (const kind of ['ring', 'bell']) await served.call('PUT', `/v1/targets/${kind}`, { type: 'log' })
   })
@@ -33,10 +33,10 @@ describe.each(places)('a timer over HTTP, kept in $name', (place) => {
   afterAll(async () => {
     await served.server.stop()
     await store.stop()
-    await place.stop()
+    await fixture.stop()
   })
 
-  it('is set, got, moved and cancelled by its kind and key', async () => {
+  it('are set, read, moved and cancelled by kind and key', async () => {
     const set = await served.call('PUT', '/v1/timers/remind/order%3A7', {
       in: '5m',
       payload: { orderId: '7' },
@@ -58,7 +58,7 @@ describe.each(places)('a timer over HTTP, kept in $name', (place) => {
     expect((await served.call('GET', '/v1/timers/remind/order:7')).status).toBe(404)
   })
 
-  it('has keys of any characters', async () => {
+  it('can have any characters in their keys', async () => {
     for (const key of ['a/b', 'ü', '..', 'a b?c#d', '%', 'x'.repeat(512)]) {
       const path = `/v1/timers/odd/${key === '..' ? '%2e%2e%2f' : encodeURIComponent(key)}`
       const set = await served.call('PUT', path, { in: '1h' })
@@ -68,7 +68,7 @@ describe.each(places)('a timer over HTTP, kept in $name', (place) => {
     expect((await served.call('PUT', `/v1/timers/odd/${'x'.repeat(513)}`, { in: '1h' })).status).toBe(400)
   })
 
-  it('changes only under the condition of the headers', async () => {
+  it('change only if If-Match and If-None-Match hold', async () => {
     const path = '/v1/timers/remind/conditional'
     const first = await served.call('PUT', path, { in: '1h' }, { 'if-none-match': '*' })
     expect(first.status).toBe(200)
@@ -85,7 +85,7 @@ describe.each(places)('a timer over HTTP, kept in $name', (place) => {
     expect((await served.call('DELETE', path, undefined, { 'if-match': 'W/"x"' })).status).toBe(400)
   })
 
-  it('is set once under one Idempotency-Key, also when both come at once', async () => {
+  it('are set once per Idempotency-Key, even by concurrent requests', async () => {
     const key = { 'idempotency-key': 'k-1' }
     const sent = { in: '1h', payload: 1 }
     const [one, two] = await Promise.all([
@@ -103,13 +103,14 @@ describe.each(places)('a timer over HTTP, kept in $name', (place) => {
     expect([other.status, other.body.code]).toEqual([422, 'idempotency-mismatch'])
   })
 
-  it('does not remember what failed under an Idempotency-Key', async () => {
+  it('can be set under an Idempotency-Key whose first request failed', async () => {
     const headers = { 'idempotency-key': 'k-2' }
     expect((await served.call('PUT', '/v1/timers/once/x', { in: 'soon' }, headers)).status).toBe(400)
     expect((await served.call('PUT', '/v1/timers/once/x', { in: 'soon' }, headers)).status).toBe(400)
+    expect((await served.call('PUT', '/v1/timers/once/x', { in: '1h' }, headers)).status).toBe(200)
   })
 
-  it('is found by its handle, and never a later one', async () => {
+  it('are found by their handle, which never finds a later timer with the same key', async () => {
     const { handle } = (await served.call('PUT', '/v1/timers/remind/life', { in: '1h' })).body
     expect((await served.call('GET', `/v1/handles/${handle}`)).body.key).toBe('life')
     expect((await served.call('POST', `/v1/handles/${handle}/move`, { in: '2h' })).body.outcome).toBe('moved')
@@ -121,7 +122,7 @@ describe.each(places)('a timer over HTTP, kept in $name', (place) => {
     expect((await served.call('GET', '/v1/handles/nonsense')).body.code).toBe('invalid-handle')
   })
 
-  it('fires, and its life is told', async () => {
+  it('fire on request, and /why shows their history', async () => {
     await served.call('PUT', '/v1/timers/ring/a', { in: '1h', payload: 'x' })
     expect((await served.call('POST', '/v1/timers/ring/a/fire')).body.outcome).toBe('moved')
     const why = await eventually(async () => {
@@ -136,7 +137,7 @@ describe.each(places)('a timer over HTTP, kept in $name', (place) => {
     expect(history.cursor).toBeTypeOf('string')
   })
 
-  it('is paused and resumed, alone, by kind and with all', async () => {
+  it('are paused and resumed alone, by kind and all together', async () => {
     const paths = ['/v1/timers/bell/a', '/v1/timers/bell/b']
     for (const path of paths) await served.call('PUT', path, { in: '1h' })
     expect((await served.call('POST', `${paths[0]}/pause`)).body).toEqual({ outcome: 'paused' })
@@ -155,7 +156,7 @@ describe.each(places)('a timer over HTTP, kept in $name', (place) => {
     expect((await served.call('POST', '/v1/pause', { kind: 'nobody' })).body.code).toBe('unknown-kind')
   })
 
-  it('is set on a schedule, which can be looked at before', async () => {
+  it('are set on a schedule, which can be previewed', async () => {
     const on = { type: 'daily', at: '09:00', zone: 'Europe/Paris' }
     const preview = await served.call('POST', '/v1/schedules/preview', { on, count: 3 })
     expect(preview.body.occurrences).toHaveLength(3)
@@ -169,7 +170,7 @@ describe.each(places)('a timer over HTTP, kept in $name', (place) => {
     expect((await served.call('PUT', '/v1/timers/daily/b', { on, in: 5 })).body.code).toBe('invalid-when')
   })
 
-  it('is listed with others, page by page and filtered', async () => {
+  it('are listed page by page, with filters', async () => {
     for (let n = 0; n < 25; n++) {
       await served.call('PUT', `/v1/timers/listed/k:${n}`, { in: '1h', tags: n % 5 === 0 ? ['fifth'] : [] })
     }
@@ -196,7 +197,7 @@ describe.each(places)('a timer over HTTP, kept in $name', (place) => {
 
 describe('dead letters over HTTP', () => {
   it('are listed and set again', async () => {
-    // A policy of one attempt that the log cannot satisfy: its store is the one the timers fail in.
+    // Targets of the server cannot fail on purpose, so a handler in this process kills the timer first.
     const store = new MemoryStore()
     const { openTimers, timer, Dead } = await import('../../src/index.js')
     const kind = timer<unknown>('doomed')
@@ -208,7 +209,7 @@ describe('dead letters over HTTP', () => {
     await before.set(kind, 'a', { in: 0, payload: 7 })
     await eventually(async () => expect((await before.dead()).items).toHaveLength(1))
     await before.stop()
-    await using other = await Served.start({ store })
+    await using other = await TestServer.start({ store })
     const { items } = (await other.call('GET', '/v1/dead?kind=doomed')).body
     expect(items).toMatchObject([{ key: 'a', reason: 'it cannot be', payload: 7, attempts: 1 }])
     expect((await other.call('POST', '/v1/dead/redrive', { ids: [items[0].id] })).body).toEqual({

@@ -1,19 +1,19 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { MemoryStore } from '../../src/store/index.js'
-import { carillon } from '../../src/cli/index.js'
-import { FilePlace, PostgresPlace, RedisPlace, type StorePlace } from './store-places.js'
-import { Served } from './served.js'
+import { runCli } from '../cli/run-cli.js'
+import { FileFixture, PostgresFixture, RedisFixture, type StoreFixture } from './store-fixtures.js'
+import { TestServer } from './test-server.js'
 
-const places: readonly StorePlace[] = [new FilePlace(), new PostgresPlace(), new RedisPlace()]
+const fixtures: readonly StoreFixture[] = [new FileFixture(), new PostgresFixture(), new RedisFixture()]
 
-for (const place of places) {
-  describe(`verify on ${place.name}`, () => {
-    beforeAll(() => place.start())
-    afterAll(() => place.stop())
+for (const fixture of fixtures) {
+  describe(`verify on ${fixture.name}`, () => {
+    beforeAll(() => fixture.start())
+    afterAll(() => fixture.stop())
 
-    it('finds nothing missing, until a row is taken out by hand', async () => {
-      let store = await place.open()
-      let served = await Served.start({ store, auth: false })
+    it('reports the store as whole, and then a row that was deleted by hand', async () => {
+      let store = await fixture.open()
+      let served = await TestServer.start({ store, auth: false })
       try {
         for (let n = 0; n < 20; n++) {
           await served.call('PUT', `/v1/timers/hello/k${n}`, { in: '1h', payload: n })
@@ -31,19 +31,19 @@ for (const place of places) {
           broken: [],
         })
         expect(whole.store).toEqual({ created: 21, settled: 0, cancelled: 1, replaced: 1, dead: 0 })
-        if (place.isExclusive) {
+        if (fixture.isExclusive) {
           await served.server.stop()
           await store.stop()
         }
-        await place.removeRow()
-        if (place.isExclusive) {
-          store = await place.open()
-          served = await Served.start({ store, auth: false })
+        await fixture.removeRow()
+        if (fixture.isExclusive) {
+          store = await fixture.open()
+          served = await TestServer.start({ store, auth: false })
         }
         const { body } = await served.call('GET', '/v1/verify')
         expect(body).toMatchObject({ isWhole: false, missing: 1, surplus: 0, rows: 18, pending: 19 })
         expect(body.broken).toMatchObject([{ shard: expect.any(Number) as number, missing: 1 }])
-        const { code, out } = await verify(served.url)
+        const { code, out } = await runCli(['verify'], { env: { CARILLON_URL: served.url } })
         expect([code, out]).toEqual([
           1,
           expect.stringMatching(/^not whole: 1 missing, 0 too many\n {2}shard \d+: 1 missing: not created/),
@@ -57,9 +57,9 @@ for (const place of places) {
 }
 
 describe('verify', () => {
-  it('does not let one shard make up for another', async () => {
+  it('reports a missing row even if another shard has one too many', async () => {
     const store = new MemoryStore()
-    await using served = await Served.start({ store })
+    await using served = await TestServer.start({ store })
     const counts = { created: 5, settled: 0, cancelled: 0, replaced: 0, dead: 0 }
     store.tallies = () =>
       Promise.resolve([
@@ -75,31 +75,18 @@ describe('verify', () => {
     })
   })
 
-  it('looks again where writes got in between', async () => {
+  it('counts again if writes came in between', async () => {
     const store = new MemoryStore()
-    await using served = await Served.start({ store })
+    await using served = await TestServer.start({ store })
     const tallies = store.tallies.bind(store)
-    let looks = 0
+    let passes = 0
     store.tallies = async () => {
-      const isEarly = looks++ < 2
+      const isEarly = passes++ < 2
       return (await tallies()).map((tally) =>
         Object.assign({}, tally, { rows: tally.rows + (isEarly ? 3 : 0) }),
       )
     }
     expect((await served.call('GET', '/v1/verify')).body).toMatchObject({ isWhole: true })
-    expect(looks).toBe(3)
+    expect(passes).toBe(3)
   })
 })
-
-async function verify(url: string): Promise<{ code: number; out: string }> {
-  let out = ''
-  const code = await carillon(['verify'], {
-    environment: { CARILLON_URL: url },
-    isTerminal: false,
-    isScreen: false,
-    out: (text) => (out += text),
-    error: (text) => (out += text),
-    lines: async function* () {},
-  })
-  return { code, out }
-}

@@ -1,6 +1,6 @@
 import { createServer, type Server } from 'node:net'
 
-/** Ports of loopback that nobody listens on, all different. Held open together, so that none is given twice. */
+/** Different free ports of the loopback interface. All are open at the same time, so that none comes twice. */
 export async function freePorts(count: number): Promise<number[]> {
   const servers = await Promise.all(Array.from({ length: count }, listening))
   const ports = servers.map((server) => (server.address() as { port: number }).port)

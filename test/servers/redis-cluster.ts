@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { freePorts } from './free-ports.js'
 import { RedisProcess } from './redis-process.js'
 
-/** A Redis Cluster of three masters and three replicas, each a process of its own. */
+/** A Redis Cluster for tests: three masters and three replicas, each in its own process. */
 export class RedisClusterServer {
   readonly nodes: readonly RedisProcess[]
 
@@ -19,7 +19,7 @@ export class RedisClusterServer {
           'yes',
           '--cluster-port',
           String(ports[6 + index]),
-          // Seconds matter in a test; a real cluster would wait longer before it gives a master up.
+          // Short, to save time in tests. A real cluster waits longer before it gives up a master.
           '--cluster-node-timeout',
           '2000',
           '--repl-diskless-sync-delay',
@@ -36,15 +36,15 @@ export class RedisClusterServer {
     return cluster
   }
 
-  /** The seeds of the store: some of the nodes, the rest is found through them. */
+  /** The store's URL. It has three of the nodes, and the client finds the others through them. */
   get url(): string {
     const seeds = this.nodes.slice(0, 3).map((node) => `127.0.0.1:${node.port}`)
     return `redis://${seeds.join(',')}`
   }
 
   /**
-   * Replicas come online some seconds after the cluster is up, and the others hear of it later still. A failover
-   * before that has nobody to fail over to, or says OK and is given up: the master does not know its replica.
+   * Waits until all replicas are online and all nodes know them, some seconds after the cluster is up. An earlier
+   * failover finds no replica, or answers OK and is given up because the master does not know its replica.
    */
   async replicasOnline(): Promise<void> {
     await this.#until('replicas to be online', () => {
@@ -62,8 +62,8 @@ export class RedisClusterServer {
   }
 
   /**
-   * Makes a replica the master of its slots, as an operator would: asks again where Redis refused because it doubts
-   * the old master, or gave up after 5 s because the two did not come to terms; a busy machine has both.
+   * Makes a replica the master of its slots, as an operator would. Redis may refuse because it suspects the old master,
+   * or give up after 5 s. Both happen on a busy machine, so this tries again.
    */
   async handOverTo(replica: RedisProcess): Promise<void> {
     let askedAt = -Infinity
@@ -74,7 +74,7 @@ export class RedisClusterServer {
     })
   }
 
-  /** Waits until this many nodes call themselves masters and say that all slots are served. */
+  /** Waits until this many nodes are masters and report that all slots are served. */
   async served(masters: number): Promise<void> {
     await this.#until('all slots to be served', () => {
       const alive = this.nodes.filter((node) => isMaster(node))
@@ -93,7 +93,7 @@ export class RedisClusterServer {
       try {
         if (isSo()) return
       } catch {
-        // A node that does not answer is not ready.
+        // A node that does not answer is not ready yet.
       }
       await sleep(100)
     }

@@ -7,8 +7,8 @@ import process from 'node:process'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 /**
- * One `redis-server` of a test: AOF on, `noeviction`, a folder and a port of its own. It ends with the process
- * that started it, however that one ends.
+ * A `redis-server` for tests, with AOF and `noeviction`, in its own folder and on its own port. It ends with the process
+ * that started it, even if that is killed.
  */
 export class RedisProcess {
   readonly port: number
@@ -53,10 +53,10 @@ export class RedisProcess {
     return this.#server!.pid!
   }
 
-  /** Starts it, with what its folder holds. */
+  /** Starts the server with the data in its folder. */
   async resume(): Promise<void> {
     this.#server = spawn(installed('redis-server'), this.#arguments, { stdio: 'ignore' })
-    // Its standard input ends when this process does, even by SIGKILL: then it ends the server.
+    // The reaper's standard input ends with this process, even after SIGKILL. Then it kills the server.
     const script = 'cat >/dev/null; kill -CONT "$0" 2>/dev/null; kill -9 "$0" 2>/dev/null; rm -rf "$1"'
     this.#reaper = spawn('sh', ['-c', script, String(this.pid), this.folder], {
       stdio: ['pipe', 'ignore', 'ignore'],
@@ -64,13 +64,13 @@ export class RedisProcess {
     })
     this.#reaper.unref()
     this.#server.unref()
-    await this.#answering()
+    await this.#untilAnswering()
   }
 
-  /** Ends the server's process; its folder stays until `stop`. */
+  /** Ends the server. Its folder stays until `stop`. */
   async end(signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
     const server = this.#server
-    // The reaper would take the folder away.
+    // The reaper would remove the folder.
     this.#reaper?.kill('SIGKILL')
     this.#reaper = undefined
     if (server === undefined || server.exitCode !== null || server.signalCode !== null) return
@@ -86,28 +86,28 @@ export class RedisProcess {
     rmSync(this.folder, { recursive: true, force: true })
   }
 
-  /** What its files take of the disk. */
+  /** How much disk space its files take. */
   diskBytes(): number {
     return readdirSync(this.folder, { recursive: true, withFileTypes: true })
       .filter((entry) => entry.isFile())
       .reduce((sum, entry) => sum + statSync(path.join(entry.parentPath, entry.name)).blocks * 512, 0)
   }
 
-  /** What `redis-cli` prints. */
-  cli(...words: readonly string[]): string {
-    return execFileSync(installed('redis-cli'), ['-p', String(this.port), ...words], {
+  /** Runs `redis-cli` and returns its output. */
+  cli(...args: readonly string[]): string {
+    return execFileSync(installed('redis-cli'), ['-p', String(this.port), ...args], {
       encoding: 'utf8',
       stdio: ['ignore', 'pipe', 'ignore'],
     }).trim()
   }
 
-  async #answering(): Promise<void> {
+  async #untilAnswering(): Promise<void> {
     for (let tries = 0; tries < 400; tries++) {
       if (this.#server!.exitCode !== null) break
       try {
         if (/PONG|NOAUTH|DENIED/.test(this.cli('ping'))) return
       } catch {
-        // Not yet.
+        // It does not answer yet.
       }
       await sleep(25)
     }
@@ -117,7 +117,7 @@ export class RedisProcess {
 
 const known = new Map<string, string>()
 
-/** Where a program of Redis is. As root on Debian it is installed when it is not there. */
+/** The path of a Redis program. As root on Debian, installs it if it is missing. */
 function installed(program: 'redis-server' | 'redis-cli'): string {
   const found = known.get(program) ?? where(program)
   if (found !== undefined) {
@@ -125,10 +125,10 @@ function installed(program: 'redis-server' | 'redis-cli'): string {
     return found
   }
   if (process.getuid?.() === 0 && existsSync('/usr/bin/apt-get')) {
-    // Installing must not start a service of its own.
-    const quiet = { ...process.env, RUNLEVEL: '1', DEBIAN_FRONTEND: 'noninteractive' }
+    // The installation must not start a Redis service.
+    const env = { ...process.env, RUNLEVEL: '1', DEBIAN_FRONTEND: 'noninteractive' }
     const install = ['apt-get', '-o', 'DPkg::Lock::Timeout=300', 'install', '-y', '--no-install-recommends']
-    execFileSync(install[0]!, [...install.slice(1), 'redis-server'], { stdio: 'ignore', env: quiet })
+    execFileSync(install[0]!, [...install.slice(1), 'redis-server'], { stdio: 'ignore', env })
     const now = where(program)
     if (now !== undefined) return now
   }

@@ -1,10 +1,10 @@
 import { freePorts } from './free-ports.js'
 import { RedisProcess } from './redis-process.js'
 
-/** A Redis for tests: the one of `CARILLON_TEST_REDIS_URL`, or one that is started and ended with the tests. */
+/** A Redis server for tests: the one of `CARILLON_TEST_REDIS_URL`, or a new one that ends with the tests. */
 export interface RedisServer {
   readonly url: string
-  /** The process; undefined when the server is somebody else's. */
+  /** The process; undefined for a given server. */
   readonly process: RedisProcess | undefined
   stop(): Promise<void>
 }
@@ -15,7 +15,7 @@ export async function startRedis(): Promise<RedisServer> {
   return await startOwnRedis()
 }
 
-/** One that a test may kill, pause and set up as it likes. */
+/** Starts a new server that a test may kill, pause and configure. */
 export async function startOwnRedis(
   settings: readonly string[] = [],
 ): Promise<RedisServer & { readonly process: RedisProcess }> {

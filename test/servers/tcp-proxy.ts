@@ -1,6 +1,6 @@
 import net from 'node:net'
 
-/** A way to a server that can be cut: before anything arrives, or on the way back only. */
+/** A TCP proxy to a server. It can cut connections, or hold back the server's answers only. */
 export class TcpProxy {
   readonly port: number
   readonly #server: net.Server
@@ -9,48 +9,51 @@ export class TcpProxy {
   #cutsAtAnswer = false
   #isClosed = false
   #cutAt: { readonly word: string; readonly when: 'asked' | 'answered' } | undefined
+  readonly #answers: (() => (chunk: Buffer) => Buffer) | undefined
 
-  private constructor(server: net.Server, target: number) {
+  private constructor(server: net.Server, target: number, answers?: () => (chunk: Buffer) => Buffer) {
     this.#server = server
+    this.#answers = answers
     this.port = (server.address() as net.AddressInfo).port
     server.on('connection', (client) => this.#join(client, target))
   }
 
-  static async to(target: number): Promise<TcpProxy> {
+  /** `answers` is called once for each connection. The function that it returns changes what the server sends. */
+  static async to(target: number, answers?: () => (chunk: Buffer) => Buffer): Promise<TcpProxy> {
     const server = net.createServer()
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-    return new TcpProxy(server, target)
+    return new TcpProxy(server, target, answers)
   }
 
-  /** From now on what the server says does not arrive. */
+  /** From now on, drops what the server sends. */
   holdAnswers(): void {
     this.#holdsAnswers = true
   }
 
-  /** From now on a connection is cut as soon as the server says something, which does not arrive. */
+  /** From now on, cuts a connection as soon as the server sends something, and drops that. */
   cutAtAnswer(): void {
     this.#cutsAtAnswer = true
   }
 
   /**
-   * Cuts the next connection by which the word is sent: before it arrives, or when the server answers, which does not
-   * arrive. Only that one.
+   * Cuts the next connection on which the client sends `word`. With `asked`, the word does not reach the server. With
+   * `answered`, its answer does not reach the client.
    */
   cutOnceAt(word: string, when: 'asked' | 'answered'): void {
     this.#cutAt = { word, when }
   }
 
-  /** From now on what the server says is not even taken from it: as by a process that was stopped. */
+  /** From now on, reads nothing from the server, like a process that was stopped. */
   stopReading(): void {
     for (const [, server] of this.#pairs) server.pause()
   }
 
-  /** What was not taken from the server arrives now, late. */
+  /** Reads from the server again, so that held data arrives late. */
   startReading(): void {
     for (const [, server] of this.#pairs) server.resume()
   }
 
-  /** Nobody gets through, until `open`. */
+  /** Cuts all connections and refuses new ones until `open`. */
   close(): void {
     this.#isClosed = true
     this.cut()
@@ -62,10 +65,12 @@ export class TcpProxy {
     this.#cutsAtAnswer = false
   }
 
-  /** Ends every connection, as a network would. */
+  /** Ends every connection, as a network fault would. */
   cut(): void {
     for (const [client, server] of this.#pairs) {
-      client.resetAndDestroy()
+      // Node cannot reset a socket that is ending: its handle would stay open, and the event loop would spin on it.
+      if (client.writableEnded) client.destroy()
+      else client.resetAndDestroy()
       server.destroy()
     }
     this.#pairs.clear()
@@ -92,6 +97,7 @@ export class TcpProxy {
       })
     }
     let isDoomed = false
+    const changed = this.#answers?.() ?? ((chunk: Buffer): Buffer => chunk)
     client.on('data', (bytes) => {
       const cutAt = this.#cutAt
       if (cutAt !== undefined && bytes.includes(cutAt.word)) {
@@ -106,7 +112,7 @@ export class TcpProxy {
     })
     server.on('data', (bytes) => {
       if (this.#cutsAtAnswer || isDoomed) server.destroy()
-      else if (!this.#holdsAnswers) client.write(bytes)
+      else if (!this.#holdsAnswers) client.write(changed(bytes))
     })
   }
 }

@@ -16,15 +16,15 @@ const quick: NonNullable<TimersOptions['engine']> = {
   retryMs: 50,
 }
 
-/** Where scenes are played. */
+/** The server on which the scenes run. */
 interface Stage {
-  /** A store that nobody has used. */
+  /** The URL of a new store. */
   readonly newUrl: () => string
-  /** The port of the server that its URLs name. */
+  /** The port of the server in these URLs. */
   readonly port: () => number
 }
 
-/** What a claim promises, on a real server: the same scenes for every store that has it. */
+/** The mode `claim` on a real server: the same scenes for every store that has it. */
 export function playClaims({ newUrl, port }: Stage): void {
   const all: Timers[] = []
   const proxies: TcpProxy[] = []
@@ -40,7 +40,7 @@ export function playClaims({ newUrl, port }: Stage): void {
     return timers
   }
 
-  it('two instances and one that only sets: each timer once, none early, cancel and move from the row', async () => {
+  it('fires each timer once and not early, with two instances and one that only sets, moves and cancels', async () => {
     const url = newUrl()
     const [a, b, setter] = [await open(url), await open(url), await open(url)]
     const seen = new Seen()
@@ -75,12 +75,12 @@ export function playClaims({ newUrl, port }: Stage): void {
       dead: 0,
     })
     const store = await openStore(url)
-    expect(store.strategy).toBe('claim')
+    expect(store.mode).toBe('claim')
     expect(await store.countRows()).toBe(0)
     await store.stop()
   })
 
-  it('a handler that takes longer than the lease keeps it; cancel says firing meanwhile', async () => {
+  it('extends the lease of a long handler, and answers a cancel with firing meanwhile', async () => {
     const url = newUrl()
     const [a, b] = [await open(url), await open(url)]
     const seen: string[] = []
@@ -100,7 +100,7 @@ export function playClaims({ newUrl, port }: Stage): void {
     expect(await b.cancel(slow, 'x')).toBe('unknown')
   })
 
-  it('what an instance held that is cut off comes back when the lease ends, as one attempt more', async () => {
+  it('fires the timers of an instance that is cut off again when their leases end, with one attempt more', async () => {
     const url = newUrl()
     const proxy = await TcpProxy.to(port())
     proxies.push(proxy)
@@ -146,7 +146,7 @@ export function playClaims({ newUrl, port }: Stage): void {
     await Promise.race([cutOff.stop(), sleep(1)])
   })
 
-  it('two drains at once: none twice, none lost, nothing due is left', async () => {
+  it('fires each timer once and leaves no due timer when two instances drain at once', async () => {
     const url = newUrl()
     const [a, b] = [await open(url), await open(url)]
     const seen = new Seen()
@@ -174,7 +174,32 @@ export function playClaims({ newUrl, port }: Stage): void {
     expect(await b.drain()).toEqual({ fired: 0, isCaughtUp: true })
   })
 
-  it('a store that was made for claims is refused to owners, and the other way round', async () => {
+  it('fires a timer again that a lost instance leased for an hour while the clock was ahead', async () => {
+    const url = newUrl()
+    const told: number[] = []
+    const timers = await open(url, {
+      onEvent: (event) => void (event.type === 'lease-ahead' && told.push(event.count)),
+    })
+    const attempts = new Map<string, number>()
+    timers.handle(ring, ({ key, attempt }) => void attempts.set(key, attempt))
+    const dueAt = Date.now()
+    const keys = Array.from({ length: 100 }, (_, i) => `key-${i}`)
+    await timers.setMany(
+      ring,
+      keys.map((key) => ({ key, at: dueAt, payload: { dueAt } })),
+    )
+    const store = await openStore(url)
+    const held = await store.claimDue({ owner: 'gone', limit: 1000, leaseMs: 3_600_000 })
+    expect(held).toHaveLength(100)
+    await timers.start()
+    await until('all fired', () => attempts.size === 100)
+    await until('all settled', async () => (await timers.stats()).pending === 0)
+    expect(new Set(attempts.values())).toEqual(new Set([2]))
+    expect(told.reduce((sum, count) => sum + count, 0)).toBe(100)
+    await store.stop()
+  })
+
+  it('refuses an engine with owners on a store for claims, and the other way round', async () => {
     const [claims, owned] = [newUrl(), newUrl()]
     await open(claims)
     await open(owned, { engine: {} })
@@ -188,7 +213,7 @@ export function playClaims({ newUrl, port }: Stage): void {
   })
 }
 
-/** What handlers saw. */
+/** What the handlers received. */
 class Seen {
   readonly by = new Map<string, { by: string; at: number }[]>()
   readonly early: string[] = []

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { rowOf } from '../../src/store/memory/memory-row.js'
 
-it('keeps a copy of the payload, of a Buffer too, whose slice is a view', () => {
+it('a memory row copies its payload, even a Buffer, whose slice would be a view', () => {
   const payload = Buffer.from([1, 2, 3])
   const content = {
     namespace: 'n',

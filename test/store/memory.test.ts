@@ -6,5 +6,5 @@ import { modelFromEnv } from './model-from-env.js'
 describeStoreContract('memory', async (options) => new MemoryStore(options), {
   runner: { describe, it },
   model: modelFromEnv(),
-  lacks: { durability: 'it is gone when the process ends' },
+  lacks: { durability: 'its data ends with the process' },
 })

@@ -1,8 +1,8 @@
 import type { StoreContractOptions } from '../../src/testing/index.js'
 
 /**
- * Other lives than the usual ones: CARILLON_MODEL_SEED=7 CARILLON_MODEL_ROUNDS=100 npm test -- test/store
- * runs a hundred of them from seed 7 on.
+ * Random rounds with other seeds than the default: `CARILLON_MODEL_SEED=7 CARILLON_MODEL_ROUNDS=100 npm test --
+ * test/store` runs a hundred rounds from seed 7 on.
  */
 export function modelFromEnv(): NonNullable<StoreContractOptions['model']> {
   const { CARILLON_MODEL_SEED: seed, CARILLON_MODEL_ROUNDS: rounds } = process.env

@@ -3,7 +3,7 @@ import { openStore } from '../../src/store/index.js'
 import { newFolder } from './file/scratch.js'
 
 describe('openStore', () => {
-  it('opens what the URL names', async () => {
+  it('opens the kind of store that the URL names', async () => {
     const folder = newFolder()
     for (const [url, name] of [
       ['memory:', 'memory'],
@@ -27,14 +27,14 @@ describe('openStore', () => {
     'memory:x',
     'mysql://x',
     'file:a\0b',
-  ])('refuses %j with examples', async (url) => {
+  ])('refuses the URL %j and shows valid examples', async (url) => {
     await expect(openStore(url)).rejects.toMatchObject({
       code: 'invalid-store-url',
       message: expect.stringContaining("'file:./timers'") as unknown,
     })
   })
 
-  it('refuses what is no text, and options it does not know', async () => {
+  it('refuses a URL that is no string, unknown options and a strategy that the store lacks', async () => {
     await expect(openStore(7 as unknown as string)).rejects.toMatchObject({ code: 'invalid-store-url' })
     await expect(openStore('memory:', { noSync: true } as object)).rejects.toMatchObject({
       code: 'unknown-option',

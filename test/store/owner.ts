@@ -3,10 +3,10 @@ import type { Fence, SetOperation, ShardRow, Store } from '../../src/store/index
 let nonces = 0
 let identities = 0
 
-/** Claims a shard as an owner would, for longer than any test. */
+/** Acquires a shard, for longer than any test takes. */
 export async function own(store: Store, shard = 0): Promise<Fence & { readLevel: ShardRow['readLevel'] }> {
   const row = (await store.shards())[shard]!
-  const claimed = await store.claim({
+  const claimed = await store.acquire({
     shard,
     owner: 'test',
     nonce: ++nonces,
@@ -18,7 +18,7 @@ export async function own(store: Store, shard = 0): Promise<Fence & { readLevel:
   return { shard, epoch, nonce, settledLevel, readLevel }
 }
 
-/** A set of a new timer that stands where it is due. */
+/** A set of a new timer whose position is its due time. */
 export function setOf(key: string, position: number, parts: Partial<SetOperation> = {}): SetOperation {
   return {
     type: 'set',

@@ -2,13 +2,13 @@ import { describe, expect, it } from 'vitest'
 import { MemoryStore, type Operation, type Store } from '../../src/store/index.js'
 import { describeStoreContract, type TestRunner } from '../../src/testing/index.js'
 
-/** A store that does everything through another, but for what is given. */
+/** Overrides methods of a correct store. */
 type Fault = (store: Store) => Partial<Store>
 
-/** Each breaks one promise; some case must notice, and this is the one that says so best. */
+/** Each breaks one promise. Several cases may notice; `noticedBy` is the one that names it best. */
 const faults: Readonly<Record<string, readonly [noticedBy: RegExp, fault: Fault]>> = {
-  'a zombie writes': [
-    /after another took over is refused everything/,
+  'an owner that lost its shard can write': [
+    /every call of an owner whose shard was taken over is refused/,
     (store) => ({
       write: async (fence, write) => {
         if (fence === undefined) return await store.write(fence, write)
@@ -17,8 +17,8 @@ const faults: Readonly<Record<string, readonly [noticedBy: RegExp, fault: Fault]
       },
     }),
   ],
-  'the tenth of a batch is acknowledged and not stored': [
-    /10,000 operations in one write answer in their order/,
+  'the tenth operation of a batch is acknowledged but not stored': [
+    /10,000 operations in one write are answered in order/,
     (store) => ({
       write: async (fence, write) => {
         const operations = write.operations.filter((_, index) => index !== 9)
@@ -30,8 +30,8 @@ const faults: Readonly<Record<string, readonly [noticedBy: RegExp, fault: Fault]
       },
     }),
   ],
-  'a page gives its last row once more': [
-    /come once each, in pages of 7/,
+  'a page has one of its rows twice': [
+    /load reads 1,000 timers of one millisecond once each, in pages of 7/,
     (store) => ({
       load: async (fence, request) => {
         const loaded = await store.load(fence, request)
@@ -41,8 +41,8 @@ const faults: Readonly<Record<string, readonly [noticedBy: RegExp, fault: Fault]
       },
     }),
   ],
-  'names fold case': [
-    /names that nearly are the same, are kept apart/,
+  'names are compared without case': [
+    /names in every script and names that are almost equal are kept apart/,
     (store) => ({
       write: async (fence, write) =>
         await store.write(fence, { ...write, operations: write.operations.map(folded) }),
@@ -50,30 +50,30 @@ const faults: Readonly<Record<string, readonly [noticedBy: RegExp, fault: Fault]
         await store.find(names.map((name) => ({ ...name, key: name.key.toLowerCase() }))),
     }),
   ],
-  'payloads pass as text': [
-    /payloads of every byte/,
+  'payloads are converted to strings': [
+    /payloads with every byte, empty and of the greatest size come back unchanged/,
     (store) => ({
       write: async (fence, write) =>
         await store.write(fence, { ...write, operations: write.operations.map(asText) }),
     }),
   ],
-  'a list ends with its first page': [
-    /lists in the order of shard and place, whatever the size of the page/,
+  'a list ends after its first page': [
+    /list is in the order of shard and place for every page size/,
     (store) => ({ list: async (query) => ({ ...(await store.list(query)), cursor: undefined }) }),
   ],
   'settled timers are not counted': [
-    /a mix of all of it adds up/,
+    /the counters add up after a mix of all operations/,
     (store) => ({ counts: async () => ({ ...(await store.counts()), settled: 0 }) }),
   ],
   'a tally misses a row': [
-    /a mix of all of it adds up/,
+    /the counters add up after a mix of all operations/,
     (store) => ({
       tallies: async () =>
         (await store.tallies()).map((tally) => Object.assign({}, tally, { rows: tally.rows - 1 })),
     }),
   ],
-  'asking twice is asking twice': [
-    /asking twice is asking once/,
+  'a request that is appended twice is applied twice': [
+    /a request that is appended twice is applied once/,
     (store) => {
       let asked = 0
       return {
@@ -84,8 +84,8 @@ const faults: Readonly<Record<string, readonly [noticedBy: RegExp, fault: Fault]
       }
     },
   ],
-  'stopping stops nothing': [/every call after it is refused/, () => ({ stop: async () => {} })],
-  'two claimers share a row': [
+  'a stopped store still answers': [/every call after it is refused/, () => ({ stop: async () => {} })],
+  'two claimers get the same row': [
     /two claimers never share a row/,
     (store) => {
       let last: Awaited<ReturnType<Store['claimDue']>> = []
@@ -100,13 +100,13 @@ const faults: Readonly<Record<string, readonly [noticedBy: RegExp, fault: Fault]
     },
   ],
   'a settlement loses its history': [
-    /settling at the level that stands is allowed/,
+    /a settlement at the current level is accepted/,
     (store) => ({
       settle: async (fence, settlement) => await store.settle(fence, { ...settlement, history: [] }),
     }),
   ],
   'a dead timer never goes on': [
-    /a dead timer that goes on is kept as a letter and rewritten/,
+    /a dead occurrence of a timer that goes on leaves a dead letter and the rewritten row/,
     (store) => ({
       settle: async (fence, settlement) =>
         await store.settle(fence, {
@@ -115,8 +115,8 @@ const faults: Readonly<Record<string, readonly [noticedBy: RegExp, fault: Fault]
         }),
     }),
   ],
-  'a dead timer goes on without its letter': [
-    /a dead timer that goes on is kept as a letter and rewritten/,
+  'a dead timer goes on without a dead letter': [
+    /a dead occurrence of a timer that goes on leaves a dead letter and the rewritten row/,
     (store) => ({
       settle: async (fence, settlement) => {
         const { followUps } = settlement
@@ -140,7 +140,7 @@ const faults: Readonly<Record<string, readonly [noticedBy: RegExp, fault: Fault]
     }),
   ],
   'a timer that goes on is counted as dead': [
-    /a dead timer that goes on is kept as a letter and rewritten/,
+    /a dead occurrence of a timer that goes on leaves a dead letter and the rewritten row/,
     (store) => {
       let more = 0
       return {
@@ -157,7 +157,7 @@ const faults: Readonly<Record<string, readonly [noticedBy: RegExp, fault: Fault]
     },
   ],
   'a follow-up loses its details': [
-    /a follow-up keeps the details of its row unless it brings others/,
+    /a follow-up keeps the details of its row unless others are given/,
     (store) => ({
       settle: async (fence, settlement) =>
         await store.settle(fence, {
@@ -169,8 +169,8 @@ const faults: Readonly<Record<string, readonly [noticedBy: RegExp, fault: Fault]
         }),
     }),
   ],
-  'a lease that is given up for dead ends its timer': [
-    /a dead lease whose timer goes on keeps a letter and the timer/,
+  'a claim that is settled as dead never goes on': [
+    /settling a claim as dead with a next occurrence keeps a dead letter and the timer/,
     (store) => ({
       settleClaimed: async (settlements, history) =>
         await store.settleClaimed(
@@ -183,8 +183,40 @@ const faults: Readonly<Record<string, readonly [noticedBy: RegExp, fault: Fault]
         ),
     }),
   ],
+  'a dead letter loses the tags of its row': [
+    /every field of a timer survives in its dead letter/,
+    (store) => ({
+      deadLetters: async (query) => {
+        const { items, cursor } = await store.deadLetters(query)
+        const bare = items.map((letter) => Object.assign({}, letter, { row: { ...letter.row, tags: [] } }))
+        return { items: bare, cursor }
+      },
+    }),
+  ],
+  'the inbox loses the attempts of a set': [
+    /every field of a timer survives a set through the inbox/,
+    (store) => ({
+      requests: async (fence, limit) =>
+        (await store.requests(fence, limit)).map((request) => {
+          const { operation } = request
+          return operation.type === 'set'
+            ? Object.assign({}, request, { operation: { ...operation, attempt: 0 } })
+            : request
+        }),
+    }),
+  ],
+  'a loaded row loses its creation time': [
+    /every field of a timer survives a set by the owner/,
+    (store) => ({
+      load: async (fence, request) => {
+        const loaded = await store.load(fence, request)
+        const { page } = loaded
+        return { ...loaded, page: { ...page, row: (index) => ({ ...page.row(index), createdAt: 0 }) } }
+      },
+    }),
+  ],
   'the read level rises to the end of the millisecond': [
-    /come once each, in pages of 7/,
+    /load reads 1,000 timers of one millisecond once each, in pages of 7/,
     (store) => ({
       load: async (fence, request) => {
         const loaded = await store.load(fence, request)
@@ -202,8 +234,8 @@ const faults: Readonly<Record<string, readonly [noticedBy: RegExp, fault: Fault]
   ],
 }
 
-describe('the contract suite', () => {
-  it('is green where nothing is planted', async () => {
+describe('describeStoreContract', () => {
+  it('passes for a store without a planted fault', async () => {
     expect(await failuresOf(() => ({}))).toEqual([])
   })
 
@@ -212,7 +244,7 @@ describe('the contract suite', () => {
     expect(failures.filter((title) => noticedBy.test(title))).toHaveLength(1)
   })
 
-  it('says how to repeat a life that went wrong', async () => {
+  it('says how to repeat a failing random round alone', async () => {
     const cases = casesOf(() => ({
       counts: async () => ({ created: 1, settled: 0, cancelled: 0, replaced: 0, dead: 0 }),
     }))
@@ -222,13 +254,13 @@ describe('the contract suite', () => {
     )
   })
 
-  it('asks for a runner where there are no globals', () => {
+  it('asks for a runner when there are no global describe and it', () => {
     expect(() => describeStoreContract('x', async () => new MemoryStore())).toThrow(
       /pass those of your test runner/,
     )
   })
 
-  it('gives every skipped case its reason', () => {
+  it('puts the reason into the title of every skipped case', () => {
     const skipped: string[] = []
     const it2 = Object.assign(() => {}, { skip: (title: string) => skipped.push(title) })
     describeStoreContract('x', async () => new MemoryStore(), {

@@ -22,7 +22,7 @@ describe('describeStoreContract', () => {
     try {
       const file = path.join(folder, 'mine.test.mjs')
       writeFileSync(file, program)
-      // Without what tells a child that it runs inside another runner.
+      // Without the variable that tells a child process that it runs inside another runner.
       const { NODE_TEST_CONTEXT: _, ...env } = process.env
       const output = execFileSync(process.execPath, ['--test', '--test-reporter=tap', file], {
         encoding: 'utf8',

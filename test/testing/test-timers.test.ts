@@ -14,7 +14,7 @@ const START = Date.UTC(2026, 0, 1)
 const trial = timer<{ user: string }>('trial', { retry: { attempts: 3, backoff: '1s..1m' } })
 
 describe('testTimers', () => {
-  it('fires what falls due while time is advanced, and writes it down', async () => {
+  it('fires the timers that become due while time advances, and lists them', async () => {
     await using timers = await testTimers()
     await timers.set(trial, 'u1', { in: '14d', payload: { user: 'u1' } })
     await timers.set(trial, 'u2', { in: '20d', payload: { user: 'u2' } })
@@ -45,7 +45,7 @@ describe('testTimers', () => {
     await using timers = await testTimers()
     await timers.set(trial, 'u1', { in: '14d', payload: { user: 'u1' } })
     await timers.advance('1h')
-    // Processor time: what else the machine does meanwhile does not count.
+    // Processor time, because other programs may use the machine meanwhile.
     const before = process.cpuUsage()
     await timers.advance('14d')
     const { user, system } = process.cpuUsage(before)
@@ -53,7 +53,7 @@ describe('testTimers', () => {
     expect((user + system) / 1000).toBeLessThan(250)
   })
 
-  it('leaves a kind to the handler it has, retries it, and keeps what died', async () => {
+  it('calls the handler of a kind, retries it, and keeps its dead letters', async () => {
     await using timers = await testTimers()
     const attempts: number[] = []
     timers.handle(trial, ({ attempt, key }) => {
@@ -100,7 +100,7 @@ describe('testTimers', () => {
     expect(runs[0]).not.toEqual(runs[2])
   })
 
-  it('stops though a handler never ends', async () => {
+  it('stops although a handler never ends', async () => {
     const timers = await testTimers()
     let reason: unknown
     timers.handle(timer('stuck'), async ({ signal }) => {
@@ -124,7 +124,7 @@ describe('testTimers', () => {
     await expect(timers.set(timer('stuck'), 'y', { in: 0 })).rejects.toMatchObject({ code: 'stopped' })
   })
 
-  it('shares a clock, and refuses options it does not know', async () => {
+  it('accepts an existing clock and refuses unknown options', async () => {
     const clock = new VirtualClock({ start: 1000 })
     await using one = await testTimers({ clock })
     await using two = await testTimers({ clock })
@@ -151,7 +151,7 @@ test('a trial ends after 14 days', async () => {
   const took = performance.now() - before
   assert.deepEqual(timers.fired(trial).map(({ key, attempt }) => [key, attempt]), [['u1', 1]])
   assert.equal(await timers.next(), undefined)
-  // Milliseconds on a quiet machine; here only that nobody waits for real.
+  // It takes milliseconds on an idle machine. This only checks that nothing waits in real time.
   assert.ok(took < 60_000, \`14 days took \${took} ms\`)
   await timers.stop()
 })

@@ -64,18 +64,18 @@ describe('parseDuration', () => {
     5n,
     true,
     Symbol('s'),
-  ])('refuses %s and says what is accepted', (bad) => {
+  ])('rejects %s, and the error lists what is accepted', (bad) => {
     const attempt = () => parseDuration(bad as never)
     expect(attempt).toThrow(InvalidInputError)
     expect(attempt).toThrow(expect.objectContaining({ code: 'invalid-duration' }))
     expect(attempt).toThrow(/1h30m.*PT5M/)
   })
 
-  it('explains why years and months are refused', () => {
-    expect(() => parseDuration('P1Y2M')).toThrow(/years and months differ in length/)
+  it('explains why it rejects years and months', () => {
+    expect(() => parseDuration('P1Y2M')).toThrow(/Years and months differ in length/)
   })
 
-  it('reads back what formatDuration wrote', () => {
+  it('gives back the milliseconds that formatDuration wrote', () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 4e14 }), (ms) => {
         expect(parseDuration(formatDuration(ms))).toBe(ms)
@@ -84,7 +84,7 @@ describe('parseDuration', () => {
     expect(formatDuration(5_400_000)).toBe('1h30m')
   })
 
-  it('never takes long, whatever the text', () => {
+  it('takes no longer than a moment for any string', () => {
     fc.assert(
       fc.property(fc.string({ maxLength: 5000 }), (text) => {
         try {

@@ -1,7 +1,7 @@
 import { type Machine, SystemClock, systemClock } from 'carillon/time'
 import { describe, expect, it } from 'vitest'
 
-/** A machine whose wall clock can be set and whose sleeps wake early, as Node's do. */
+/** A machine whose wall clock can be set and whose sleeps end early, as Node's do. */
 class FakeMachine implements Machine {
   wall = 1_800_000_000_000
   monotonic = 0
@@ -40,7 +40,7 @@ class FakeMachine implements Machine {
 }
 
 describe('SystemClock', () => {
-  it('never wakes early although the machine does', () => {
+  it('never wakes early, although the timers of the machine do', () => {
     const machine = new FakeMachine()
     const clock = new SystemClock(machine)
     const dueAt = clock.now() + 500
@@ -53,7 +53,7 @@ describe('SystemClock', () => {
     expect(wokenAt - dueAt).toBeLessThanOrEqual(2)
   })
 
-  it('never sleeps more than a second at a time, also for a due time beyond 2^31 ms', () => {
+  it('never sleeps for more than a second at a time, even if the due time is beyond 2^31 ms', () => {
     const machine = new FakeMachine()
     const clock = new SystemClock(machine)
     const dueAt = clock.now() + 40 * 86_400_000
@@ -68,7 +68,7 @@ describe('SystemClock', () => {
     expect(machine.longestSleep).toBe(1000)
   })
 
-  it('wakes within about a second of a wall clock that was set forward past the due time', () => {
+  it('wakes within about a second after the wall clock is set forward past the due time', () => {
     const machine = new FakeMachine()
     const clock = new SystemClock(machine)
     let woken = false
@@ -79,7 +79,7 @@ describe('SystemClock', () => {
     expect(woken).toBe(true)
   })
 
-  it('waits on when the wall clock is set back', () => {
+  it('keeps waiting when the wall clock is set back', () => {
     const machine = new FakeMachine()
     const clock = new SystemClock(machine)
     const dueAt = clock.now() + 1500
@@ -93,7 +93,7 @@ describe('SystemClock', () => {
     expect(wokenAt).toBeGreaterThanOrEqual(dueAt)
   })
 
-  it('measures a delay on the monotonic clock, whatever happens to the wall clock', () => {
+  it('measures a delay on the monotonic clock, so jumps of the wall clock do not matter', () => {
     const machine = new FakeMachine()
     const clock = new SystemClock(machine)
     let wokenAt = -1
@@ -108,7 +108,7 @@ describe('SystemClock', () => {
     expect(wokenAt).toBeLessThan(3002)
   })
 
-  it('does not wake after cancel, also after it slept on', () => {
+  it('does not wake after cancel, not even after several sleeps', () => {
     const machine = new FakeMachine()
     const clock = new SystemClock(machine)
     let woken = 0
@@ -121,7 +121,7 @@ describe('SystemClock', () => {
     expect(woken).toBe(0)
   })
 
-  it('wakes for a past due time, but not inside the call', () => {
+  it('wakes for a due time in the past, but not inside the call', () => {
     const machine = new FakeMachine()
     const clock = new SystemClock(machine)
     let woken = 0
@@ -131,7 +131,7 @@ describe('SystemClock', () => {
     expect(woken).toBe(1)
   })
 
-  it.each([Number.NaN, Infinity, '5m', undefined])('refuses %s as a due time', (bad) => {
+  it.each([Number.NaN, Infinity, '5m', undefined])('rejects %s as a due time', (bad) => {
     expect(() => systemClock.wakeAt(bad as never, () => {})).toThrow(
       expect.objectContaining({ code: 'invalid-instant' }),
     )
@@ -156,7 +156,7 @@ describe('systemClock', () => {
 })
 
 describe('the end of a turn', () => {
-  it('comes after what came in the turn, and without time passing', async () => {
+  it('comes after everything else in the turn, without a delay', async () => {
     const heard: string[] = []
     setImmediate(() => {
       void systemClock.turnEnd().then(() => heard.push('end'))

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 
 describe('VirtualClock', () => {
-  it('stands still until told to move', async () => {
+  it('stands still until it is advanced', async () => {
     const clock = new VirtualClock({ start: 1000 })
     expect(clock.now()).toBe(1000)
     await new Promise((resolve) => setTimeout(resolve, 5))
@@ -13,7 +13,7 @@ describe('VirtualClock', () => {
     expect(clock.monotonic()).toBe(60_000)
   })
 
-  it('wakes in due order, each at its own moment, ties in the order of asking', async () => {
+  it('wakes in due order, each wake at its own instant, and ties in the order of the calls', async () => {
     const clock = new VirtualClock({ start: 0 })
     const seen: string[] = []
     const note = (name: string) => () => void seen.push(`${name}@${clock.now()}`)
@@ -52,7 +52,7 @@ describe('VirtualClock', () => {
     expect(woken).toBe(1)
   })
 
-  it('does not wake the cancelled', () => {
+  it('does not run a cancelled wake', () => {
     const clock = new VirtualClock({ start: 0 })
     let woken = 0
     const first = clock.wakeAt(10, () => second.cancel())
@@ -63,7 +63,7 @@ describe('VirtualClock', () => {
     expect(clock.pending).toBe(0)
   })
 
-  it('jumps the wall clock only, both ways', () => {
+  it('changes only the wall clock in a jump, forward or back', () => {
     const clock = new VirtualClock({ start: 0 })
     const seen: string[] = []
     clock.wakeAt(1000, () => seen.push(`wall ${clock.monotonic()}`))
@@ -78,7 +78,7 @@ describe('VirtualClock', () => {
     expect(seen).toEqual(['monotonic 1000', 'wall 1400'])
   })
 
-  it('drifts, and forks do so on their own', () => {
+  it('drifts, independently of its forks', () => {
     const clock = new VirtualClock({ start: 0 })
     const fast = clock.fork()
     const slow = new VirtualClock({ beside: clock, start: 5000 })
@@ -93,7 +93,7 @@ describe('VirtualClock', () => {
     expect([clock.now(), fast.now(), slow.now()]).toEqual([1200, 1800, 5600])
   })
 
-  it('never wakes early and always wakes, however often it is set and made to drift', () => {
+  it('wakes exactly once and never early in random sequences of jumps and drifts', () => {
     const step = fc.oneof(
       fc.record({ do: fc.constant('jump' as const), by: fc.integer({ min: -5000, max: 5000 }) }),
       fc.record({ do: fc.constant('drift' as const), by: fc.double({ min: 0.25, max: 4, noNaN: true }) }),
@@ -124,7 +124,7 @@ describe('VirtualClock', () => {
     )
   })
 
-  it('refuses to advance inside an advance', async () => {
+  it('rejects an advance inside an advance', async () => {
     const clock = new VirtualClock()
     let refusal: unknown
     clock.wakeAfter(1, () => {
@@ -138,7 +138,7 @@ describe('VirtualClock', () => {
     expect(refusal).toMatchObject({ code: 'clock-busy' })
   })
 
-  it('passes on an error of a wake and can go on', () => {
+  it('throws the error of a wake, and can be advanced again', () => {
     const clock = new VirtualClock({ start: 0 })
     clock.wakeAt(10, () => {
       throw new Error('ouch')
@@ -151,14 +151,14 @@ describe('VirtualClock', () => {
     expect(woken).toBe(1)
   })
 
-  it('ends a wake that re-arms itself at one instant for ever', () => {
+  it('throws if a wake asks for another one at the same instant forever', () => {
     const clock = new VirtualClock()
     const again = () => void clock.wakeAfter(0, again)
     again()
     expect(() => clock.advanceSync(1)).toThrow(expect.objectContaining({ code: 'clock-stuck' }))
   })
 
-  it('refuses bad input', () => {
+  it('rejects invalid input', () => {
     expect(() => new VirtualClock({ begin: 1 } as never)).toThrow(
       expect.objectContaining({ code: 'unknown-option' }),
     )

@@ -9,8 +9,8 @@ function written(value: unknown, size = ROOMY): string | undefined {
   return bytes === undefined ? undefined : Buffer.from(bytes).toString()
 }
 
-describe('plain data written as JSON', () => {
-  it('is what JSON.stringify writes, of whatever JSON can say', () => {
+describe('JsonWriter', () => {
+  it('writes any JSON value as JSON.stringify does', () => {
     fc.assert(
       fc.property(fc.jsonValue({ maxDepth: 5 }), (value) => {
         expect(written(value)).toBe(JSON.stringify(value))
@@ -19,7 +19,7 @@ describe('plain data written as JSON', () => {
     )
   })
 
-  it('is never another than JSON.stringify writes, of anything at all', () => {
+  it('writes any other value as JSON.stringify does, or declines it', () => {
     const anything = fc.anything({
       withBigInt: true,
       withBoxedValues: true,
@@ -54,7 +54,7 @@ describe('plain data written as JSON', () => {
     ['names of every letter', { '': 1, '"': 2, ä: 3, '😀': 4, '\ud800': 5, '10': 6, '9': 7, __proto__x: 8 }],
     ['what is undefined', { a: undefined, b: { c: undefined }, d: 1 }],
     ['nothing in it', [{}, [], [[]], { a: {} }]],
-  ])('has %s right', (_, value) => {
+  ])('writes %s as JSON.stringify does', (_, value) => {
     expect(written(value)).toBe(JSON.stringify(value))
   })
 
@@ -75,12 +75,12 @@ describe('plain data written as JSON', () => {
     ['a big number', 1n],
     ['nothing', undefined],
     ['boxed ones', [Object('a')]],
-  ])('leaves %s alone', (_, value) => {
+  ])('declines %s', (_, value) => {
     expect(written({ value })).toBe(value === undefined ? '{}' : undefined)
     expect(written(value)).toBeUndefined()
   })
 
-  it('leaves alone what contains itself, and what is very deep', () => {
+  it('declines values that contain themselves or are nested deeply', () => {
     const round: Record<string, unknown> = {}
     round['round'] = { round }
     expect(written(round)).toBeUndefined()
@@ -89,7 +89,7 @@ describe('plain data written as JSON', () => {
     expect(written(deep)).toBeUndefined()
   })
 
-  it('shows nothing that was added to the prototype of all objects', () => {
+  it('does not write properties that were added to Object.prototype', () => {
     const everywhere = Object.prototype as unknown as Record<string, unknown>
     try {
       everywhere['added'] = 'to all'
@@ -100,7 +100,7 @@ describe('plain data written as JSON', () => {
     }
   })
 
-  it('never writes behind its end, and nothing half', () => {
+  it('never writes beyond its end, and never writes part of a value', () => {
     const value = { text: 'x'.repeat(40), list: [1, 2, 3, 'ä€', true, null], number: 123_456 }
     const deep = [[[[[[[[[[[[[[-1.234_567_890_123_456e-100]]]]]]]]]]]]]]
     for (const one of [value, deep]) {
@@ -110,7 +110,7 @@ describe('plain data written as JSON', () => {
     }
   })
 
-  it('puts values side by side, and one that is refused disturbs none', () => {
+  it('writes values side by side, and a declined value does not affect the others', () => {
     const writer = new JsonWriter(4096)
     const first = writer.write({ a: 1 })!
     expect(writer.write({ b: 'x'.repeat(5000) })).toBeUndefined()

@@ -10,8 +10,8 @@ function columnOf(payloads: readonly unknown[]): PayloadColumn {
 
 const shownOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex')
 
-describe('payloads in one column', () => {
-  it('are each as encodePayload would write it, whatever JSON can say', () => {
+describe('PayloadColumn', () => {
+  it('encodes each payload as encodePayload does', () => {
     fc.assert(
       fc.property(
         fc.array(fc.oneof(fc.jsonValue(), fc.constant(undefined)), { maxLength: 60 }),
@@ -27,7 +27,7 @@ describe('payloads in one column', () => {
     )
   })
 
-  it('grow as they must: what is short, long, and of another make lies behind the other, unharmed', () => {
+  it('grows for short, long and declined payloads without changing those before', () => {
     const payloads = Array.from({ length: 200 }, (_, index) => {
       if (index % 5 === 0) return 'é'.repeat(index * 30)
       return index % 7 === 0 ? { at: new Date(index) } : { index, text: 'x'.repeat(index) }
@@ -40,14 +40,14 @@ describe('payloads in one column', () => {
     expect(view.getUint8(column.from(9))).toBe(column.view(9)[0])
   })
 
-  it('refuse what cannot be written, and stay as they were', () => {
+  it('throws for a payload that JSON cannot represent, and stays unchanged', () => {
     const column = columnOf(['one'])
     expect(() => column.add(1n)).toThrow(expect.objectContaining({ code: 'invalid-payload' }))
     expect(() => column.add(() => 1)).toThrow(expect.objectContaining({ code: 'invalid-payload' }))
     expect([column.length, column.end(0)]).toEqual([1, 5])
   })
 
-  it('forget the last', () => {
+  it('removes the last payload', () => {
     const column = new PayloadColumn(2)
     column.add('first')
     column.add('second')
@@ -57,7 +57,7 @@ describe('payloads in one column', () => {
     expect(column.length).toBe(2)
   })
 
-  it('are refused where all together are too much, and stay as they were', () => {
+  it('declines a payload beyond its limit of bytes, and stays unchanged', () => {
     for (const payload of ['x'.repeat(40), 'é'.repeat(20)]) {
       const column = new PayloadColumn(5, 100)
       expect([column.add(payload), column.add(payload), column.add(payload)]).toEqual([true, true, false])
@@ -65,7 +65,7 @@ describe('payloads in one column', () => {
     }
   })
 
-  it('are written the usual way once the quick one was not sure of many', () => {
+  it('uses JSON.stringify only, after the writer has declined several payloads', () => {
     const payloads = Array.from({ length: 30 }, (_, index) => ({ at: new Date(index) }))
     const column = columnOf([...payloads, { plain: true }])
     expect(Buffer.from(column.view(29)).toString()).toBe(JSON.stringify(payloads[29]))
@@ -73,8 +73,8 @@ describe('payloads in one column', () => {
   })
 })
 
-describe('bytes of its own', () => {
-  it('has a payload that would else keep many others, and only that', () => {
+describe('ownBytes', () => {
+  it('copies a payload only if it would keep a much larger buffer alive', () => {
     const column = columnOf(Array.from({ length: 5000 }, () => 'x'.repeat(100)))
     const view = column.view(4000)
     expect(view.buffer.byteLength).toBeGreaterThan(500_000)

@@ -4,8 +4,8 @@ import { encodePayload, PayloadEncoder } from '../../src/timer/index.js'
 
 const MANY = 1000
 
-describe('the payloads of one call', () => {
-  it('are encoded as each would be alone, whatever is among them and however many they are', () => {
+describe('PayloadEncoder', () => {
+  it('encodes each payload as encodePayload does, for any mix and any number of them', () => {
     const payload = fc.oneof(
       { weight: 8, arbitrary: fc.jsonValue() },
       fc.constant(undefined),
@@ -24,7 +24,7 @@ describe('the payloads of one call', () => {
     )
   })
 
-  it('share little memory, so that one that is kept keeps little else', () => {
+  it('shares only small buffers, so that a payload that is kept keeps little else alive', () => {
     const encoder = new PayloadEncoder(MANY)
     const encoded = Array.from({ length: MANY }, (_, order) =>
       encoder.encode({ order, text: 'x'.repeat(100) }),
@@ -34,7 +34,7 @@ describe('the payloads of one call', () => {
     expect(Math.max(...[...buffers].map(({ byteLength }) => byteLength))).toBeLessThanOrEqual(16_384)
   })
 
-  it('are refused where JSON refuses them', () => {
+  it('throws where JSON.stringify throws or returns nothing', () => {
     const round: Record<string, unknown> = {}
     round['round'] = round
     for (const bad of [round, { n: 1n }, () => 1, Symbol('s')]) {

@@ -2,8 +2,8 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { shardOf, shardsOf } from '../../src/timer/index.js'
 
-describe('the shards of many keys', () => {
-  it('are those of each', () => {
+describe('shardsOf', () => {
+  it('gives the same shards as shardOf does one by one', () => {
     const texts = fc.string({ unit: 'binary', minLength: 1, maxLength: 30 })
     fc.assert(
       fc.property(
@@ -20,7 +20,7 @@ describe('the shards of many keys', () => {
     )
   })
 
-  it('are where they were when the first store was made', () => {
+  it('gives the same shards as ever, which stores on disk depend on', () => {
     const shards = (shardCount: number): number[] =>
       ['order:7', 'user:42', '日本語', 'ä'].map((key) =>
         shardOf({ namespace: 'default', kind: 'remind', key }, shardCount),

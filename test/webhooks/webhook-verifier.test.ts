@@ -24,8 +24,8 @@ function verifier(secrets: string | readonly string[], at = START): WebhookVerif
   return new WebhookVerifier(secrets, { clock: new VirtualClock({ start: at }) })
 }
 
-describe('a verifier', () => {
-  it('gives the message that was signed, as text or bytes, with headers of any kind', () => {
+describe('WebhookVerifier', () => {
+  it('returns a signed message, as a string or bytes, with every form of headers', () => {
     const headers = signed(old)
     const expected = { id: 'msg_1', sentAt: new Date(START), message: JSON.parse(body) as unknown }
     expect(verifier(old).verify(body, headers)).toEqual(expected)
@@ -35,7 +35,7 @@ describe('a verifier', () => {
     expect(verifier(old).verify(body, listed)).toEqual(expected)
   })
 
-  it('refuses a tampered body, id or timestamp, and another secret', () => {
+  it('refuses a tampered body, id or timestamp, and a signature by another secret', () => {
     const headers = signed(old)
     const forged = expect.objectContaining({ name: 'WebhookError', code: 'webhook-forged' }) as Error
     expect(() => verifier(old).verify(body.replace('7', '8'), headers)).toThrow(forged)
@@ -48,11 +48,11 @@ describe('a verifier', () => {
     )
   })
 
-  it('refuses what is too old or too young, and what carries no signature', () => {
+  it('refuses a message that is too old, too far ahead, unsigned or not JSON', () => {
     const headers = signed(old)
     expect(verifier(old, START + 299_000).verify(body, headers).id).toBe('msg_1')
     expect(() => verifier(old, START + 301_000).verify(body, headers)).toThrow(
-      /301 s ago, and 300 s are allowed/,
+      /301 s ago: at most 300 s are allowed/,
     )
     expect(() => verifier(old, START - 301_000).verify(body, headers)).toThrow(/301 s ahead/)
     for (const name of Object.keys(headers)) {
@@ -69,19 +69,19 @@ describe('a verifier', () => {
     )
   })
 
-  it('accepts the old and the new secret while one replaces the other', () => {
+  it('accepts the old and the new secret during a rotation', () => {
     for (const sender of [old, young, [young, old]]) {
       expect(verifier([young, old]).verify(body, signed(sender)).id).toBe('msg_1')
     }
-    // A sender with both satisfies receivers that have either.
+    // A message signed with both secrets satisfies receivers that have either.
     for (const receiver of [old, young]) {
       expect(verifier(receiver).verify(body, signed([young, old])).id).toBe('msg_1')
     }
   })
 })
 
-describe('the package standardwebhooks', () => {
-  it('accepts our signatures, and we accept its', () => {
+describe('The package standardwebhooks', () => {
+  it('accepts our signatures, and WebhookVerifier accepts its signatures', () => {
     const now = Date.now()
     expect(new Webhook(old).verify(body, signed(old, now))).toEqual(JSON.parse(body))
     expect(new Webhook(old).verify(body, signed([young, old], now))).toEqual(JSON.parse(body))
@@ -96,8 +96,8 @@ describe('the package standardwebhooks', () => {
   })
 })
 
-describe('a secret', () => {
-  it('is refused in any other form, without being repeated', () => {
+describe('Secret', () => {
+  it('refuses an invalid secret without showing it in the error', () => {
     const wrong: readonly unknown[] = [
       '',
       'whsec_',
@@ -124,7 +124,7 @@ describe('a secret', () => {
     expect(() => parseSecrets([])).toThrow(expect.objectContaining({ code: 'invalid-secret' }))
   })
 
-  it('is never shown', () => {
+  it('never shows its key in inspect or JSON', () => {
     const secret = Secret.parse(old)
     const shown = [inspect(secret, { depth: 9, showHidden: true }), JSON.stringify({ secret })]
     for (const text of shown) {

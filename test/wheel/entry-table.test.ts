@@ -5,37 +5,40 @@ import { Random } from './random.js'
 const { ENTRY_BITS, HASH, KEY, KEY_WORDS, MARKED, KIND_AT, IN_SEGMENT } = entryLayout
 
 describe('EntryTable', () => {
-  it.each([0, 20_000])('finds every entry by its hash and by its index, room for %i reserved', (reserved) => {
-    const random = new Random(5)
-    const table = new EntryTable()
-    if (reserved > 0) table.reserve(reserved)
-    const hashes = new Map<number, number>()
-    const free = Array.from({ length: 30_000 }, (_, index) => index)
-    for (let step = 0; step < 100_000; step++) {
-      const index = step < 20_000 || random.chance(0.5) ? (free.shift() ?? 0) : random.below(30_000)
-      const hash = hashes.get(index)
-      if (hash === undefined) {
-        const fresh = random.below(2 ** 32) | 0
-        put(table, fresh, index)
-        hashes.set(index, fresh)
-      } else {
-        expect(found(table, hash)).toContain(index)
-        table.removeAt(table.placeOf(index))
-        expect(found(table, hash)).not.toContain(index)
-        hashes.delete(index)
-        free.push(index)
+  it.each([0, 20_000])(
+    'finds every entry by its hash and by its index, with room for %i reserved',
+    (reserved) => {
+      const random = new Random(5)
+      const table = new EntryTable()
+      if (reserved > 0) table.reserve(reserved)
+      const hashes = new Map<number, number>()
+      const free = Array.from({ length: 30_000 }, (_, index) => index)
+      for (let step = 0; step < 100_000; step++) {
+        const index = step < 20_000 || random.chance(0.5) ? (free.shift() ?? 0) : random.below(30_000)
+        const hash = hashes.get(index)
+        if (hash === undefined) {
+          const fresh = random.below(2 ** 32) | 0
+          put(table, fresh, index)
+          hashes.set(index, fresh)
+        } else {
+          expect(found(table, hash)).toContain(index)
+          table.removeAt(table.placeOf(index))
+          expect(found(table, hash)).not.toContain(index)
+          hashes.delete(index)
+          free.push(index)
+        }
       }
-    }
-    expect(hashes.size).toBeGreaterThan(10_000)
-    for (const [index, hash] of hashes) {
-      expect(found(table, hash)).toContain(index)
-      const place = table.placeOf(index)
-      expect(table.isAt(place, index)).toBe(true)
-      expect(wordsAt(table, place)).toEqual(Array.from({ length: KEY_WORDS }, (_, k) => hash ^ k))
-    }
-  })
+      expect(hashes.size).toBeGreaterThan(10_000)
+      for (const [index, hash] of hashes) {
+        expect(found(table, hash)).toContain(index)
+        const place = table.placeOf(index)
+        expect(table.isAt(place, index)).toBe(true)
+        expect(wordsAt(table, place)).toEqual(Array.from({ length: KEY_WORDS }, (_, k) => hash ^ k))
+      }
+    },
+  )
 
-  it('needs no more memory while entries come and go', () => {
+  it('needs no more memory while entries are added and removed', () => {
     const random = new Random(6)
     const table = new EntryTable()
     const count = 14_000
@@ -49,16 +52,16 @@ describe('EntryTable', () => {
     expect(table.words.length).toBe(length)
   })
 
-  it('is as new when everything was taken out from the end of each run of entries', () => {
+  it('has no used places left after all entries were removed from the end of each run', () => {
     const table = new EntryTable()
     const hashes = [7, 7, 7, 8, IN_SEGMENT, IN_SEGMENT]
     for (const [index, hash] of hashes.entries()) put(table, hash, index)
-    // The last entry of a run frees those before it that are gone already, around the end of the segment too.
+    // Removing the last entry of a run frees removed ones before it, also across the end of the segment.
     for (const index of [0, 2, 1, 3, 4, 5]) table.removeAt(table.placeOf(index))
     for (let place = 0; place <= IN_SEGMENT; place++) expect(table.words[place << ENTRY_BITS]).toBe(0)
   })
 
-  it('takes the memory that is reserved at once, and no more until it is used', () => {
+  it('allocates reserved memory at once, and no more until that is used', () => {
     const table = new EntryTable()
     table.reserve(100_000)
     const { buffer } = table.words
@@ -71,7 +74,7 @@ describe('EntryTable', () => {
       expect(table.isAt(table.placeOf(index), index)).toBe(true)
   })
 
-  it('refuses more than it has memory for, and stays right', () => {
+  it('declines entries beyond its memory, and still finds the others', () => {
     const random = new Random(8)
     for (const reserved of [0, 1_000_000]) {
       const table = new EntryTable(7 * 1024 * 32)
@@ -85,7 +88,7 @@ describe('EntryTable', () => {
     }
   })
 
-  it('refuses what cannot be parted from the rest of a full segment, and takes others', () => {
+  it('declines an entry whose full segment cannot be split, and accepts others', () => {
     const table = new EntryTable()
     let index = 0
     while (table.add(0x1234_5678, 3, index) >= 0) index++
@@ -108,7 +111,7 @@ function wordsAt(table: EntryTable, place: number): number[] {
   return [...table.words.subarray(at, at + KEY_WORDS)]
 }
 
-/** The indices of a hash, as a search for it goes. */
+/** The indices of a hash, in the order of a search for it. */
 function found(table: EntryTable, hash: number): number[] {
   const indices: number[] = []
   const start = table.startOf(hash)

@@ -9,7 +9,7 @@ afterEach(() => {
 })
 
 describe.each(['reserved', 'copied'])('GrowingMemory, %s', (way) => {
-  it('keeps what it holds, is zero beyond, and reaches its maximum', () => {
+  it('keeps its contents, is zero beyond them, and can grow to its maximum', () => {
     if (way === 'copied') host.WebAssembly = undefined
     const max = 40 << 20
     const memory = new GrowingMemory(max)
@@ -28,7 +28,7 @@ describe.each(['reserved', 'copied'])('GrowingMemory, %s', (way) => {
     expect(() => memory.grow(max + 1)).toThrow(expect.objectContaining({ code: 'wheel-full' }))
   })
 
-  it('reserves without touching what it holds', () => {
+  it('reserves memory without changing its contents', () => {
     if (way === 'copied') host.WebAssembly = undefined
     const memory = new GrowingMemory(40 << 20)
     const before = new Int32Array(memory.grow(100_000)).fill(7)

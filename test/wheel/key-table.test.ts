@@ -4,7 +4,7 @@ import { PackedKey } from '../../src/wheel/packed-key.js'
 import { Random } from './random.js'
 
 describe('KeyTable', () => {
-  it('agrees with a Map over random additions and removals of every kind of key', () => {
+  it('agrees with a Map in random additions and removals of every type of key', () => {
     const random = new Random(11)
     const objects = Array.from({ length: 50 }, () => ({}))
     const someKey = (): unknown => {
@@ -56,7 +56,7 @@ describe('KeyTable', () => {
     expect(model.size).toBeGreaterThan(5000)
   })
 
-  it('stays correct and quick when thousands of keys share one hash', () => {
+  it('stays correct and fast when thousands of keys share one hash', () => {
     const colliding = collidingKeys(8000)
     const table = new KeyTable<string, number>()
     const started = processorMs()
@@ -68,27 +68,30 @@ describe('KeyTable', () => {
     expect(processorMs() - started).toBeLessThan(10_000)
   })
 
-  it.each([0, 6])('tells packed keys of one hash apart, behind %i words that they share', (shared) => {
-    // Two words of four characters of 8 bits, the second chosen so that the hash comes out alike.
-    const length = (shared + 2) * 4
-    const head = Array.from({ length: shared }, () => 0x7878_7878)
-    const state = head.reduce(stirred, length)
-    const target = stirred(stirred(state, 0x6161_6161), 0x6262_6262)
-    const keys = [0x6161_6161, 0x6363_6363, 0x6464_6464].map((first) => {
-      const second = wordBetween(stirred(state, first), target)
-      return Buffer.from(new Int32Array([...head, first, second]).buffer).toString('latin1')
-    })
-    expect(new Set(keys.map(hashKey)).size).toBe(1)
-    const table = new KeyTable<string, number>()
-    table.add(keys[0]!, 0, 0)
-    table.add(keys[1]!, 1, 1)
-    expect(keys.map((key) => table.find(key))).toEqual([0, 1, -1])
-    table.remove(0)
-    expect(keys.map((key) => table.find(key))).toEqual([-1, 1, -1])
-    expect(table.keyOf(1)).toBe(keys[1])
-  })
+  it.each([0, 6])(
+    'distinguishes packed keys with the same hash that share their first %i words',
+    (shared) => {
+      // Two words of four 8-bit characters. The second is chosen so that the hashes are equal.
+      const length = (shared + 2) * 4
+      const head = Array.from({ length: shared }, () => 0x7878_7878)
+      const state = head.reduce(stirred, length)
+      const target = stirred(stirred(state, 0x6161_6161), 0x6262_6262)
+      const keys = [0x6161_6161, 0x6363_6363, 0x6464_6464].map((first) => {
+        const second = wordBetween(stirred(state, first), target)
+        return Buffer.from(new Int32Array([...head, first, second]).buffer).toString('latin1')
+      })
+      expect(new Set(keys.map(hashKey)).size).toBe(1)
+      const table = new KeyTable<string, number>()
+      table.add(keys[0]!, 0, 0)
+      table.add(keys[1]!, 1, 1)
+      expect(keys.map((key) => table.find(key))).toEqual([0, 1, -1])
+      table.remove(0)
+      expect(keys.map((key) => table.find(key))).toEqual([-1, 1, -1])
+      expect(table.keyOf(1)).toBe(keys[1])
+    },
+  )
 
-  it('does not take words that another key left behind for those of one that has none', () => {
+  it('does not mistake words that a removed key left behind for those of an unpacked key', () => {
     const short = 'aaaabbbb'
     const target = stirred(stirred(8, 0x6161_6161), 0x6262_6262)
     const second = wordBetween(stirred(4, 0x0141_0142), target)
@@ -101,7 +104,7 @@ describe('KeyTable', () => {
     expect([table.find(unpacked), table.find(short)]).toEqual([1, -1])
   })
 
-  it('spreads like keys evenly', () => {
+  it('spreads similar keys evenly', () => {
     const counts = new Array<number>(256).fill(0)
     for (let i = 0; i < 100_000; i++) counts[hashKey(`order:${i}`) >>> 24]!++
     expect(Math.min(...counts)).toBeGreaterThan(250)
@@ -119,9 +122,9 @@ function hashKey(key: string | number): number {
 }
 
 /**
- * Strings of one and the same hash, made by running the hash backwards: after any first word of two
- * characters there is a second that leads to a given state, so each pair of words can be one of two, and any
- * sequence of such pairs ends alike.
+ * Strings with the same hash, found by running the hash backwards. After any first word of two characters there is a
+ * second word that leads to a given state. So there are two choices for each pair of words, and every sequence of such
+ * pairs ends in the same state.
  */
 function collidingKeys(count: number): string[] {
   const pairs = Math.ceil(Math.log2(count))
@@ -149,7 +152,7 @@ function stirred(hash: number, word: number): number {
   return (Math.imul(rotated(mixed, 13), 5) + 0x64) | 0
 }
 
-/** The word that stirs `from` into `to`. */
+/** The word that leads from the hash state `from` to `to`. */
 function wordBetween(from: number, to: number): number {
   const mixed = rotated(Math.imul(to - 0x64, inverse(5)), 19)
   return Math.imul(rotated(Math.imul(mixed ^ from, inverse(0x1b87_3593)), 17), inverse(0xcc9e_2d51))
@@ -166,7 +169,7 @@ function inverse(odd: number): number {
   return result
 }
 
-/** What this process has worked: unlike the time that passed it does not grow while others have the cores. */
+/** The CPU time of this process. Unlike elapsed time, it does not grow while other processes use the cores. */
 function processorMs(): number {
   const { user, system } = process.cpuUsage()
   return (user + system) / 1000

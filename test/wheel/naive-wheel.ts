@@ -1,6 +1,6 @@
 /**
- * What a wheel promises, in the simplest way there is: every timer in a map, the earliest found by looking
- * at all of them. It is told what the real wheel fires and says whether that was right.
+ * The promises of a wheel, in the simplest possible form: all timers are in a map, and it finds the earliest by looking
+ * at all of them. A test passes it what the real wheel fires, and it says whether that was right.
  */
 export class NaiveWheel {
   tick: number
@@ -48,7 +48,7 @@ export class NaiveWheel {
     this.#until = tick
   }
 
-  /** The due tick that must fire next in this advance, or undefined when all has been fired. */
+  /** The due tick that must fire next in this advance, or undefined if none is left. */
   expected(): number | undefined {
     let earliest: number | undefined
     for (const { dueTick, notBefore } of this.#timers.values()) {
@@ -58,7 +58,7 @@ export class NaiveWheel {
     return earliest
   }
 
-  /** Notes that a timer fired; answers whether it may. */
+  /** Records that a timer fired. Returns whether it may. */
   fired(id: number, dueTick: number): boolean {
     const timer = this.#timers.get(id)
     const isRight =
@@ -71,14 +71,14 @@ export class NaiveWheel {
     return isRight
   }
 
-  /** Ends an advance; an aborted one stays at the tick that was being fired. */
+  /** Ends an advance. An aborted one stays at the tick that was being fired. */
   endAdvance(isAborted: boolean): void {
     if (!isAborted) this.tick = this.#until!
     this.#until = undefined
   }
 
   #timer(dueTick: number): Timer {
-    // Inside an advance, what is not later than the tick being fired waits for the next.
+    // Inside an advance, a timer that is not due after the tick being fired waits for the next advance.
     const waits = this.#until !== undefined && dueTick <= this.tick
     return { dueTick, notBefore: waits ? this.#advance + 1 : 0 }
   }
@@ -86,6 +86,6 @@ export class NaiveWheel {
 
 interface Timer {
   readonly dueTick: number
-  /** The first advance it may fire in. */
+  /** The first advance in which it may fire. */
   readonly notBefore: number
 }

@@ -1,8 +1,8 @@
 import { Random as TestRandom } from '../../src/testing/random.js'
 
-/** Random numbers that reach as far as ticks do. */
+/** Random numbers with the range of ticks. */
 export class Random extends TestRandom {
-  /** A whole number from 0 up to, not including, `n`, which may be beyond 2^32. */
+  /** An integer from 0 to below `n`, which may be beyond 2^32. */
   override below(n: number): number {
     return Math.floor((this.fraction() + this.fraction() / 2 ** 32) * n)
   }

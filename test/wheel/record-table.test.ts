@@ -5,12 +5,12 @@ import { RecordTable } from '../../src/wheel/record-table.js'
 const { GENERATION, ONE_GENERATION, STATE_SPAN, STATE } = recordLayout
 
 describe('RecordTable', () => {
-  it('retires an index whose generations are used up, so that no handle ever means another timer', () => {
+  it('retires an index whose generations are used up, so that a handle never names another timer', () => {
     const records = new RecordTable()
     const index = records.armUncommon(1)
     const first = records.handleOf(index)
     records.release(index)
-    // As if it had been used some 67 million times.
+    // As if the index had been used about 67 million times.
     records.words[(index << 1) | STATE] = GENERATION - ONE_GENERATION
     let last = -1
     for (let round = 0; round < 4 * records.capacity; round++) {
@@ -26,7 +26,7 @@ describe('RecordTable', () => {
     expect(records.find(first)).toBe(-1)
   })
 
-  it('grows when retired indices leave no room', () => {
+  it('grows when retired indices fill the table', () => {
     const records = new RecordTable()
     const { capacity } = records
     for (let index = 0; index < capacity; index++)

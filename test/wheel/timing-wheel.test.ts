@@ -36,7 +36,7 @@ describe('TimingWheel', () => {
     expect(wheel.size).toBe(0)
   })
 
-  it('gives a key that is there the new value and the new delay', () => {
+  it('gives an existing timer the new value and the new delay when its key is set again', () => {
     const { clock, seen, wheel } = make()
     wheel.set('a', 1, 50)
     wheel.set('a', 2, 100)
@@ -49,7 +49,7 @@ describe('TimingWheel', () => {
     expect(wheel.get('a')).toBeUndefined()
   })
 
-  it('moves both ways', () => {
+  it('moves a timer to a later or an earlier time', () => {
     const { clock, seen, wheel } = make()
     wheel.set('a', 1, 500)
     wheel.set('b', 2, 50)
@@ -62,7 +62,7 @@ describe('TimingWheel', () => {
     expect(seen).toEqual(['a=1@30', 'b=2@900'])
   })
 
-  it('executes at once when moved to less than one interval', () => {
+  it('executes a timer at once when it is moved to less than one interval', () => {
     const { clock, seen, wheel } = make()
     wheel.set('a', 1, 500)
     expect(wheel.move('a', 9)).toBe(true)
@@ -72,7 +72,7 @@ describe('TimingWheel', () => {
     expect(seen).toHaveLength(1)
   })
 
-  it('removes', () => {
+  it('does not execute a removed timer', () => {
     const { clock, seen, wheel } = make()
     wheel.set('a', 1, 50)
     expect(wheel.remove('a')).toBe(true)
@@ -81,7 +81,7 @@ describe('TimingWheel', () => {
     expect(seen).toEqual([])
   })
 
-  it.each([1, 31, 32, 33, 100])('forgets the last %i that were removed, whatever comes next', (count) => {
+  it.each([1, 31, 32, 33, 100])('never executes %i removed timers, and accepts their keys again', (count) => {
     const { clock, seen, wheel } = make()
     for (let i = 0; i < 200; i++) wheel.set(`key-${i}`, i, 20)
     for (let i = 0; i < count; i++) expect(wheel.remove(`key-${i}`)).toBe(true)
@@ -97,7 +97,7 @@ describe('TimingWheel', () => {
     expect(wheel.size).toBe(0)
   })
 
-  it('does not drain what was removed, before or while it drains', () => {
+  it('does not drain timers that were removed before or during the drain', () => {
     const { clock, seen, wheel } = make()
     for (let i = 0; i < 10; i++) wheel.set(`key-${i}`, i, 20)
     wheel.remove('key-3')
@@ -113,7 +113,7 @@ describe('TimingWheel', () => {
     expect(seen).toEqual(['next=1@20'])
   })
 
-  it('defers removals again after a drain that failed', () => {
+  it('executes the timers that are left after a drain that threw', () => {
     const { clock, seen, wheel } = make()
     for (let i = 0; i < 4; i++) wheel.set(`key-${i}`, i, 20)
     expect(() => wheel.drain(() => fail('once'))).toThrow('once')
@@ -123,7 +123,7 @@ describe('TimingWheel', () => {
     expect(seen).toHaveLength(left)
   })
 
-  it('may be stopped by the first of many that are due at once', () => {
+  it('executes no further timer when the first of many due ones calls stop', () => {
     const clock = new VirtualClock({ start: 0 })
     let executed = 0
     const wheel = new TimingWheel<string, number>({
@@ -139,7 +139,7 @@ describe('TimingWheel', () => {
     expect(executed).toBe(1)
   })
 
-  it('works the same with room reserved', () => {
+  it('works the same with reserved room', () => {
     const clock = new VirtualClock({ start: 0 })
     const seen: string[] = []
     const execute = (key: string) => void seen.push(key)
@@ -152,7 +152,7 @@ describe('TimingWheel', () => {
     expect(() => new TimingWheel({ intervalMs: 10, execute, reserve: 1.5 })).toThrow(InvalidInputError)
   })
 
-  it('drains what is pending and goes on', () => {
+  it('drains all pending timers and can be used again', () => {
     const { clock, seen, wheel } = make()
     for (let i = 0; i < 100; i++) wheel.set(`k${i}`, i, 50 + i)
     const drained = new Map<string, number>()
@@ -165,7 +165,7 @@ describe('TimingWheel', () => {
     expect(seen).toEqual(['late=1@20'])
   })
 
-  it('hands what execute throws or rejects with to onError, and goes on', async () => {
+  it('passes errors that execute throws or rejects with to onError, and goes on', async () => {
     const clock = new VirtualClock({ start: 0 })
     const errors: unknown[] = []
     const executed: number[] = []
@@ -222,7 +222,7 @@ describe('TimingWheel', () => {
     expect(clock.pending).toBe(0)
   })
 
-  it('throws a typed error from every call after stop, which itself may be repeated', () => {
+  it('throws a StateError from every call after stop, except from stop itself', () => {
     const { clock, seen, wheel } = make()
     wheel.set('a', 1, 10)
     wheel.stop()
@@ -242,7 +242,7 @@ describe('TimingWheel', () => {
     expect(wheel.size).toBe(0)
   })
 
-  it('takes delays of many years and never sleeps past a nearer one', () => {
+  it('accepts delays of many years and never sleeps past an earlier timer', () => {
     const { clock, seen, wheel } = make(1)
     wheel.set('far', 1, '100000d')
     wheel.set('limit', 2, 8.64e15)
@@ -255,7 +255,7 @@ describe('TimingWheel', () => {
   })
 
   it.each([1.1, 0.1, 0.3, 7.7, 1 / 3])(
-    'is not stuck by the rounding of an interval of %d ms',
+    'executes all timers despite the rounding of an interval of %d ms',
     (intervalMs) => {
       for (const rate of [1, 1.0001, 0.333]) {
         const { clock, seen, wheel } = make(intervalMs)
@@ -268,7 +268,7 @@ describe('TimingWheel', () => {
     },
   )
 
-  it('goes on after an advance that was refused', () => {
+  it('goes on after an advance that threw', () => {
     const { clock, seen, wheel } = make(1)
     wheel.set('a', 1, 5)
     wheel.set('b', 2, 5)
@@ -287,7 +287,7 @@ describe('TimingWheel', () => {
     expect(seen[0]).toMatch(/^c=3@/)
   })
 
-  it('has nothing to wake for when nothing is pending', () => {
+  it('has no wake pending while no timer is pending', () => {
     const { clock, wheel } = make()
     wheel.set('a', 1, 1000)
     wheel.remove('a')
@@ -302,7 +302,7 @@ describe('TimingWheel', () => {
     expect(clock.pending).toBe(1)
   })
 
-  it('lets go of values of every kind', async () => {
+  it('keeps no value alive after its timer is gone', async () => {
     const { wheel } = make()
     const values = new TimingWheel<string, unknown>({
       intervalMs: 1,
@@ -323,7 +323,7 @@ describe('TimingWheel', () => {
     wheel.stop()
   })
 
-  it('is not misled by jumps of the wall clock', () => {
+  it('is not affected by jumps of the wall clock', () => {
     const { clock, seen, wheel } = make()
     wheel.set('a', 1, 100)
     clock.jump(3_600_000)
@@ -334,7 +334,7 @@ describe('TimingWheel', () => {
     expect(seen).toEqual(['a=1@100'])
   })
 
-  it('agrees with a model over random operations', () => {
+  it('agrees with a model in random operations', () => {
     const random = new Random(5)
     const clock = new VirtualClock({ start: 0 })
     const due = new Map<string, { value: number; at: number }>()
@@ -374,7 +374,7 @@ describe('TimingWheel', () => {
     expect(executed).toBeGreaterThan(10_000)
   })
 
-  it('runs in real time and keeps the process alive only when asked to', async () => {
+  it('runs in real time', async () => {
     const done = await new Promise<string>((resolve) => {
       const wheel = new TimingWheel<string, string>({
         intervalMs: 1,
@@ -386,7 +386,7 @@ describe('TimingWheel', () => {
   })
 
   it.each([Number.NaN, -1, Infinity, '5 parsecs', null, undefined, {}])(
-    'refuses the delay %s, unharmed',
+    'rejects the delay %s and stays intact',
     (delay) => {
       const { clock, seen, wheel } = make()
       wheel.set('a', 1, 20)
@@ -412,7 +412,7 @@ describe('TimingWheel', () => {
     [{ intervalMs: 1, execute: () => {}, onError: 5 }, 'invalid-option'],
     [{ intervalMs: 1, execute: () => {}, slots: 5 }, 'unknown-option'],
     [undefined, 'invalid-option'],
-  ])('refuses the options %o', (options, code) => {
+  ])('rejects the options %o', (options, code) => {
     expect(() => new TimingWheel(options as never)).toThrow(expect.objectContaining({ code }))
   })
 })

@@ -11,7 +11,7 @@ describe('ValueTable', () => {
     for (const [index, value] of numbers.entries()) expect(table.get(index)).toBe(value)
   })
 
-  it('keeps the numbers of a page when something else comes into it, and those of other pages', () => {
+  it('keeps all numbers when the first other value is stored in their page', () => {
     const table = new ValueTable<unknown>()
     const values: unknown[] = []
     const put = (index: number, value: unknown) => {
@@ -30,7 +30,7 @@ describe('ValueTable', () => {
     expect(wrong).toEqual([])
   })
 
-  it('keeps what the first page holds while it grows, whatever that is', () => {
+  it('keeps the values of the first page while that grows', () => {
     for (const valueOf of [(index: number) => index, (index: number) => `value ${index}`]) {
       const table = new ValueTable<unknown>()
       for (let index = 0; index < 2 * PAGE; index++) table.set(index, valueOf(index))
@@ -38,7 +38,7 @@ describe('ValueTable', () => {
     }
   })
 
-  it('lets go of what it is told to', () => {
+  it('does not keep a cleared value alive', () => {
     const table = new ValueTable<object | number>()
     table.set(0, {})
     table.set(1, 1)

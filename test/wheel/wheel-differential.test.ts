@@ -5,24 +5,24 @@ import { Random } from './random.js'
 
 const SEEDS = 240
 const STEPS_PER_SEED = 5000
-// Alone it takes seconds; on a machine that others use, minutes.
-const LONGEST_MS = 600_000
+// It takes seconds on an idle machine, and minutes on a busy one.
+const MAX_MS = 600_000
 
 const activity = { operations: 0, fired: 0, staleCalls: 0, nested: 0, aborted: 0 }
 
-describe('Wheel, against a naive model', () => {
+describe('Wheel, compared with a naive model', () => {
   it(
-    `agrees over ${SEEDS} seeds of ${STEPS_PER_SEED} random steps`,
+    `agrees in ${SEEDS} seeds of ${STEPS_PER_SEED} random steps`,
     () => {
       for (let seed = 1; seed <= SEEDS; seed++) new Run(seed).steps(STEPS_PER_SEED)
-      // A run that does nothing agrees with everything.
+      // A run in which nothing fires proves nothing.
       expect(activity.operations).toBeGreaterThan(1_000_000)
       expect(activity.fired).toBeGreaterThan(200_000)
       expect(activity.staleCalls).toBeGreaterThan(50_000)
       expect(activity.nested).toBeGreaterThan(50_000)
       expect(activity.aborted).toBeGreaterThan(500)
     },
-    LONGEST_MS,
+    MAX_MS,
   )
 })
 
@@ -31,7 +31,7 @@ class Run {
   readonly #random: Random
   readonly #model: NaiveWheel
   readonly #wheel: Wheel
-  // Every handle of late, also of timers long gone, with the model's name for it.
+  // Recent handles, including those of timers that are gone, each with the model's name for it.
   readonly #known: { handle: number; id: number }[] = []
   readonly #firstToken: number
   readonly #reaches: readonly number[]
@@ -97,7 +97,7 @@ class Run {
       if (this.#known.length > 400) this.#known.splice(random.below(100), 1)
       return
     }
-    // Now and then the same one again: moves of a timer just moved are the hard ones.
+    // Sometimes pick the same timer again: moving one that was just moved is the hard case.
     const { handle, id } = random.chance(0.2) ? this.#last : random.pick(this.#known)
     this.#last = { handle, id }
     const before = this.#model.dueTickOf(id)
@@ -113,7 +113,7 @@ class Run {
   #advance(): void {
     const reach = this.#random.pick(this.#jumps)
     const earliest = this.#model.earliest()
-    // Often stop right at, before or after something that is due.
+    // Often stop right at, before or after a due tick.
     const to =
       earliest !== undefined && earliest > this.#model.tick && this.#random.chance(0.4)
         ? this.#near(earliest)
@@ -172,7 +172,7 @@ class Run {
     if (earliest !== undefined && nextDue! > earliest)
       this.#fail(`nextDue ${nextDue} after earliest ${earliest}`)
     const { entries, size } = this.#wheel.stats()
-    // Inside fire some entries are in hand.
+    // Inside fire some timers are out of the slots and not fired yet.
     if (this.#depth === 0 && entries < size) this.#fail(`${entries} entries for ${size} timers`)
   }
 

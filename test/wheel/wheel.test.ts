@@ -5,7 +5,7 @@ import { Random } from './random.js'
 
 const nothing = () => {}
 
-/** Advances and answers what fired, as [token, dueTick] pairs. */
+/** Advances and returns what fired, as [token, dueTick] pairs. */
 function fired(wheel: Wheel, tick: number): [number, number][] {
   const list: [number, number][] = []
   const count = wheel.advance(tick, (token, dueTick) => list.push([token, dueTick]))
@@ -14,7 +14,7 @@ function fired(wheel: Wheel, tick: number): [number, number][] {
 }
 
 describe('Wheel', () => {
-  it('tells of timers by their tokens before they fire, and keeps those that are cancelled then from firing', () => {
+  it('passes tokens to near before the timers fire, and does not fire those that near cancels', () => {
     const wheel = new Wheel()
     const tokens = [0, 7, 2 ** 31, 2 ** 40]
     const handles = tokens.map((token) => wheel.set(5, token))
@@ -37,7 +37,7 @@ describe('Wheel', () => {
     expect(() => wheel.advance(11, () => {}, 1)).toThrow(InvalidInputError)
   })
 
-  it('loses nothing when what is told of timers throws', () => {
+  it('loses no timer when near throws', () => {
     const wheel = new Wheel()
     for (let token = 0; token < 40; token++) wheel.set(5, token)
     const heard: number[] = []
@@ -60,7 +60,7 @@ describe('Wheel', () => {
     expect(fired(wheel, 1000)).toEqual([])
   })
 
-  it('fires nothing early and everything due, in the order of due ticks', () => {
+  it('fires nothing early and all due timers, in the order of due ticks', () => {
     const wheel = new Wheel()
     wheel.set(70_000, 4)
     wheel.set(300, 2)
@@ -78,7 +78,7 @@ describe('Wheel', () => {
     expect(wheel.size).toBe(0)
   })
 
-  it('fires what is due at or before its tick first thing in the next advance, in due order', () => {
+  it('fires overdue timers at the start of the next advance, in due order', () => {
     const wheel = new Wheel({ startTick: 100 })
     wheel.set(101, 4)
     wheel.set(100, 3)
@@ -95,7 +95,7 @@ describe('Wheel', () => {
     expect(fired(wheel, 101)).toEqual([[5, 101]])
   })
 
-  it('sorts many overdue timers, whatever their age', () => {
+  it('fires many overdue timers in due order, whether close together or far apart', () => {
     const random = new Random(4)
     for (const age of [10, 2 ** 20, 2 ** 52]) {
       const wheel = new Wheel({ startTick: 2 ** 52 })
@@ -107,7 +107,7 @@ describe('Wheel', () => {
     }
   })
 
-  it('moves both ways, and the handle stays valid', () => {
+  it('moves a timer to a later or an earlier tick, and its handle stays valid', () => {
     const wheel = new Wheel()
     const handle = wheel.set(100, 7)
     expect(wheel.move(handle, 5000)).toBe(true)
@@ -119,7 +119,7 @@ describe('Wheel', () => {
     expect(wheel.size).toBe(0)
   })
 
-  it('cancels once', () => {
+  it('cancels a timer once, and returns false the second time', () => {
     const wheel = new Wheel()
     const handle = wheel.set(10, 1)
     expect(wheel.cancel(handle)).toBe(true)
@@ -127,7 +127,7 @@ describe('Wheel', () => {
     expect(fired(wheel, 20)).toEqual([])
   })
 
-  it('keeps an old handle harmless however often its slot is used again', () => {
+  it('never accepts an old handle for a later timer with the same index', () => {
     const wheel = new Wheel()
     const old = Array.from({ length: 2000 }, (_, i) => wheel.set(10, i))
     for (const handle of old) wheel.cancel(handle)
@@ -140,11 +140,11 @@ describe('Wheel', () => {
     }
   })
 
-  it('never gives the handle 0', () => {
+  it('never returns the handle 0', () => {
     expect(new Wheel().set(1, 0)).toBeGreaterThan(0)
   })
 
-  it('carries tokens up to 2^53 - 1, beside small ones', () => {
+  it('keeps tokens of up to 2^53 - 1 next to small ones', () => {
     const wheel = new Wheel()
     const tokens = [0, 1, 2 ** 31 - 1, 2 ** 31, 2 ** 32 - 1, 2 ** 32, 2 ** 40 + 5, Number.MAX_SAFE_INTEGER]
     for (let round = 0; round < 300; round++) {
@@ -153,7 +153,7 @@ describe('Wheel', () => {
     }
   })
 
-  it('reaches to 2^53 - 1 ticks', () => {
+  it('fires timers that are due at up to 2^53 - 1 ticks', () => {
     const wheel = new Wheel()
     const dues = [2 ** 31 - 1, 2 ** 31, 2 ** 32, 2 ** 32 + 1, 2 ** 40, 2 ** 52, Number.MAX_SAFE_INTEGER]
     for (const [token, due] of dues.entries()) wheel.set(due, token)
@@ -164,7 +164,7 @@ describe('Wheel', () => {
     }
   })
 
-  it('lets fire set, move and cancel: later ones of this advance now, the others in the next', () => {
+  it('fires a timer that fire sets or moves in this advance if it is due later in it, else in the next', () => {
     const wheel = new Wheel()
     const seen: string[] = []
     const moved = wheel.set(10, 5)
@@ -188,7 +188,7 @@ describe('Wheel', () => {
     ])
   })
 
-  it('does not fire early what fire moves twice', () => {
+  it('does not fire a timer early that fire moves twice', () => {
     const wheel = new Wheel()
     const moved = [wheel.set(10, 1), wheel.set(10, 2), wheel.set(10, 3)]
     const seen: string[] = []
@@ -201,7 +201,7 @@ describe('Wheel', () => {
     expect(seen).toEqual(['1@10', '2@30', '3@30'])
   })
 
-  it('does not fire early what fire moves while it floods the wheel', () => {
+  it('does not fire a timer early that fire moves while it floods the wheel with entries', () => {
     const wheel = new Wheel()
     const first = wheel.set(10, 1)
     const moved = wheel.set(40, 2)
@@ -218,7 +218,7 @@ describe('Wheel', () => {
     expect(seen).toEqual(['1@10', '2@60'])
   })
 
-  it('gives a lower bound of what is still to fire from inside fire, too', () => {
+  it('never returns a nextDue later than the next timer, not even inside fire', () => {
     const wheel = new Wheel({ startTick: 100 })
     for (const due of [20, 40, 100, 110, 110, 120]) wheel.set(due, due)
     const seen: number[] = []
@@ -231,7 +231,7 @@ describe('Wheel', () => {
     expect(seen).toEqual([20, 40, 100, 110, 110, 120])
   })
 
-  it('keeps all timers of one tick that fire moves later, in whatever chunk they are', () => {
+  it('keeps all timers of one tick that fire moves later, in any chunk of the slot', () => {
     const wheel = new Wheel()
     const handles = Array.from({ length: 50 }, (_, token) => wheel.set(10, token))
     const dues: number[] = []
@@ -245,7 +245,7 @@ describe('Wheel', () => {
     expect(new Set(dues.slice(1)).size).toBe(1)
   })
 
-  it('keeps what fire moved before it threw', () => {
+  it('keeps timers that fire moved before it threw', () => {
     const wheel = new Wheel()
     const handles = Array.from({ length: 40 }, (_, token) => wheel.set(10, token))
     const dues: number[] = []
@@ -260,7 +260,7 @@ describe('Wheel', () => {
     expect(new Set(dues)).toEqual(new Set([20]))
   })
 
-  it('keeps what was not fired when fire throws', () => {
+  it('keeps timers that have not fired when fire throws', () => {
     const wheel = new Wheel()
     for (let token = 0; token < 5000; token++) wheel.set(token < 4000 ? 10 : 20, token)
     const seen = new Set<number>()
@@ -278,7 +278,7 @@ describe('Wheel', () => {
     expect(seen.size).toBe(5000)
   })
 
-  it('refuses to advance or drain from inside fire, unharmed', () => {
+  it('throws for advance and drain inside fire, and stays intact', () => {
     const wheel = new Wheel()
     wheel.set(1, 1)
     wheel.set(2, 2)
@@ -300,7 +300,7 @@ describe('Wheel', () => {
     expect(wheel.tick).toBe(2)
   })
 
-  it('drains every timer with its token and due tick, and stays usable', () => {
+  it('drains every timer with its token and due tick, and can be used again', () => {
     const wheel = new Wheel({ startTick: 1000 })
     const dues = [500, 1000, 1001, 5000, 2 ** 33, 2 ** 50]
     for (const [token, due] of dues.entries()) wheel.set(due, token)
@@ -316,7 +316,7 @@ describe('Wheel', () => {
     expect(fired(wheel, 2 ** 51)).toEqual([[77, 1500]])
   })
 
-  it('says its index: unique among the pending, and the token of setIndexed', () => {
+  it('gives each pending timer a unique index, which is the token of setIndexed', () => {
     const wheel = new Wheel()
     const handles = Array.from({ length: 3000 }, (_, i) => wheel.setIndexed(1 + (i % 7)))
     const indices = handles.map((handle) => wheel.indexOf(handle))
@@ -343,12 +343,12 @@ describe('Wheel', () => {
     wheel.advance(2 ** 52, nothing)
     wheel.set(Number.MAX_SAFE_INTEGER, 1)
     wheel.advance(Number.MAX_SAFE_INTEGER, nothing)
-    // Walking 2^52 ticks would take years; the bound only has to tell the two apart.
+    // Visiting 2^52 ticks one by one would take years. The bound only has to rule that out.
     expect(performance.now() - started).toBeLessThan(2000)
     expect(wheel.size).toBe(0)
   })
 
-  it('keeps stale entries in proportion, with and without advancing', () => {
+  it('keeps stale entries in proportion to the timers, with and without advancing', () => {
     const wheel = new Wheel()
     const kept = Array.from({ length: 1000 }, (_, i) => wheel.set(1_000_000 + i, i))
     for (let i = 0; i < 300_000; i++) wheel.cancel(wheel.set(500_000 + (i % 1000), i))
@@ -364,7 +364,7 @@ describe('Wheel', () => {
     expect(fired(wheel, 2_000_000)).toHaveLength(1000)
   })
 
-  it('loses nothing that is moved while stale entries are taken out, without an advance', () => {
+  it('loses no timer that is moved while stale entries are removed between advances', () => {
     const random = new Random(8)
     const wheel = new Wheel()
     const dues = Array.from({ length: 1000 }, () => 1 + random.below(100_000))
@@ -380,7 +380,7 @@ describe('Wheel', () => {
     for (const [token, due] of list) expect(due).toBe(dues[token])
   })
 
-  it('does not pile up entries of timers moved to where they are, or back and forth', () => {
+  it('does not accumulate entries of timers that are moved to the same tick, or back and forth', () => {
     const wheel = new Wheel()
     const near = wheel.set(1000, 1)
     const far = wheel.set(2 ** 40, 2)
@@ -400,7 +400,7 @@ describe('Wheel', () => {
     ])
   })
 
-  it('keeps far and overdue churn in proportion too', () => {
+  it('keeps stale entries of far and overdue timers in proportion, too', () => {
     const wheel = new Wheel({ startTick: 100 })
     for (let i = 0; i < 200_000; i++) {
       wheel.cancel(wheel.set(2 ** 35 + i, i))
@@ -416,7 +416,7 @@ describe('Wheel', () => {
     expect(wheel.cancel(last)).toBe(false)
   })
 
-  it('holds at most 24 bytes a timer at a million, and grows without long stalls', () => {
+  it('takes at most 24 bytes per timer for a million, and grows without long stalls', () => {
     const wheel = new Wheel()
     const random = new Random(1)
     for (let i = 0; i < 1_000_000; i++) wheel.set(1 + random.below(60_000), i)
@@ -427,14 +427,14 @@ describe('Wheel', () => {
     expect(bytes / size).toBeLessThanOrEqual(24)
   })
 
-  it('gives timers set one after another indices side by side, also while it grows', () => {
+  it('gives consecutive indices to timers that are set one after another, also while it grows', () => {
     const wheel = new Wheel({ reserve: 5000 })
     let inOrder = 0
     while (inOrder < 200_000 && wheel.indexOf(wheel.set(1 + inOrder, 7)) === inOrder) inOrder++
     expect(inOrder).toBe(200_000)
   })
 
-  it('reserves room up front', () => {
+  it('reserves room in advance', () => {
     const wheel = new Wheel({ reserve: 200_000 })
     const { capacity, bytes } = wheel.stats()
     expect(capacity).toBeGreaterThanOrEqual(200_000)
@@ -444,7 +444,7 @@ describe('Wheel', () => {
   })
 })
 
-describe('Wheel, given bad input', () => {
+describe('Wheel, given invalid input,', () => {
   const bad: unknown[] = [
     Number.NaN,
     -1,
@@ -461,7 +461,7 @@ describe('Wheel, given bad input', () => {
     [7],
   ]
 
-  it.each(bad)('refuses the tick %s and is unharmed', (tick) => {
+  it.each(bad)('rejects the tick %s and stays intact', (tick) => {
     const wheel = new Wheel()
     const handle = wheel.set(10, 1)
     for (const call of [
@@ -478,7 +478,7 @@ describe('Wheel, given bad input', () => {
     expect(fired(wheel, 10)).toEqual([[1, 10]])
   })
 
-  it.each(bad)('refuses the token %s and is unharmed', (token) => {
+  it.each(bad)('rejects the token %s and stays intact', (token) => {
     const wheel = new Wheel()
     for (const due of [10, 0, 2 ** 40]) {
       expect(() => wheel.set(due, token as never)).toThrow(expect.objectContaining({ code: 'invalid-token' }))
@@ -487,7 +487,7 @@ describe('Wheel, given bad input', () => {
     expect(wheel.stats().entries).toBe(0)
   })
 
-  // The last two are a live handle but for bits that no handle has.
+  // The last two are a valid handle, except for bits that no handle has.
   it.each([
     Number.NaN,
     -1,
@@ -501,7 +501,7 @@ describe('Wheel, given bad input', () => {
     -134_217_728,
     2 ** 57 + 134_217_728,
     2 ** 59 + 134_217_728,
-  ])('refuses the handle %s and is unharmed', (handle) => {
+  ])('rejects the handle %s and stays intact', (handle) => {
     const wheel = new Wheel()
     const live = wheel.set(10, 1)
     expect(live).toBe(134_217_728)
@@ -510,7 +510,7 @@ describe('Wheel, given bad input', () => {
     expect(wheel.size).toBe(1)
   })
 
-  it('takes nothing but its own handle for a timer, pending or gone', () => {
+  it('finds a timer only by its own handle', () => {
     for (const isGone of [false, true]) {
       const wheel = new Wheel()
       const handle = wheel.set(10, 1)
@@ -528,7 +528,7 @@ describe('Wheel, given bad input', () => {
     }
   })
 
-  it('refuses a tick beyond the last one also when it stands close to it', () => {
+  it('rejects a tick beyond the last one even when the wheel is close to it', () => {
     const wheel = new Wheel({ startTick: Number.MAX_SAFE_INTEGER - 1 })
     const handle = wheel.set(Number.MAX_SAFE_INTEGER, 1)
     expect(() => wheel.set(2 ** 53, 1)).toThrow(expect.objectContaining({ code: 'invalid-tick' }))
@@ -536,20 +536,20 @@ describe('Wheel, given bad input', () => {
     expect(fired(wheel, Number.MAX_SAFE_INTEGER)).toEqual([[1, Number.MAX_SAFE_INTEGER]])
   })
 
-  it('takes any whole number for a handle that is gone', () => {
+  it('treats any integer as the handle of a timer that is gone', () => {
     const wheel = new Wheel()
     for (const handle of [0, 1, 134_217_727, Number.MAX_SAFE_INTEGER])
       expect(wheel.cancel(handle)).toBe(false)
   })
 
-  it('refuses to go back, with both ticks in the message', () => {
+  it('rejects an earlier tick, with both ticks in the message', () => {
     const wheel = new Wheel()
     wheel.advance(100, nothing)
     expect(() => wheel.advance(99, nothing)).toThrow(expect.objectContaining({ code: 'tick-went-back' }))
     expect(() => wheel.advance(99, nothing)).toThrow(/now=100 got=99/)
   })
 
-  it('refuses unknown and wrong options', () => {
+  it('rejects unknown and invalid options', () => {
     expect(() => new Wheel({ size: 5 } as never)).toThrow(expect.objectContaining({ code: 'unknown-option' }))
     expect(() => new Wheel({ reserve: -1 })).toThrow(expect.objectContaining({ code: 'invalid-option' }))
     expect(() => new Wheel(5 as never)).toThrow(expect.objectContaining({ code: 'invalid-option' }))

@@ -1,4 +1,4 @@
-// BullMQ as a subject of bench/servers/driver.ts. A timer is a delayed job with an id of its own, removed when done.
+// BullMQ as a subject of bench/servers/driver.ts. A timer is a delayed job with its own id, removed when done.
 import { Queue, Worker } from 'bullmq'
 
 const CONCURRENCY = 100

@@ -1,5 +1,5 @@
-// pg-boss as a subject of bench/servers/driver.ts: batches of 1,000, the shortest polling it allows, and the next
-// batch at once after a full one.
+// pg-boss as a subject of bench/servers/driver.ts: batches of 1,000, the shortest polling interval it allows, and the next
+// batch immediately after a full one.
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { PgBoss } from 'pg-boss'
@@ -19,7 +19,7 @@ export async function open(url) {
       await boss.insert(
         'bench',
         rows.map(({ dueAt, payload }) => ({ data: payload, startAfter: new Date(dueAt), retryLimit: 0 })),
-        // As the others answer: without its id nobody could cancel a job.
+        // Returns ids, as the others do: without its id a job could not be cancelled.
         { returnId: true },
       )
     },

@@ -1,9 +1,9 @@
 import { handleOf, type TimerHandle } from '../../timer/index.js'
 import { TimerFiring } from '../timer-firing.js'
 
-/** What a worker gets: one due occurrence of a timer at one numbered attempt, its own until the lease ends. */
+/** A leased firing: one attempt at one due occurrence of a timer, for one worker until the lease ends. */
 export interface LeasedFiring<Payload = unknown> {
-  /** Names this lease and no other, also not a later one of the same firing: it is how a worker answers. */
+  /** Names this lease only, not a later one of the same firing. The worker answers with it. */
   readonly receipt: string
   /** Epoch milliseconds. Without an answer by then the attempt has failed. */
   readonly leaseUntil: number
@@ -17,7 +17,7 @@ export interface LeasedFiring<Payload = unknown> {
   /** When this occurrence was due: the same on every attempt at it. */
   readonly dueAt: number
   readonly firedAt: number
-  /** From 1 on; attempts whose outcome nobody knows count. */
+  /** Counts from 1, including attempts of unknown outcome. */
   readonly attempt: number
   /** Occurrences of a recurring timer that were settled before this one. */
   readonly occurrence: number

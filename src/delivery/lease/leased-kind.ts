@@ -1,9 +1,9 @@
 import type { WaitingWorker } from './waiting-worker.js'
 
-/** A kind that workers take, and who waits for it, longest first. */
+/** A kind that workers lease, and the workers that wait for it. The one that has waited longest is first. */
 export class LeasedKind {
   readonly name: string
-  /** What workers have. */
+  /** How many firings workers have. */
   leased = 0
   readonly #workers = new Set<WaitingWorker>()
   #wanted = 0
@@ -12,12 +12,12 @@ export class LeasedKind {
     this.name = name
   }
 
-  /** As many as may be under way: those that workers have, and those they wait for. */
+  /** How many attempts may run: the firings that workers have, and those that they wait for. */
   get demand(): number {
     return this.leased + this.#wanted
   }
 
-  /** Who has waited longest. */
+  /** The worker that has waited longest. */
   get first(): WaitingWorker | undefined {
     const [first] = this.#workers
     return first
@@ -32,7 +32,7 @@ export class LeasedKind {
     this.#wanted += worker.wants
   }
 
-  /** One who waits has got a firing, of this kind or another. */
+  /** A waiting worker got a firing, of this kind or another. */
   got(worker: WaitingWorker): void {
     if (!this.#workers.has(worker)) return
     this.#wanted--

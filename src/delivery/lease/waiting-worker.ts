@@ -2,20 +2,20 @@ import type { Clock, Wake } from '../../time/index.js'
 import type { LeasedFiring } from './leased-firing.js'
 import type { LeasedKind } from './leased-kind.js'
 
-/** What a worker asks for. */
+/** The request of a worker. */
 export interface LeaseRequest {
   readonly kinds: readonly string[]
-  /** At most so many firings. */
+  /** The most firings that it takes. */
   readonly max: number
   /** How long to wait for the first one. */
   readonly waitMs: number
-  /** How long it wants them; undefined for as long as the target says. */
+  /** How long the leases are to last; undefined for the target's duration. */
   readonly leaseMs: number | undefined
-  /** Ends the wait: nobody is there any more to get what comes. */
+  /** Ends the wait: the worker is gone. */
   readonly signal: AbortSignal | undefined
 }
 
-/** A worker that has asked and has not been answered yet. */
+/** A worker whose request is not answered yet. */
 export class WaitingWorker {
   readonly request: LeaseRequest
   readonly kinds: readonly LeasedKind[]
@@ -34,7 +34,7 @@ export class WaitingWorker {
     })
   }
 
-  /** How many more it takes. */
+  /** How many more firings it takes. */
   get wants(): number {
     return this.request.max - this.firings.length
   }
@@ -43,14 +43,14 @@ export class WaitingWorker {
     return this.#alarm !== undefined
   }
 
-  /** Calls back when it has waited long enough, or is gone. */
+  /** Calls back when the wait is over, or the worker is gone. */
   wait(clock: Clock, callBack: () => void): void {
     this.#alarm = clock.wakeAfter(this.request.waitMs, callBack, { keepAlive: false })
     this.#onGone = callBack
     this.request.signal?.addEventListener('abort', callBack)
   }
 
-  /** Answers with what has come, be it nothing. */
+  /** Answers with the firings that it got, even if there are none. */
   end(): void {
     this.isOver = true
     this.#alarm?.cancel()

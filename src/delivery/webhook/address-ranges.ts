@@ -40,9 +40,9 @@ const notPublic: readonly string[] = [
   'ff00::/8', // multicast
 ]
 
-/** Some ranges of addresses. */
+/** A set of address ranges. */
 export class AddressRanges {
-  // By family: to BlockList an IPv4 address and its form in IPv6 are one, and here they are not.
+  // With their family: BlockList treats an IPv4 address and its IPv6 form as one. Here they differ.
   readonly #ranges: { readonly list: BlockList; readonly family: number }[] = []
 
   constructor(ranges: Iterable<string>) {
@@ -67,7 +67,7 @@ export class AddressRanges {
     }
   }
 
-  /** Whether an address lies in one of them. */
+  /** Whether an address is in one of them. */
   includes(address: string): boolean {
     // A zone index is no part of the address.
     const plain = address.split('%')[0]!

@@ -10,12 +10,12 @@ export type AnswerOutcome =
 
 const retried: ReadonlySet<number> = new Set([408, 425, 429])
 const isJson = /^application\/(?:[\w.-]+\+)?json\b/i
-const LONGEST_REASON = 500
-const MOST_RETRY_AFTER_MS = 7 * 86_400_000
+const MAX_REASON_LENGTH = 500
+const MAX_RETRY_AFTER_MS = 7 * 86_400_000
 
 /**
- * 2xx is done, or again when its JSON says so; 408, 425, 429 and 5xx are tried again, not before `Retry-After`; other
- * 4xx are given up, and 410 says that the target is gone for good. A redirect is a failure: it is not followed.
+ * 2xx is done, or again if its JSON says so. 408, 425, 429 and 5xx are retried, not before `Retry-After`. Other 4xx
+ * become dead letters, and 410 also means that the target is gone for good. A redirect is a failure: it is not followed.
  */
 export function outcomeOf(answer: HttpAnswer, now: number): AnswerOutcome {
   const { status } = answer
@@ -32,8 +32,8 @@ export function outcomeOf(answer: HttpAnswer, now: number): AnswerOutcome {
 }
 
 /**
- * What a target's answer means for each of a batch. What holds for the whole holds for all; an answer of 2xx may name
- * some in `items`, by their ids, each with `again`, `retry` or `dead`: the others are done.
+ * What a target's answer means for each firing of a batch. A 2xx answer may name some of them in `items`, by their ids,
+ * each with `again`, `retry` or `dead`. The others are done. Any other answer holds for all of them.
  */
 export function outcomesOf(answer: HttpAnswer, now: number, ids: readonly string[]): AnswerOutcome[] {
   const all = outcomeOf(answer, now)
@@ -65,7 +65,7 @@ function isNamed(item: unknown): item is NamedItem {
 
 function itemOutcome(item: NamedItem): AnswerOutcome {
   const reason =
-    typeof item['reason'] === 'string' ? item['reason'].slice(0, LONGEST_REASON) : 'no reason given'
+    typeof item['reason'] === 'string' ? item['reason'].slice(0, MAX_REASON_LENGTH) : 'no reason given'
   if (item['dead'] === true)
     return { type: 'dead', reason: `the target gave it up: ${reason}`, isGone: false }
   const again = durationIn(item['again'])
@@ -74,11 +74,11 @@ function itemOutcome(item: NamedItem): AnswerOutcome {
   return {
     type: 'retry',
     reason: `the target wants it again: ${reason}`,
-    afterMs: retry === undefined ? undefined : Math.min(parseDuration(retry), MOST_RETRY_AFTER_MS),
+    afterMs: retry === undefined ? undefined : Math.min(parseDuration(retry), MAX_RETRY_AFTER_MS),
   }
 }
 
-/** The duration of `{ in }`; undefined when there is none, or none that can be read. */
+/** The duration of `{ in }`; undefined if there is none, or it cannot be parsed. */
 function durationIn(when: unknown): Duration | undefined {
   if (typeof when !== 'object' || when === null || !('in' in when)) return undefined
   try {
@@ -116,9 +116,9 @@ function againOf(body: string): unknown {
   }
 }
 
-/** Seconds, or a date of HTTP. */
+/** `Retry-After` is a number of seconds or an HTTP date. */
 function retryAfterMs({ retryAfter }: HttpAnswer, now: number): number | undefined {
   if (retryAfter === undefined) return undefined
   const ms = /^\d+$/.test(retryAfter) ? Number(retryAfter) * 1000 : Date.parse(retryAfter) - now
-  return Number.isNaN(ms) ? undefined : Math.min(Math.max(0, ms), MOST_RETRY_AFTER_MS)
+  return Number.isNaN(ms) ? undefined : Math.min(Math.max(0, ms), MAX_RETRY_AFTER_MS)
 }

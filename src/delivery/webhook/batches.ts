@@ -4,13 +4,13 @@ import type { AnswerOutcome } from './answer-outcome.js'
 import { batchItemOf, messageIdOf } from './message-text.js'
 
 export interface BatchPolicy {
-  /** At most so many firings in a message. */
+  /** The most firings in a message. */
   readonly most: number
-  /** How long a message waits for more; 0: it takes what comes at the same moment. */
+  /** How long a message waits for more firings; 0 for those of the same moment only. */
   readonly waitMs: number
 }
 
-/** A firing in a batch: its id, its text, and where its outcome goes. */
+/** A firing in a batch: its id, its JSON, and the callback for its outcome. */
 export interface BatchItem {
   readonly firing: TimerFiring
   readonly id: string
@@ -18,10 +18,10 @@ export interface BatchItem {
   readonly resolve: (outcome: AnswerOutcome) => void
 }
 
-// A message is closed when it has become this long.
+// A message does not become longer than this.
 const FULL_CHARACTERS = 1_048_576
 
-/** Gathers firings into messages: those that come at one moment, or within a little while, up to a number and a size. */
+/** Collects firings into messages: those of one moment, or within `waitMs`, up to a number and a size. */
 export class Batches {
   readonly #policy: BatchPolicy
   readonly #clock: Clock
@@ -30,7 +30,7 @@ export class Batches {
   #characters = 0
   #isAwaited = false
 
-  /** `send` tells each item its outcome, and does not throw. */
+  /** `send` resolves each item with its outcome, and does not throw. */
   constructor(policy: BatchPolicy, clock: Clock, send: (items: readonly BatchItem[]) => void) {
     this.#policy = policy
     this.#clock = clock

@@ -1,19 +1,19 @@
 import type { Clock, Wake } from '../../time/index.js'
 
 export interface BreakerPolicy {
-  /** So many failures in a row open it. */
+  /** How many failures in a row open it. */
   readonly failures: number
-  /** So long it stays open at first; twice as long after each trial that fails. */
+  /** How long it stays open at first. The time doubles after each trial that fails. */
   readonly pauseMs: number
   readonly maxPauseMs: number
 }
 
-/** 'open': nothing is sent. 'trying': one is, to see. */
+/** 'open': nothing is sent. 'trying': a single message is sent as a trial. */
 export type BreakerState = 'closed' | 'open' | 'trying'
 
 /**
- * Spares a target that fails, and the attempts of the timers that wait for it: after some failures in a row nothing
- * is sent for a while, then one, and by its outcome all or again nothing.
+ * Stops sending to a target that fails, which also saves the attempts of the timers that wait for it. After some failures
+ * in a row nothing is sent for a while, then one message as a trial. Its outcome closes the breaker or opens it again.
  */
 export class Breaker {
   readonly #policy: BreakerPolicy
@@ -45,7 +45,7 @@ export class Breaker {
 
   failed(): void {
     this.#failures++
-    // What was sent before it opened says nothing new.
+    // Messages that were sent before it opened do not count.
     if (this.#state === 'open' || this.#failures < this.#policy.failures) return
     if (this.#state === 'trying') this.#pauseMs = Math.min(2 * this.#pauseMs, this.#policy.maxPauseMs)
     this.#wake = this.#clock.wakeAfter(this.#pauseMs, () => this.#become('trying'), { keepAlive: false })

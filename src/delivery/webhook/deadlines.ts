@@ -1,18 +1,20 @@
 import type { Clock } from '../../time/index.js'
 
-/** Something that must have ended by a time. */
+/** Something that must end by a deadline. */
 export interface Timed {
   dueAt: number
   /** Its neighbours in the list of those under way. */
   before: Timed | undefined
   after: Timed | undefined
-  /** Its time is over: it ends now. */
+  /** The deadline has passed: it must end now. */
   late(): void
 }
 
 /**
- * Gives each the same time, with one alarm for all of them: they end in the order in which they began, but for those
- * that have ended before, so only the first must be watched.
+ * Gives everything under way the same time, with one alarm for all. Deadlines come in the order in which things began, so
+ * the alarm is only needed for the first.
+ *
+ * Proven by test/delivery/deadlines.test.ts.
  */
 export class Deadlines {
   readonly #clock: Clock
@@ -35,7 +37,7 @@ export class Deadlines {
     if (!this.#isWatched) this.#watch(this.#ms)
   }
 
-  /** Only for one that has begun, and once. */
+  /** To be called once for each that has begun. */
   end(timed: Timed): void {
     const { before, after } = timed
     if (before === undefined) this.#first = after
@@ -48,11 +50,11 @@ export class Deadlines {
 
   #watch(ms: number): void {
     this.#isWatched = true
-    // What is under way keeps the process alive by its connection.
-    this.#clock.wakeAfter(ms, () => this.#look(), { keepAlive: false })
+    // The connection of a request under way keeps the process alive, not this alarm.
+    this.#clock.wakeAfter(ms, () => this.#endLate(), { keepAlive: false })
   }
 
-  #look(): void {
+  #endLate(): void {
     this.#isWatched = false
     const now = this.#clock.monotonic()
     while (this.#first !== undefined && this.#first.dueAt <= now) {

@@ -12,7 +12,7 @@ export interface GuardOptions {
   readonly hosts?: readonly string[]
   /** Ranges of addresses that may be called although they are not public: '10.1.0.0/16'. */
   readonly addresses?: readonly string[]
-  /** Asks the name servers; for tests, and for those who have a resolver of their own. */
+  /** Resolves a name to addresses; for tests, or to use another resolver. */
   readonly resolve?: Resolve
 }
 
@@ -22,10 +22,11 @@ export type Resolve = (host: string) => Promise<readonly string[]>
 const known = ['http', 'ports', 'hosts', 'addresses', 'resolve']
 
 /**
- * Keeps deliveries on the public internet. A URL is checked when it is given; the address is checked again for every
- * connection, after the name was resolved, and the connection is made to the very address that was checked: a name
- * that points elsewhere the next moment gains nothing. Whoever gave the URL is told that it is refused, not where it
- * leads.
+ * Keeps deliveries on the public internet. A URL is checked when it is set. For every connection the name is resolved and
+ * all its addresses are checked. The connection is made to the address that was checked, so a name that changes between
+ * the two cannot get around the guard. The error says that a URL is refused, but not where it leads.
+ *
+ * Proven by test/delivery/guard.test.ts.
  */
 export class Guard {
   readonly #isHttpAllowed: boolean
@@ -44,7 +45,7 @@ export class Guard {
     this.#resolve = options.resolve ?? resolveByName
   }
 
-  /** Refuses a URL that must not be called, as far as that shows without asking for its address. */
+  /** Refuses a URL that must not be called, as far as that is known without resolving its name. */
   checkUrl(url: URL): void {
     const { protocol, port } = url
     if (protocol !== 'https:' && !(protocol === 'http:' && this.#isHttpAllowed))

@@ -14,7 +14,7 @@ export interface HttpAnswer {
   readonly status: number
   readonly retryAfter: string | undefined
   readonly contentType: string
-  /** As much of it as was asked for; undefined when there is more. */
+  /** Undefined if it is longer than `maxAnswerBytes`. */
   readonly body: string | undefined
 }
 
@@ -32,8 +32,8 @@ interface SenderOptions {
 }
 
 /**
- * Sends messages by POST, and bounds what comes back: in time, from the first byte sent to the last byte read, and in
- * bytes. Redirects are not followed and nothing is unpacked. Whatever goes wrong on the way is a `WebhookError`.
+ * Sends messages by POST. It limits the time from the first byte sent to the last byte read, and the size of the answer.
+ * It follows no redirects and decompresses nothing. Every error is a `WebhookError`.
  */
 export class HttpSender {
   readonly #pool: Pool
@@ -50,32 +50,32 @@ export class HttpSender {
     this.#pool = new Pool(options.origin, {
       connections: options.connections,
       pipelining: options.pipelining,
-      // It is timed here, as a whole.
+      // `Deadlines` limits the whole exchange.
       headersTimeout: 0,
       bodyTimeout: 0,
       connect: connectorFor(options.guard, options.timeoutMs),
     })
   }
 
-  /** Begins an exchange: its `answer` is what comes of it, and it may be aborted before. */
+  /** Begins an exchange. It can be aborted until its `answer` resolves. */
   send({ headers, body }: Message): Exchange {
     const exchange = new Exchange(this.#deadlines, this.#timeoutMs, this.#maxAnswerBytes)
     this.#pool.dispatch({ path: this.#path, method: 'POST', headers, body }, exchange)
     return exchange
   }
 
-  /** Takes no more, and ends all connections when what is under way has ended. */
+  /** Sends nothing more, and closes all connections when the exchanges under way have ended. */
   async retire(): Promise<void> {
     await this.#pool.close()
   }
 
-  /** Ends what is under way, and all connections. */
+  /** Aborts the exchanges under way, and closes all connections. */
   async stop(): Promise<void> {
     await this.#pool.destroy(new WebhookError('webhook-unreachable', 'the sender was stopped'))
   }
 }
 
-/** One request and its answer. It ends once, by an answer or an error, whichever comes first. */
+/** One request and its answer. It ends once, with an answer or an error. */
 export class Exchange implements Dispatcher.DispatchHandler, Timed {
   readonly answer: Promise<HttpAnswer>
   dueAt = 0
@@ -118,7 +118,7 @@ export class Exchange implements Dispatcher.DispatchHandler, Timed {
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller
-    // Given up while it waited for a connection.
+    // It was aborted while it waited for a connection.
     if (this.#isOver)
       controller.abort(new WebhookError('webhook-timeout', 'it was given up before it was sent'))
   }
@@ -195,7 +195,7 @@ function only(header: string | string[] | undefined): string | undefined {
   return Array.isArray(header) ? header[0] : header
 }
 
-/** What went wrong, without the address it went wrong with. */
+/** The error, without the address in its message. */
 function unreachable(error: Error): WebhookError {
   const code = 'code' in error && typeof error.code === 'string' ? error.code : error.name
   return new WebhookError('webhook-unreachable', `the target could not be reached: ${code}`, { cause: error })

@@ -1,15 +1,19 @@
+import { firingKeyOf } from '../../timer/index.js'
 import { TimerFiring } from '../timer-firing.js'
 
 const BEGIN = 0x811c_9dc5
 
-/** The same on every attempt at an occurrence, in characters that any header and any receiver takes. */
+/**
+ * The id of a message: the same on every attempt at an occurrence, also after a redrive, in characters that are valid in
+ * any header.
+ */
 export function messageIdOf(firing: TimerFiring): string {
-  const { id } = TimerFiring.firingOf(firing)
+  const { id, row } = TimerFiring.firingOf(firing)
   // Two timers may share an identity by chance: their names tell them apart.
-  return `msg_${id}-${nameHash(firing)}`
+  return `msg_${id}-${nameHash(row.namespace, row.kind, firingKeyOf(row))}`
 }
 
-/** What is sent for a firing: the same on every attempt. */
+/** The body for a firing: the same on every attempt. */
 export function bodyOf(firing: TimerFiring): string {
   return `{"type":${kindText(firing.kind)},${factsOf(firing)}}`
 }
@@ -25,13 +29,13 @@ export function batchItemOf(id: string, firing: TimerFiring): string {
 
 function factsOf(firing: TimerFiring): string {
   const { key, occurrence } = firing
-  // The payload is sent as the store has it: to read it and to write it again would take longer than to sign it.
+  // The payload is sent as it is stored: to parse and write it again would take longer than to sign it.
   const payload = TimerFiring.payloadText(firing)
   const data = payload === undefined ? '' : `,"data":${payload}`
   return `"timestamp":"${instantText(firing.dueAt)}","key":${JSON.stringify(key)},"occurrence":${occurrence}${data}`
 }
 
-// Most messages are of the kind, and many of the instant, of the one before: what was written of those is kept.
+// Most messages have the kind of the one before, and many its instant, so their JSON is cached.
 let lastKind = ''
 let lastKindText = '""'
 let lastInstant = 0
@@ -54,15 +58,15 @@ function instantText(at: number): string {
   return lastInstantText
 }
 
-/** Of namespace, kind and key with U+0000 between them. */
-function nameHash({ namespace, kind, key }: TimerFiring): string {
+/** The hash of namespace, kind and key with U+0000 between them. */
+function nameHash(namespace: string, kind: string, key: string): string {
   if (namespace !== lastScope.namespace || kind !== lastScope.kind) {
     lastScope = { namespace, kind, hash: hashed(BEGIN, `${namespace}\0${kind}\0`) }
   }
   return (hashed(lastScope.hash, key) >>> 0).toString(36)
 }
 
-/** FNV-1a, gone on with. */
+/** FNV-1a, continued from an earlier hash. */
 function hashed(from: number, text: string): number {
   let hash = from
   for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x0100_0193)

@@ -11,24 +11,26 @@ import type { HttpSender, Message } from './http-sender.js'
 import { batchBodyOf, bodyOf, messageIdOf } from './message-text.js'
 import type { Webhook } from './webhook.js'
 
-/** What others want to know of a target. */
+/** Receives changes of a target. */
 export interface WebhookListener {
-  /** The breaker changed: more or fewer may be sent. */
+  /** The breaker has changed: more or fewer messages may be sent. */
   changed(state: BreakerState): void
-  /** The target said that it is gone for good. */
+  /** The target has answered that it is gone for good. */
   gone(): void
 }
 
 /**
- * Takes the firings of one kind to a URL, signed, and tells from the answer what becomes of each. What the target gets
- * twice has the same id: the body is the same on every attempt, the time of signing is not.
+ * Sends the firings of one kind to a URL, signed, and derives their outcomes from the answer. Every attempt at a firing
+ * has the same id and body, but another timestamp.
+ *
+ * Proven by test/delivery/webhook.test.ts, test/delivery/batches.test.ts and test/delivery/fairness.test.ts.
  */
 export class WebhookDelivery {
   readonly #webhook: Webhook
   readonly #clock: Clock
   readonly #random: () => number
   readonly #listener: WebhookListener
-  // What it needs is loaded only when there is a webhook.
+  // The HTTP client is imported only when there is a webhook.
   readonly #sender: Promise<HttpSender>
   readonly #breaker: Breaker | undefined
   readonly #batches: Batches | undefined
@@ -53,7 +55,7 @@ export class WebhookDelivery {
       })
   }
 
-  /** How many may be under way: none while the target is left alone, one to see whether it is back. */
+  /** How many firings may be under way: none while the breaker is open, one as a trial. */
   get concurrency(): number {
     const { concurrency, batch } = this.#webhook
     switch (this.#breaker?.state ?? 'closed') {
@@ -76,11 +78,11 @@ export class WebhookDelivery {
     }
   }
 
-  /** Another takes its place: what is under way goes on, and nobody is told of it any more. */
+  /** Another delivery replaces it. Messages under way go on, but the listener is no longer called. */
   async retire(): Promise<void> {
     this.#breaker?.stop()
     this.#isRetired = true
-    // Also what still waits for others to be sent with, or has to be sent once more by itself.
+    // Also firings that wait for their batch, or have to be sent once more by themselves.
     if (this.#underWay > 0) await new Promise<void>((resolve) => (this.#onIdle = resolve))
     await (await this.#sender).retire()
   }
@@ -97,7 +99,7 @@ export class WebhookDelivery {
     return this.#ready
   }
 
-  /** What is not simply done: said to the firing, or thrown. */
+  /** Turns an outcome other than done into a call of `again` or an error. */
   #follow(firing: TimerFiring, outcome: Exclude<AnswerOutcome, { readonly type: 'done' }>): void {
     switch (outcome.type) {
       case 'again':
@@ -105,7 +107,7 @@ export class WebhookDelivery {
         return
       case 'retry':
         if (outcome.afterMs === undefined) throw new Error(outcome.reason)
-        // A little later than asked for, each at another time: all that wait for this were told the same.
+        // All waiting firings got the same `Retry-After`. So that they do not come at once, each waits a bit longer.
         throw new RetryAfter(outcome.afterMs * (1 + this.#random() / 10), outcome.reason)
       case 'dead':
         if (outcome.isGone && !this.#isRetired) this.#listener.gone()
@@ -138,7 +140,7 @@ export class WebhookDelivery {
     )
     const ids = items.map(({ id }) => id)
     const firings = items.map(({ firing }) => firing)
-    // What fails is tried again in other company: the message is a new one each time, its parts are not.
+    // A retry may be in another batch, so each message has a new id. The ids of its items stay the same.
     // Firings that travel together may belong to different traces.
     const trace = items.length === 1 ? first!.firing.traceparent : undefined
     const message = this.#messageOf(`msg_${randomUUID()}`, body, first!.firing.attempt, trace)
@@ -151,12 +153,12 @@ export class WebhookDelivery {
       const outcome = failure(error)
       outcomes = firings.map(() => outcome)
     }
-    // A message that none of its firings came through with says something of the target, one firing does not.
+    // Only a message in which every firing failed counts against the target.
     if (outcomes.every(({ type }) => type === 'retry')) this.#breaker?.failed()
     else this.#breaker?.succeeded()
     const [all] = outcomes
     if (items.length > 1 && isRefusal(all) && outcomes.every((outcome) => outcome === all)) {
-      // It may be one of them that the target does not want, and the others are not to die with it.
+      // The target may refuse only one of them. The others must not become dead letters with it.
       await Promise.all(items.map((item) => this.#sendBatch([item])))
       return
     }

@@ -1,4 +1,4 @@
-import { checkOptions, checkRate, checkWhole, InvalidInputError, shown } from '../../error/index.js'
+import { checkOptions, checkRate, checkInteger, InvalidInputError, shown } from '../../error/index.js'
 import { type Duration, parseDuration } from '../../time/index.js'
 import { parseSecrets, type Secret } from '../../webhooks/index.js'
 import type { BatchPolicy } from './batches.js'
@@ -6,21 +6,21 @@ import type { BreakerPolicy } from './breaker.js'
 import { Guard, type GuardOptions } from './guard.js'
 
 export interface WebhookOptions {
-  /** `whsec_…`. Several for a time in which one replaces another: the message carries a signature by each. */
+  /** `whsec_…`. Pass several while one replaces another: a message carries a signature for each. */
   readonly secret: string | readonly string[]
-  /** Sent with every message, beside those of the signature. */
+  /** Sent with every message, in addition to the signature headers. */
   readonly headers?: Readonly<Record<string, string>>
-  /** An answer must be complete by then. Default 30 s. */
+  /** How long the target may take until its answer is complete. Default 30 s. */
   readonly timeout?: Duration
   /** Messages under way at once, in each instance. Default 64. */
   readonly concurrency?: number
-  /** Messages started per second, in each instance. Default: as many as come. */
+  /** Messages started per second, in each instance. Default: no limit. */
   readonly rate?: number
-  /** Messages on one connection that wait for their answers. Default 1: the next one waits for the answer. */
+  /** How many messages on one connection may wait for their answers. Default 1. */
   readonly pipelining?: number
-  /** As much of an answer as is read. Default 64 kB. */
+  /** How many bytes of an answer are read. Default 64 kB. */
   readonly maxAnswerBytes?: number
-  /** When to leave a target that fails alone for a while. `false`: never. Default: 10 failures in a row, 30 s. */
+  /** When to stop sending to a target that fails. `false`: never. Default: 10 failures in a row, for 30 s. */
   readonly breaker?:
     { readonly failures?: number; readonly pause?: Duration; readonly maxPause?: Duration } | false
   /**
@@ -28,11 +28,11 @@ export interface WebhookOptions {
    * `wait` (default 0). Default: each in a message of its own.
    */
   readonly batch?: { readonly most: number; readonly wait?: Duration }
-  /** Keep to the public internet, but for what is allowed. Default: call what the URL says. */
+  /** Allows only public addresses, with exceptions. Default: every address is allowed. */
   readonly guard?: GuardOptions
 }
 
-/** Where timers of a kind are sent, checked and complete. It can be shown: its secrets cannot. */
+/** The URL for the timers of a kind: checked, with all defaults. It can be printed: its secrets do not show. */
 export interface Webhook {
   readonly type: 'webhook'
   readonly origin: string
@@ -62,7 +62,7 @@ const known = [
   'guard',
 ]
 
-const MOST_IN_BATCH = 1000
+const MAX_IN_BATCH = 1000
 
 const defaults = Object.freeze({
   timeoutMs: 30_000,
@@ -74,11 +74,11 @@ const defaults = Object.freeze({
   maxPauseMs: 600_000,
 })
 
-/** Headers that say what the message is; whoever sets them would break it. */
+/** Headers of the message itself: setting them would break it. */
 const ours =
   /^(?:webhook-.*|carillon-.*|content-type|content-length|host|connection|transfer-encoding|expect|upgrade)$/i
 
-/** A URL that gets the timers of a kind by POST, signed as Standard Webhooks has it. */
+/** A URL that gets the timers of a kind by POST, signed according to Standard Webhooks. */
 export function webhook(url: string | URL, options: WebhookOptions): Webhook {
   checkOptions('webhook', options, known)
   const { headers = {}, rate, breaker = {} } = options
@@ -136,7 +136,10 @@ function parseUrl(url: string | URL): URL {
 
 function checkHeaders(headers: Readonly<Record<string, string>>): void {
   if (typeof headers !== 'object' || headers === null || Array.isArray(headers))
-    throw new InvalidInputError('invalid-option', `headers are an object of texts, got ${shown(headers)}`)
+    throw new InvalidInputError(
+      'invalid-option',
+      `headers must be an object of strings, got ${shown(headers)}`,
+    )
   for (const [name, value] of Object.entries(headers)) {
     const isRight =
       /^[\w!#$%&'*+.^`|~-]+$/.test(name) && typeof value === 'string' && /^[\t\x20-\x7e]*$/.test(value)
@@ -161,7 +164,7 @@ function breakerPolicy(breaker: Exclude<WebhookOptions['breaker'], false | undef
 
 function batchPolicy(batch: NonNullable<WebhookOptions['batch']>): BatchPolicy {
   checkOptions('batch', batch, ['most', 'wait'])
-  checkWhole('batch.most', batch.most, 1, MOST_IN_BATCH)
+  checkInteger('batch.most', batch.most, 1, MAX_IN_BATCH)
   return { most: batch.most, waitMs: batch.wait === undefined ? 0 : parseDuration(batch.wait) }
 }
 
@@ -171,6 +174,6 @@ function durationOf(duration: Duration | undefined, otherwise: number): number {
 
 function countOf(name: string, count: number | undefined, otherwise: number): number {
   if (count === undefined) return otherwise
-  checkWhole(name, count, 1)
+  checkInteger(name, count, 1)
   return count
 }

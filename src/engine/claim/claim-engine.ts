@@ -1,47 +1,54 @@
 import { StateError } from '../../error/index.js'
-import type { PlainSets, RequestedOperation, Store } from '../../store/index.js'
+import type { SetColumns, RequestedOperation, Store } from '../../store/index.js'
 import type { Clock } from '../../time/index.js'
 import type { TimerRow } from '../../timer/index.js'
 import type { SubmitAnswer } from '../answer.js'
 import { checkStrategy } from '../check-strategy.js'
-import type { EngineOptions } from '../engine.js'
-import { EngineCounts } from '../engine-counts.js'
-import type { EngineStats } from '../engine-stats.js'
-import { freeFlow } from '../flow.js'
-import { KeepAlive } from '../keep-alive.js'
-import { Membership } from '../membership.js'
-import { newNonce } from '../ownership.js'
-import type { PeerMember } from '../peers.js'
-import { Throttles } from '../throttles.js'
+import type { EngineOptions } from '../owner-engine.js'
+import { EngineCounts } from '../counts.js'
+import type { EngineStats } from '../stats.js'
+import { unlimitedPolicy } from '../delivery-policy.js'
+import { KeepAlive, Sleeper } from '../../async/index.js'
+import { Membership } from '../cluster/membership.js'
+import { newNonce } from '../own/ownership.js'
+import type { PeerMember } from '../write/peers.js'
+import { StartBudget } from '../fire/start-budget.js'
+import { StoreClock } from '../cluster/store-clock.js'
+import { Throttles } from '../fire/throttles.js'
 import { type EngineSettings, engineSettings } from '../settings.js'
 import type { RowProgress } from '../shard-engine.js'
 import type { TimerEngine } from '../timer-engine.js'
-import { Waits } from '../waits.js'
 import { ClaimSettler } from './claim-settler.js'
 import { ClaimWriter } from './claim-writer.js'
 import { Claimer } from './claimer.js'
-import { LeasedAttempts } from './leased-attempts.js'
-import { LeaseKeeper } from './lease-keeper.js'
+import { ClaimedAttempts } from './claimed-attempts.js'
+import { ClaimedRows } from './claimed-rows.js'
+import { ClaimRenewer } from './claim-renewer.js'
+import { RowLeaseWatch } from './row-lease-watch.js'
 
 /**
- * One instance of the strategy `claim`: it owns nothing, but leases rows that are due, a bounded batch at a time,
- * and any number of instances may do so at once. A row whose holder died comes back when its lease ends, and counts
- * an attempt more. Cancel and move are answered by the row itself.
+ * One instance of the engine for the strategy `claim`. It owns no shards: it claims due rows, a bounded batch at a time,
+ * and any number of instances may do so at once. If an instance dies, its rows are due again when their claims end, and
+ * count one more attempt. The row itself answers a cancel or move.
+ *
+ * Proven by test/engine/claim.test.ts.
  */
 export class ClaimEngine implements TimerEngine {
   readonly #store: Store
-  readonly #clock: Clock
+  /** The store's clock as far as it is known. */
+  readonly clock: Clock
   readonly #settings: EngineSettings
   readonly #throttles: Throttles
   readonly #counts = new EngineCounts()
   readonly #membership: Membership
-  readonly #attempts: LeasedAttempts
+  readonly #attempts: ClaimedAttempts
   readonly #settler: ClaimSettler
-  readonly #keeper: LeaseKeeper
+  readonly #renewer: ClaimRenewer
+  readonly #leaseWatch: RowLeaseWatch
   readonly #claimer: Claimer
   readonly #writer: ClaimWriter
   readonly #alive: KeepAlive
-  readonly #waits: Waits
+  readonly #sleeper: Sleeper
   #offWake: () => void = () => undefined
   #opening: Promise<void> | undefined
   #stopping: Promise<void> | undefined
@@ -50,22 +57,34 @@ export class ClaimEngine implements TimerEngine {
   #isStopping = false
 
   constructor(options: EngineOptions) {
-    const { store, clock, deliver, random = Math.random } = options
+    const { store, clock: machineClock, deliver, random = Math.random } = options
+    const time = new StoreClock(machineClock)
+    const clock = store.clock === machineClock ? machineClock : time
     const settings = engineSettings(options.settings)
     checkStrategy(store, settings)
     const onEvent = options.onEvent ?? (() => undefined)
-    const flow = { ...freeFlow(settings.concurrency), ...options.flow }
-    const throttles = new Throttles(clock, flow)
+    const policy = { ...unlimitedPolicy(settings.concurrency), ...options.policy }
+    const throttles = new Throttles(clock, policy)
     const id = options.memberId ?? newNonce(random).toString(36)
     const address = (): string | undefined => options.peers?.address
-    const membership = new Membership({ id, store, clock, settings, onEvent, address })
-    const common = { store, clock, settings, onEvent, counts: this.#counts }
+    const membership = new Membership({
+      id,
+      life: '',
+      store,
+      clock: machineClock,
+      time,
+      settings,
+      onEvent,
+      address,
+    })
+    const rows = new ClaimedRows()
+    const common = { store, clock, machineClock, settings, onEvent, counts: this.#counts, policy, rows }
     const settler = new ClaimSettler({ ...common, onFollowUp: (dueAt) => this.#claimer.expect(dueAt) })
-    const attempts = new LeasedAttempts({
+    const attempts = new ClaimedAttempts({
       ...common,
       deliver,
-      flow,
       throttles,
+      startBudget: new StartBudget(clock),
       memberId: id,
       isClockRight: () => membership.isClockRight,
       listener: {
@@ -77,23 +96,27 @@ export class ClaimEngine implements TimerEngine {
         noted: (entries) => settler.noted(entries),
       },
     })
-    settler.connect(attempts)
     this.#store = store
-    this.#clock = clock
+    this.clock = clock
     this.#settings = settings
     this.#throttles = throttles
     this.#membership = membership
     this.#attempts = attempts
     this.#settler = settler
-    this.#keeper = new LeaseKeeper({ ...common, attempts })
-    this.#claimer = new Claimer({ ...common, flow, throttles, membership, attempts })
+    this.#renewer = new ClaimRenewer(common)
+    this.#leaseWatch = new RowLeaseWatch({
+      ...common,
+      isWanted: () => this.#isStarted,
+      onCut: () => this.#claimer.poke(),
+    })
+    this.#claimer = new Claimer({ ...common, throttles, membership, attempts })
     this.#writer = new ClaimWriter({
       ...common,
-      storeNow: () => membership.storeNow(),
+      storeNow: () => clock.now(),
       onDue: (dueAt) => this.#claimer.expect(dueAt),
     })
     this.#alive = new KeepAlive(clock)
-    this.#waits = new Waits(clock)
+    this.#sleeper = new Sleeper(clock)
   }
 
   get settings(): EngineSettings {
@@ -111,7 +134,15 @@ export class ClaimEngine implements TimerEngine {
   stats(): EngineStats {
     const counts = new EngineCounts()
     counts.addAll(this.#counts)
-    return { memberId: this.memberId, strategy: 'claim', shards: [], counts }
+    return {
+      memberId: this.memberId,
+      strategy: 'claim',
+      shards: [],
+      counts,
+      clockOffsetMs: this.#membership.clockOffsetMs,
+      isClockOff: !this.#membership.isClockRight,
+      unowned: [],
+    }
   }
 
   open(): Promise<void> {
@@ -123,8 +154,8 @@ export class ClaimEngine implements TimerEngine {
     await this.open()
     if (this.#isStarted || this.#isStopping) return
     this.#isStarted = true
-    this.#alive.begin()
-    // A function that slept since its last pass is heard of again before it claims anything.
+    this.#alive.start()
+    // A serverless function that slept since its last pass sends a heartbeat before it claims anything.
     if (!this.#membership.isFit) await this.#membership.beat()
     this.#attempts.open()
     this.#claimer.start()
@@ -144,10 +175,10 @@ export class ClaimEngine implements TimerEngine {
     await this.#claimer.stop()
     this.#settler.release(this.#attempts.close())
     const { stopMs, settleMs } = this.#settings
-    const until = this.#clock.monotonic() + stopMs
-    while (this.#attempts.running > 0 && this.#clock.monotonic() < until) await this.#waits.wait(2)
-    await this.#settler.settleAll(Math.max(until, this.#clock.monotonic() + Math.min(settleMs, stopMs)))
-    this.#alive.end()
+    const until = this.clock.monotonic() + stopMs
+    while (this.#attempts.running > 0 && this.clock.monotonic() < until) await this.#sleeper.sleep(2)
+    await this.#settler.settleAll(Math.max(until, this.clock.monotonic() + Math.min(settleMs, stopMs)))
+    this.#alive.stop()
   }
 
   stop(): Promise<void> {
@@ -167,13 +198,13 @@ export class ClaimEngine implements TimerEngine {
     this.#claimer.poke()
   }
 
-  /** It owns no shards that others could ask it for. */
+  /** It owns no shards, so other instances cannot ask it for anything. */
   submitFor(): Promise<undefined> {
     return Promise.resolve(undefined)
   }
 
   storeNow(): number {
-    return this.#membership.storeNow()
+    return this.clock.now()
   }
 
   hearMembers(): Promise<void> {
@@ -193,24 +224,26 @@ export class ClaimEngine implements TimerEngine {
     return operations.length === 0 ? [] : await this.#writer.submit(operations)
   }
 
-  submitPlain(sets: PlainSets): Promise<readonly SubmitAnswer[]> {
+  submitPlain(sets: SetColumns): Promise<readonly SubmitAnswer[]> {
     return this.submit(sets.operations())
   }
 
   async #open(): Promise<void> {
     await this.#membership.join()
     this.#offWake = this.#store.onWake(() => this.#claimer.poke())
-    this.#loops = Promise.all([this.#keepBeating(), this.#keeper.run()]).then(() => undefined)
+    const loops = [this.#keepBeating(), this.#renewer.run(), this.#leaseWatch.run()]
+    this.#loops = Promise.all(loops).then(() => undefined)
   }
 
   async #stop(): Promise<void> {
     this.#isStopping = true
     await this.#opening
     await this.rest()
-    await this.#writer.end()
-    this.#waits.end()
-    this.#settler.end()
-    this.#keeper.end()
+    await this.#writer.drain()
+    this.#sleeper.cancelAll()
+    this.#settler.stop()
+    this.#renewer.stop()
+    this.#leaseWatch.stop()
     this.#offWake()
     await this.#loops
     await this.#membership.leave()
@@ -218,10 +251,10 @@ export class ClaimEngine implements TimerEngine {
 
   async #keepBeating(): Promise<void> {
     while (!this.#isStopping) {
-      await this.#waits.wait(this.#settings.heartbeatMs)
+      await this.#sleeper.sleep(this.#settings.heartbeatMs)
       if (this.#isStopping) return
       await this.#membership.beat()
-      // What had to wait because the clock was off may start.
+      // Attempts that waited because the clock was off may start.
       this.#attempts.refresh()
     }
   }

@@ -1,9 +1,9 @@
 import type { EngineSettings } from '../settings.js'
 
 /**
- * How many rows one claim asks for. A lease runs from before the claim was sent, so a batch whose answer takes
- * longer than that cannot be started, comes back and is claimed again: a store that is slow or busy would be kept
- * busy by it for ever. So a slow answer halves the next claim, and quick ones let it grow back.
+ * How many rows one call claims. A claim counts from before the call, so a batch whose answer takes longer than the
+ * lease cannot be started, and is claimed again. That would keep a slow or busy store busy forever. So a slow answer
+ * halves the next batch, and fast ones let it grow back.
  */
 export class ClaimPace {
   readonly #settings: EngineSettings
@@ -18,7 +18,7 @@ export class ClaimPace {
     return this.#most
   }
 
-  /** A claim that found so many rows was answered after this long. */
+  /** A claim of `count` rows was answered after `tookMs`. */
   answered(count: number, tookMs: number): void {
     const { leaseMs, leaseMarginMs, claimRows } = this.#settings
     const usableMs = leaseMs - leaseMarginMs

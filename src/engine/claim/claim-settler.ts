@@ -2,29 +2,32 @@ import { StateError, StoreError } from '../../error/index.js'
 import type { ClaimSettlement, HistoryEntry, HistoryNote, Store } from '../../store/index.js'
 import type { Clock } from '../../time/index.js'
 import type { FiringTransaction, Outcome } from '../../timer/index.js'
-import type { EngineCounts } from '../engine-counts.js'
+import type { EngineCounts } from '../counts.js'
+import type { DeliveryPolicy } from '../delivery-policy.js'
 import type { OnEvent } from '../event.js'
-import { progressAfter, progressOfNext } from '../follow-up.js'
+import { progressAfter, progressOfNext } from '../settle/follow-up.js'
 import type { EngineSettings } from '../settings.js'
-import { Waits } from '../waits.js'
-import { LeaseTransaction } from './lease-transaction.js'
-import type { LeasedAttempt } from './leased-attempt.js'
-import type { LeasedAttempts } from './leased-attempts.js'
+import { Sleeper } from '../../async/index.js'
+import { ClaimTransaction } from './claim-transaction.js'
+import type { ClaimedAttempt } from './claimed-attempt.js'
+import type { ClaimedRows } from './claimed-rows.js'
 
-const MOST_AT_ONCE = 1000
+const MAX_BATCH = 1000
 
-/** What is to become of a lease. */
+/** How a row claim ends. */
 interface Report {
-  readonly attempt: LeasedAttempt
+  readonly attempt: ClaimedAttempt
   readonly outcome: Outcome | { readonly type: 'released' }
   readonly at: number
   readonly notes: readonly HistoryNote[]
 }
 
 /**
- * Ends leases with their outcomes: soon, many in one write, one write at a time. An outcome is sent until the store
- * has answered for it; a row whose lease was lost meanwhile is its next holder's, and what came of the attempt is
- * written down and not followed.
+ * Makes the outcomes of claimed attempts durable, which ends their claims: soon, many in one write, one write at a time.
+ * An outcome is sent until the store has answered. If a claim was lost meanwhile, the row belongs to the next instance
+ * that claims it. The outcome then goes into the history, and nothing follows from it.
+ *
+ * Proven by test/engine/claim.test.ts.
  */
 export class ClaimSettler {
   readonly #store: Store
@@ -33,8 +36,9 @@ export class ClaimSettler {
   readonly #counts: EngineCounts
   readonly #onEvent: OnEvent
   readonly #onFollowUp: (dueAt: number) => void
-  readonly #waits: Waits
-  #attempts!: LeasedAttempts
+  readonly #sleeper: Sleeper
+  readonly #rows: ClaimedRows
+  readonly #policy: DeliveryPolicy
   #reports: Report[] = []
   #history: HistoryEntry[] = []
   #isRunning = false
@@ -47,7 +51,9 @@ export class ClaimSettler {
     settings: EngineSettings
     counts: EngineCounts
     onEvent: OnEvent
-    /** A row goes on, and will be due then. */
+    rows: ClaimedRows
+    policy: DeliveryPolicy
+    /** A follow-up was written that is due at `dueAt`. */
     onFollowUp: (dueAt: number) => void
   }) {
     this.#store = parts.store
@@ -56,11 +62,9 @@ export class ClaimSettler {
     this.#counts = parts.counts
     this.#onEvent = parts.onEvent
     this.#onFollowUp = parts.onFollowUp
-    this.#waits = new Waits(parts.clock)
-  }
-
-  connect(attempts: LeasedAttempts): void {
-    this.#attempts = attempts
+    this.#rows = parts.rows
+    this.#policy = parts.policy
+    this.#sleeper = new Sleeper(parts.clock)
   }
 
   /** Whether every outcome is settled. */
@@ -68,32 +72,32 @@ export class ClaimSettler {
     return !this.#isRunning
   }
 
-  ended(attempt: LeasedAttempt, outcome: Outcome): void {
+  ended(attempt: ClaimedAttempt, outcome: Outcome): void {
     if (attempt.isSettled) {
       this.#settled(attempt, outcome)
       return
     }
     if (attempt.isSuperseded) this.#lost(attempt, outcome)
-    // Only the row knows whether its transaction was committed: it is gone, or comes back when the lease ends.
-    else if (attempt.isUnsure) this.#attempts.forget(attempt)
+    // Only the row shows whether its transaction was committed: it is gone, or is due again when the claim ends.
+    else if (attempt.isUnsure) this.#rows.forget(attempt)
     else this.#reports.push(this.#reportOf(attempt, outcome))
     this.#begin()
   }
 
-  /** Begins a transaction of the store's that settles an attempt. */
-  async begin(attempt: LeasedAttempt): Promise<FiringTransaction> {
+  /** Begins a transaction that settles an attempt. */
+  async begin(attempt: ClaimedAttempt): Promise<FiringTransaction> {
     const { transactions } = this.#store
     if (transactions === undefined) {
       throw new StoreError('no-transactions', `a ${this.#store.name} store has no transactions`)
     }
     const transaction = await transactions.begin()
-    return new LeaseTransaction(transaction, attempt, (outcome) =>
+    return new ClaimTransaction(transaction, attempt, (outcome) =>
       settlementOf(this.#reportOf(attempt, outcome)),
     )
   }
 
-  /** Rows that were not started: it is to be as if they had never been claimed. */
-  release(attempts: readonly LeasedAttempt[]): void {
+  /** Gives rows back that were not started, as if they had never been claimed. */
+  release(attempts: readonly ClaimedAttempt[]): void {
     const at = this.#clock.now()
     for (const attempt of attempts) {
       this.#reports.push({ attempt, outcome: { type: 'released' }, at, notes: [] })
@@ -108,14 +112,14 @@ export class ClaimSettler {
 
   /** Resolves when everything is settled, or the time is over. */
   async settleAll(untilMonotonic: number): Promise<void> {
-    while (this.#isRunning && this.#clock.monotonic() < untilMonotonic) await this.#waits.wait(2)
+    while (this.#isRunning && this.#clock.monotonic() < untilMonotonic) await this.#sleeper.sleep(2)
   }
 
   /** Sends nothing more. */
-  end(): void {
+  stop(): void {
     this.#reports = []
     this.#history = []
-    this.#waits.end()
+    this.#sleeper.cancelAll()
   }
 
   #begin(): void {
@@ -125,13 +129,13 @@ export class ClaimSettler {
   }
 
   async #run(): Promise<void> {
-    // What ends in this turn, and soon after the last, goes together.
+    // Outcomes of this turn of the event loop, and soon after, share a write.
     await Promise.resolve()
     while (this.#reports.length + this.#history.length > 0) {
       const restMs = this.#lastAt + this.#settings.spacingMs - this.#clock.monotonic()
-      if (restMs > 0 && this.#reports.length < MOST_AT_ONCE) await this.#waits.wait(restMs)
-      const batch = this.#reports.splice(0, MOST_AT_ONCE)
-      const history = this.#history.splice(0, MOST_AT_ONCE)
+      if (restMs > 0 && this.#reports.length < MAX_BATCH) await this.#sleeper.sleep(restMs)
+      const batch = this.#reports.splice(0, MAX_BATCH)
+      const history = this.#history.splice(0, MAX_BATCH)
       if (batch.length + history.length > 0) await this.#settle(batch, history)
       this.#lastAt = this.#clock.monotonic()
     }
@@ -149,7 +153,7 @@ export class ClaimSettler {
         else this.#refused(report)
       }
     } catch (error) {
-      // The store was stopped under us: nothing more can be said to it.
+      // The store was stopped: it takes no more calls.
       if (error instanceof StateError) return
       const isUnsure = error instanceof StoreError && error.code === 'unknown-outcome'
       for (const { attempt } of batch) {
@@ -160,17 +164,22 @@ export class ClaimSettler {
       this.#history = [...history, ...this.#history]
       const trouble = error instanceof Error ? error : new Error(String(error))
       this.#onEvent({ type: 'store-trouble', shard: undefined, call: 'settleClaimed', error: trouble })
-      await this.#waits.wait(this.#settings.retryMs * Math.min(2 ** this.#failures++, 10))
+      await this.#sleeper.sleep(this.#settings.retryMs * Math.min(2 ** this.#failures++, 10))
     }
   }
 
-  #reportOf(attempt: LeasedAttempt, outcome: Outcome): Report {
-    const notes = this.#attempts.notesOf(attempt, outcome, true)
+  #notesOf(attempt: ClaimedAttempt, outcome: Outcome, isFollowed: boolean): readonly HistoryNote[] {
+    const at = this.#clock.now()
+    return this.#policy.notesOf(attempt, { type: 'ended', outcome, at, isFollowed, ownerChange: undefined })
+  }
+
+  #reportOf(attempt: ClaimedAttempt, outcome: Outcome): Report {
+    const notes = this.#notesOf(attempt, outcome, true)
     return { attempt, outcome, at: this.#clock.now(), notes }
   }
 
-  #settled(attempt: LeasedAttempt, outcome: Report['outcome']): void {
-    this.#attempts.forget(attempt)
+  #settled(attempt: ClaimedAttempt, outcome: Report['outcome']): void {
+    this.#rows.forget(attempt)
     switch (outcome.type) {
       case 'done':
         this.#counts.done++
@@ -193,19 +202,19 @@ export class ClaimSettler {
     }
   }
 
-  /** The lease is gone: it was settled by a call before that was not answered, or it was lost. */
+  /** The claim is gone: an earlier call without an answer has settled it, or it was lost. */
   #refused({ attempt, outcome }: Report): void {
-    this.#attempts.forget(attempt)
+    this.#rows.forget(attempt)
     if (attempt.isUnsure || outcome.type === 'released') return
     attempt.isSuperseded = true
     this.#lost(attempt, outcome)
   }
 
-  #lost(attempt: LeasedAttempt, outcome: Outcome): void {
-    this.#attempts.forget(attempt)
+  #lost(attempt: ClaimedAttempt, outcome: Outcome): void {
+    this.#rows.forget(attempt)
     this.#counts.superseded++
     const { namespace, kind, key, identity } = attempt.row
-    for (const note of this.#attempts.notesOf(attempt, outcome, false)) {
+    for (const note of this.#notesOf(attempt, outcome, false)) {
       this.#history.push({ namespace, kind, key, identity, ...note })
     }
     this.#onEvent({ type: 'lease-lost', namespace, kind, key, attempt: attempt.attempt })
@@ -213,17 +222,17 @@ export class ClaimSettler {
 }
 
 function settlementOf({ attempt, outcome, at, notes }: Report): ClaimSettlement {
-  const { receipt, row } = attempt
+  const { claimToken: token, row } = attempt
   switch (outcome.type) {
     case 'done':
     case 'released':
-      return { receipt, notes, outcome: outcome.type }
+      return { token, notes, outcome: outcome.type }
     case 'next':
     case 'retry':
-      return { receipt, notes, outcome: 'follow-up', progress: progressAfter(attempt, outcome) }
+      return { token, notes, outcome: 'follow-up', progress: progressAfter(attempt, outcome) }
     case 'dead': {
       const { reason, next } = outcome
-      const death = { receipt, notes, outcome: 'dead', reason, diedAt: at } as const
+      const death = { token, notes, outcome: 'dead', reason, diedAt: at } as const
       return next === undefined ? death : { ...death, next: progressOfNext(row, next) }
     }
   }

@@ -9,11 +9,11 @@ import type { Operation, OperationAnswer, RequestedOperation, Store } from '../.
 import type { Clock } from '../../time/index.js'
 import { shardOf } from '../../timer/index.js'
 import type { SubmitAnswer } from '../answer.js'
-import type { EngineCounts } from '../engine-counts.js'
+import type { EngineCounts } from '../counts.js'
 import type { EngineSettings } from '../settings.js'
-import { Waits } from '../waits.js'
+import { Sleeper } from '../../async/index.js'
 
-/** Operations that came together, and who waits for their answers. */
+/** Operations that came together, and the callback for their answers. */
 interface Task {
   readonly operations: readonly RequestedOperation[]
   readonly giveUpAt: number
@@ -21,9 +21,12 @@ interface Task {
 }
 
 /**
- * Writes timers that nobody owns: one write at a time, in the order the operations came; those that come meanwhile
- * share the next. The rows themselves answer. What the store did not take is sent again until the time is over; what
- * it may have taken is not, because it may have fired since: a `set` is looked for, anything else is unknown.
+ * Writes timers that no instance owns: one write at a time, in the order in which operations came. Operations that come
+ * during a write share the next one. If the store was unavailable, the write is sent again until `requestTimeoutMs` is
+ * over. A write of unknown outcome is not sent again, because the timer may have fired since: a `set` is looked up, and
+ * anything else fails as unknown.
+ *
+ * Proven by test/engine/claim.test.ts.
  */
 export class ClaimWriter {
   readonly #store: Store
@@ -32,7 +35,7 @@ export class ClaimWriter {
   readonly #counts: EngineCounts
   readonly #storeNow: () => number
   readonly #onDue: (dueAt: number) => void
-  readonly #waits: Waits
+  readonly #sleeper: Sleeper
   #queue: Task[] = []
   #queued = 0
   #running: Promise<void> | undefined
@@ -42,9 +45,9 @@ export class ClaimWriter {
     clock: Clock
     settings: EngineSettings
     counts: EngineCounts
-    /** About what the store's clock shows. */
+    /** The store's time as far as it is known. */
     storeNow: () => number
-    /** A row was written that is due then. */
+    /** A row was written that is due at `dueAt`. */
     onDue: (dueAt: number) => void
   }) {
     this.#store = parts.store
@@ -53,7 +56,7 @@ export class ClaimWriter {
     this.#counts = parts.counts
     this.#storeNow = parts.storeNow
     this.#onDue = parts.onDue
-    this.#waits = new Waits(parts.clock)
+    this.#sleeper = new Sleeper(parts.clock)
   }
 
   get isIdle(): boolean {
@@ -77,14 +80,14 @@ export class ClaimWriter {
     })
   }
 
-  /** Writes what waits, and resolves then. */
-  async end(): Promise<void> {
-    this.#waits.end()
+  /** Resolves when all queued operations are written. */
+  async drain(): Promise<void> {
+    this.#sleeper.cancelAll()
     await this.#running
   }
 
   async #run(): Promise<void> {
-    // Whatever comes in this turn goes into one write.
+    // All operations of this turn of the event loop share a write.
     await Promise.resolve()
     while (this.#queue.length > 0) {
       const tasks = this.#take()
@@ -129,11 +132,11 @@ export class ClaimWriter {
           return operations.map(() => failed(error))
         }
       }
-      await this.#waits.wait(this.#settings.retryMs)
+      await this.#sleeper.sleep(this.#settings.retryMs)
     }
   }
 
-  /** The store refused all of it for something in it: what that is shows when they are sent one by one. */
+  /** The store has refused a batch because of one of its operations. Sending them one by one shows which. */
   async #singledOut(
     operations: readonly RequestedOperation[],
     error: CarillonError,
@@ -149,12 +152,12 @@ export class ClaimWriter {
     const { answers } = await this.#store.write(undefined, { operations: operations.map(placed) })
     this.#counts.writes++
     this.#counts.operations += operations.length
-    this.#tell(operations, answers)
+    this.#wakeForDue(operations, answers)
     return answers.map(answerOf)
   }
 
-  /** Whoever fires must know of what is due before they would look. */
-  #tell(operations: readonly RequestedOperation[], answers: readonly OperationAnswer[]): void {
+  /** Wakes the instances that fire if a row is due before they would ask the store. */
+  #wakeForDue(operations: readonly RequestedOperation[], answers: readonly OperationAnswer[]): void {
     const soon = this.#storeNow() + this.#settings.pollMs
     const shards = new Set<number>()
     let earliest = Infinity
@@ -168,7 +171,7 @@ export class ClaimWriter {
     for (const shard of shards) this.#store.wake(shard)
   }
 
-  /** A row of the same identity proves that a `set` was stored; nothing proves that it was not. */
+  /** A row with the same identity proves that a `set` was stored. Nothing proves that it was not. */
   async #lookedUp(
     operations: readonly RequestedOperation[],
     error: StoreError,
@@ -187,7 +190,7 @@ export class ClaimWriter {
   }
 }
 
-/** Where nobody owns a row it stands at its due time. */
+/** The position of a row that nobody owns is its due time. */
 function placed(operation: RequestedOperation): Operation {
   return operation.type === 'cancel' ? operation : { ...operation, position: operation.dueAt }
 }
@@ -197,11 +200,11 @@ function answerOf(answer: OperationAnswer): SubmitAnswer {
     case 'set':
       return { outcome: 'set', revision: answer.place.revision, replaced: answer.replaced }
     case 'same':
-      return { outcome: 'set', revision: answer.standing.revision, replaced: undefined }
+      return { outcome: 'set', revision: answer.current.revision, replaced: undefined }
     case 'moved':
       return { outcome: 'moved', revision: answer.row.revision }
     case 'conflict':
-      return { outcome: 'conflict', standing: answer.standing }
+      return { outcome: 'conflict', current: answer.current }
     case 'cancelled':
     case 'firing':
     case 'settled':

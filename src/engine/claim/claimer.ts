@@ -1,73 +1,82 @@
 import { StateError } from '../../error/index.js'
 import type { KindName, Store } from '../../store/index.js'
 import type { Clock } from '../../time/index.js'
-import type { EngineCounts } from '../engine-counts.js'
+import type { EngineCounts } from '../counts.js'
 import type { OnEvent } from '../event.js'
-import type { Flow } from '../flow.js'
-import type { Membership } from '../membership.js'
-import type { Throttles } from '../throttles.js'
+import type { DeliveryPolicy } from '../delivery-policy.js'
+import type { Membership } from '../cluster/membership.js'
+import type { Throttles } from '../fire/throttles.js'
 import type { EngineSettings } from '../settings.js'
-import { Waits } from '../waits.js'
+import { Sleeper } from '../../async/index.js'
 import { ClaimPace } from './claim-pace.js'
-import type { LeasedAttempts } from './leased-attempts.js'
+import type { ClaimedAttempts } from './claimed-attempts.js'
+import type { ClaimedRows } from './claimed-rows.js'
 
-/** Kinds of which at least `limit` may start each. */
+/** Kinds that are claimed together: at least `limit` of each may start. */
 interface Group {
   readonly kinds: KindName[] | undefined
   limit: number
 }
 
 /**
- * Looks for due rows and claims them, never more of a kind than may start: so a claimed row is a firing one. It
- * looks when the next is due as far as is known, when somebody says that there is something new, when there is room
- * again, and at least once in `pollMs`.
+ * Claims due rows, but never more of a kind than may start: so every claimed row fires. It asks the store when the next
+ * row that it knows of is due, when another instance has written something, when an attempt has ended, and at least
+ * every `pollMs`.
+ *
+ * Proven by test/engine/claim.test.ts.
  */
 export class Claimer {
   readonly #store: Store
   readonly #clock: Clock
+  readonly #machineClock: Clock
   readonly #settings: EngineSettings
-  readonly #flow: Flow
+  readonly #policy: DeliveryPolicy
   readonly #throttles: Throttles
   readonly #membership: Membership
-  readonly #attempts: LeasedAttempts
+  readonly #attempts: ClaimedAttempts
+  readonly #rows: ClaimedRows
   readonly #counts: EngineCounts
   readonly #onEvent: OnEvent
-  readonly #waits: Waits
+  readonly #sleeper: Sleeper
   readonly #pace: ClaimPace
   #running: Promise<void> | undefined
   #isWanted = false
-  // When to look next, by the store's clock.
+  // When to claim next, by the store's clock.
   #nextAt = -Infinity
-  // The last look found nothing that could have been claimed, and nothing became due since.
+  // The last claim found nothing, and nothing became due since.
   #isDry = false
-  // Something was left because there was no room for it.
+  // Rows were left in the store because no more of their kind may run.
   #isShort = false
 
   constructor(parts: {
     store: Store
     clock: Clock
+    machineClock: Clock
     settings: EngineSettings
-    flow: Flow
+    policy: DeliveryPolicy
     throttles: Throttles
     membership: Membership
-    attempts: LeasedAttempts
+    attempts: ClaimedAttempts
+    rows: ClaimedRows
     counts: EngineCounts
     onEvent: OnEvent
   }) {
     this.#store = parts.store
     this.#clock = parts.clock
+    this.#machineClock = parts.machineClock
     this.#settings = parts.settings
-    this.#flow = parts.flow
+    this.#policy = parts.policy
     this.#throttles = parts.throttles
     this.#membership = parts.membership
     this.#attempts = parts.attempts
+    this.#rows = parts.rows
     this.#counts = parts.counts
     this.#onEvent = parts.onEvent
-    this.#waits = new Waits(parts.clock)
+    this.#sleeper = new Sleeper(parts.clock)
     this.#pace = new ClaimPace(parts.settings)
   }
 
-  /** Whether there was nothing to claim when it last looked. */
+  /** Whether the last claim found nothing. */
   get isDry(): boolean {
     return this.#isDry
   }
@@ -79,27 +88,27 @@ export class Claimer {
     this.#running ??= this.#run()
   }
 
-  /** Claims nothing more. What was under way has been taken when it resolves. */
+  /** Claims nothing more. Resolves when the rows of a claim under way have been added. */
   async stop(): Promise<void> {
     this.#isWanted = false
-    this.#waits.interrupt()
+    this.#sleeper.wakeAll()
     await this.#running
   }
 
-  /** A row is due then. */
+  /** A row is due at `dueAt`. */
   expect(dueAt: number): void {
-    if (dueAt <= this.#membership.storeNow()) this.#isDry = false
+    if (dueAt <= this.#clock.now()) this.#isDry = false
     if (dueAt >= this.#nextAt) return
     this.#nextAt = dueAt
-    this.#waits.interrupt()
+    this.#sleeper.wakeAll()
   }
 
-  /** There may be something new. */
+  /** There may be rows to claim. */
   poke(): void {
     this.expect(-Infinity)
   }
 
-  /** Something ended: there may be room for what had to be left. */
+  /** An attempt has ended: rows that were left may be claimed now. */
   noticeRoom(): void {
     if (this.#isShort) this.poke()
   }
@@ -108,43 +117,47 @@ export class Claimer {
     let failures = 0
     let lookedAt = -Infinity
     while (this.#isWanted) {
-      const { spacingMs, retryMs } = this.#settings
-      const untilNext = this.#nextAt - this.#membership.storeNow()
+      const { spacingMs, retryMs, pollMs } = this.#settings
+      // The store's clock may have been set back, so the monotonic clock limits the wait, too.
+      const untilNext = Math.min(
+        this.#nextAt - this.#clock.now(),
+        lookedAt + pollMs - this.#clock.monotonic(),
+      )
       const untilSpaced = lookedAt + spacingMs - this.#clock.monotonic()
       const waitMs = Math.max(untilNext, untilSpaced)
       if (waitMs > 0) {
-        await this.#waits.wait(waitMs)
+        await this.#sleeper.sleep(waitMs)
         continue
       }
       lookedAt = this.#clock.monotonic()
       try {
-        await this.#look()
+        await this.#claimRound()
         failures = 0
       } catch (error) {
         if (error instanceof StateError) break
         const trouble = error instanceof Error ? error : new Error(String(error))
         this.#onEvent({ type: 'store-trouble', shard: undefined, call: 'claimDue', error: trouble })
-        this.#nextAt = this.#membership.storeNow() + retryMs * Math.min(2 ** failures++, 10)
+        this.#nextAt = this.#clock.now() + retryMs * Math.min(2 ** failures++, 10)
       }
     }
     this.#running = undefined
   }
 
-  async #look(): Promise<void> {
+  async #claimRound(): Promise<void> {
     const { pollMs } = this.#settings
-    this.#nextAt = this.#membership.storeNow() + pollMs
+    this.#nextAt = this.#clock.now() + pollMs
     this.#isShort = false
-    // A clock that is off would fire early or late: it is better not to fire.
+    // With a wrong clock, handlers would see a wrong time.
     if (!this.#membership.isFit) return
     const groups = this.#groups()
     let found = 0
     for (const group of groups) found += await this.#claim(group)
     if (found > 0) {
-      // Where there was something there may be more.
+      // There may be more.
       this.poke()
       return
     }
-    // What had to be left has its own signal; the kinds with room are looked for when their next is due.
+    // The end of an attempt starts the next claim for rows that were left. For the other kinds their next due time does.
     if (!this.#isShort) this.#isDry = true
     if (groups.length === 0) return
     const kinds = groups.some((group) => group.kinds === undefined)
@@ -155,11 +168,11 @@ export class Claimer {
   }
 
   async #claim({ kinds, limit }: Group): Promise<number> {
-    const most = Math.min(limit, this.#flow.allowance.left)
-    // What a bounded pass may not have any more is left, not absent.
+    const most = Math.min(limit, this.#policy.allowance.left)
+    // The allowance of a bounded pass is used up, but there may be rows.
     if (most <= 0) this.#isShort = true
     if (most <= 0 || !this.#isWanted) return 0
-    const sentAt = { monotonic: this.#clock.monotonic(), wall: this.#clock.now() }
+    const sentAt = { monotonic: this.#clock.monotonic(), wall: this.#machineClock.now() }
     const claimed = await this.#store.claimDue({
       owner: this.#membership.id,
       limit: Math.min(most, this.#pace.most),
@@ -170,19 +183,19 @@ export class Claimer {
     this.#counts.loads++
     this.#counts.loadedRows += claimed.length
     this.#isDry = false
-    if (claimed.length > 0) this.#attempts.take(claimed, sentAt)
+    if (claimed.length > 0) this.#attempts.addClaimed(claimed, sentAt)
     return claimed.length
   }
 
   /**
-   * What to ask for: kinds with about as much room as each other together, so that a kind with little room does not
-   * make all claim little, and many kinds do not make many calls.
+   * Groups kinds by how many of them may start, within a power of two. So a kind of which few may start does not make the
+   * claims of others small, and many kinds do not take many calls.
    */
   #groups(): readonly Group[] {
     const { claimRows, concurrency } = this.#settings
-    const names = this.#flow.kinds()
+    const names = this.#policy.kinds()
     if (names === undefined) {
-      const limit = Math.min(claimRows, concurrency - this.#attempts.size)
+      const limit = Math.min(claimRows, concurrency - this.#rows.size)
       this.#isShort = limit <= 0
       return limit > 0 ? [{ kinds: undefined, limit }] : []
     }
@@ -193,7 +206,7 @@ export class Claimer {
       if (room <= 0) {
         if (!throttle.isOpen) continue
         this.#isShort = true
-        this.expect(this.#membership.storeNow() + throttle.msUntilRoom())
+        this.expect(this.#clock.now() + throttle.msUntilRoom())
         continue
       }
       const size = 31 - Math.clz32(room)

@@ -3,24 +3,25 @@ import { CarillonError, StateError } from '../../error/index.js'
 import { defaultRetry, parseRetry, type RetryOptions, type RetryPolicy } from '../../timer/index.js'
 
 /**
- * Has the server keep the timers of a kind for workers, with the retry policy of the kind. A target of another type is
- * left alone and refused: somebody else gets those timers. Where this key may not set targets, what stands is used.
+ * Gives a kind the target `lease` on the server, with the retry policy of the kind. A target of another type is not
+ * replaced but refused, because others receive those timers. If the API key may not set targets, an existing lease
+ * target is used as it is.
  */
 export async function prepareLease(client: Client, kind: string, retry: RetryPolicy): Promise<void> {
-  const standing = await client.getTarget(kind)
-  if (standing !== undefined && standing.type !== 'lease') {
+  const current = await client.getTarget(kind)
+  if (current !== undefined && current.type !== 'lease') {
     throw new StateError(
       'handler-exists',
-      `the server has timers of the kind ${JSON.stringify(kind)} go to a ${standing.type}: remove that target first`,
+      `kind ${JSON.stringify(kind)} has a ${current.type} target on the server: remove that target first`,
     )
   }
-  if (standing !== undefined && (retry === defaultRetry || isSame(parseRetry(standing.retry), retry))) return
-  const { kind: _kind, version: _version, ...kept } = standing ?? { kind, version: 0, type: 'lease' }
+  if (current !== undefined && (retry === defaultRetry || isSame(parseRetry(current.retry), retry))) return
+  const { kind: _kind, version: _version, ...kept } = current ?? { kind, version: 0, type: 'lease' }
   try {
     await client.setTarget(kind, { ...kept, ...(retry !== defaultRetry && { retry: optionsOf(retry) }) })
   } catch (error) {
     const isForbidden = error instanceof CarillonError && error.code === 'forbidden'
-    if (!isForbidden || standing === undefined) throw error
+    if (!isForbidden || current === undefined) throw error
   }
 }
 
@@ -29,14 +30,15 @@ function isSame(a: RetryPolicy, b: RetryPolicy): boolean {
     a.attempts === b.attempts &&
     a.minMs === b.minMs &&
     a.maxMs === b.maxMs &&
+    a.isCutByNext === b.isCutByNext &&
     a.maxDurationMs === b.maxDurationMs
   )
 }
 
-function optionsOf({ attempts, minMs, maxMs, maxDurationMs }: RetryPolicy): RetryOptions {
+function optionsOf({ attempts, minMs, maxMs, maxDurationMs, isCutByNext }: RetryPolicy): RetryOptions {
   return {
     attempts,
-    backoff: `${minMs}ms..${maxMs}ms`,
+    ...(!isCutByNext && { backoff: `${minMs}ms..${maxMs}ms` }),
     ...(maxDurationMs !== Infinity && { maxDuration: maxDurationMs }),
   }
 }

@@ -1,12 +1,11 @@
 import type { Client } from '../../client/index.js'
 import { CarillonError, checkOptions, PartialError, type PartialRow } from '../../error/index.js'
 import { checkKey, type TimerView } from '../../timer/index.js'
-import type { ManyOptions, ManyOutcome } from '../many-changes.js'
-import type { Many } from '../selection.js'
+import type { ManyOptions, ManyOutcome } from '../change/many-changes.js'
+import type { Many } from '../change/selection.js'
+import { BATCH_ROWS } from '../defaults.js'
 
-const AT_ONCE = 1000
-
-/** How one of many is changed. */
+/** How to change timers. */
 interface Change<Outcome> {
   readonly byKeys: (
     kind: string | { readonly name: string },
@@ -15,7 +14,7 @@ interface Change<Outcome> {
   readonly byHandle: (handle: string) => Promise<Outcome>
 }
 
-/** Moves or cancels many timers of a server: those of keys in batches, those that a query finds one by one. */
+/** Moves or cancels many timers of a server: by key in batches, and by query one by one. */
 export class ManyAtServer {
   readonly #client: Client
 
@@ -35,21 +34,21 @@ export class ManyAtServer {
       return counted(keys.length, dryRun ? [] : await change.byKeys(kind, keys))
     }
     checkOptions('a call on many', many, ['kind', 'keyPrefix', 'tag', 'dueFrom', 'dueUntil'])
-    // All of them first: a moved timer would otherwise be found again farther on.
+    // Finds all of them before the first change, because the cursor could meet a moved timer again.
     const found: TimerView[] = []
     for await (const timer of this.#client.each(many)) found.push(timer)
     return counted(found.length, dryRun ? [] : await changeEach(found, change.byHandle))
   }
 }
 
-/** By handle, so that no later timer of the same key is hit. */
+/** Changes timers by handle, so that a later timer with the same key is not changed. */
 async function changeEach<Outcome>(
   found: readonly TimerView[],
   change: (handle: string) => Promise<Outcome>,
 ): Promise<readonly Outcome[]> {
   const rows: PartialRow<Outcome>[] = []
-  for (let at = 0; at < found.length; at += AT_ONCE) {
-    const part = await Promise.all(found.slice(at, at + AT_ONCE).map((timer) => changed(timer, change)))
+  for (let at = 0; at < found.length; at += BATCH_ROWS) {
+    const part = await Promise.all(found.slice(at, at + BATCH_ROWS).map((timer) => changed(timer, change)))
     rows.push(...part)
     if (part.some(({ error }) => error !== undefined))
       throw new PartialError(rows, found.length - rows.length)

@@ -1,12 +1,13 @@
 import type { WhenGiven } from '../../client/index.js'
-import { checkOptions, InvalidInputError } from '../../error/index.js'
+import { checkOptions } from '../../error/index.js'
 import { checkKey, checkTags, parseRetry } from '../../timer/index.js'
+import { noScheduleInMove } from '../change/operations.js'
 import type { TimerKind } from '../kind.js'
 import { validated } from '../schema.js'
-import { type SetManyRow, setOptionNames } from '../set-request.js'
+import { type SetManyRow, setOptionNames } from '../set/set-request.js'
 import { dueAtOf, type When } from '../when.js'
 
-/** Refuses what the library itself would, before anything is sent: so nothing of many is set when one is wrong. */
+/** Refuses the same rows as the library, before anything is sent: one wrong row stops the whole call. */
 export async function checkRows<Payload>(
   kind: TimerKind<Payload>,
   rows: readonly SetManyRow<Payload>[],
@@ -24,15 +25,10 @@ export async function checkRows<Payload>(
   }
 }
 
-/** When a move is to; `in` is counted by the server. */
+/** The new time for a move. The server counts `in` from its own clock. */
 export function moveTimeOf(when: When | undefined, now: number): WhenGiven {
-  if (when === undefined || when.on !== undefined) {
-    throw new InvalidInputError(
-      'invalid-when',
-      'a move takes in or at; set the timer anew to give it a schedule',
-    )
-  }
-  // Refused here as it would be there.
+  if (when === undefined || when.on !== undefined) throw noScheduleInMove()
+  // Refuses an invalid time here, as the server would.
   dueAtOf(when, now, '')
   return when
 }

@@ -1,24 +1,8 @@
 import { Client, type ClientOptions } from '../../client/index.js'
-import type {
-  Handle,
-  HandleMany,
-  HandleInTransaction,
-  LeasedFiring,
-  TargetForm,
-  TargetView,
-} from '../../delivery/index.js'
-import {
-  CarillonError,
-  checkFunction,
-  checkOptions,
-  checkWhole,
-  InvalidInputError,
-  shown,
-  StateError,
-  StoreError,
-} from '../../error/index.js'
+import type { Handle, HandleMany, LeasedFiring, TargetForm, TargetView } from '../../delivery/index.js'
+import { CarillonError, checkFunction, checkOptions, checkInteger, StoreError } from '../../error/index.js'
 import type { Listed } from '../../store/index.js'
-import { type Clock, type Duration, parseDuration } from '../../time/index.js'
+import type { Clock, Duration } from '../../time/index.js'
 import {
   checkKey,
   type DeadView,
@@ -29,11 +13,14 @@ import {
   type TimerHandle,
   type TimerView,
 } from '../../timer/index.js'
-import type { Drained, DrainOptions } from '../drain.js'
-import { handlerOf } from '../handler-of.js'
-import type { TimerEvent } from '../history-policy.js'
-import { InnerTimers } from '../inner-timers.js'
-import { type AnyKind, isKind, type TimerKind } from '../kind.js'
+import type { CancelOutcome, ChangeOptions, MoveOutcome } from '../change/changes.js'
+import type { ManyOptions, ManyOutcome } from '../change/many-changes.js'
+import type { Redriven } from '../change/redrives.js'
+import type { Many, WhichDead } from '../change/selection.js'
+import type { PauseOutcome, ResumeOutcome } from '../change/timer-pauses.js'
+import { MAX_PAGE_ITEMS, MAX_PAGE_ITEMS_OF_SERVER, PAGE_ITEMS } from '../defaults.js'
+import { type Drained, drainBoundsOf, type DrainOptions } from '../deliver/drain.js'
+import { batchHandlerOf, handlerOf } from '../deliver/handler-of.js'
 import type {
   AckOptions,
   AckOutcome,
@@ -41,20 +28,19 @@ import type {
   LeaseRequestOptions,
   ReleaseOptions,
   ReleaseOutcome,
-} from '../leases.js'
-import { Listeners } from '../listeners.js'
-import type { ManyOptions, ManyOutcome } from '../many-changes.js'
-import type { ForecastOptions, ForecastSlice, PageOptions, TimerQuery, Why } from '../records.js'
-import type { Redriven } from '../redrives.js'
-import type { Many, WhichDead } from '../selection.js'
-import type { SetManyRow, SetOptions } from '../set-request.js'
-import type { PauseOutcome, ResumeOutcome } from '../timer-pauses.js'
-import type { CancelOutcome, ChangeOptions, MoveOutcome, TimersApi, TimersStats } from '../timers.js'
+} from '../deliver/leases.js'
+import { FrontDoor, type TimersStats } from '../front-door.js'
+import { type AnyKind, checkKindMade, isKind, type TimerKind } from '../kind.js'
+import { NamespaceTimers } from '../namespace-timers.js'
+import type { TimerEvent } from '../read/history-policy.js'
+import type { ForecastOptions, ForecastSlice, PageOptions, TimerQuery, Why } from '../read/records.js'
+import type { SetManyRow, SetOptions } from '../set/set-request.js'
+import { missingKey } from '../timer-names.js'
 import type { TimersEvent } from '../timers-event.js'
 import type { Instant, When } from '../when.js'
 import { ManyAtServer } from './many-at-server.js'
-import { RemoteWorkers } from './remote-workers.js'
 import { checkRows, moveTimeOf } from './remote-input.js'
+import { RemoteWorkers } from './remote-workers.js'
 
 export interface RemoteParts {
   readonly url: string
@@ -67,108 +53,77 @@ export interface RemoteParts {
 }
 
 /**
- * The front door of a server: what `Timers` does, over HTTP. Handlers run in this process, for firings that the server
- * leases to it. What cannot be had over HTTP fails with 'not-over-http'. Made by `openTimers`.
+ * The front door on a server: does over HTTP what `Timers` does on a store. Handlers run in this process, for firings
+ * that the server leases to it. Calls that are impossible over HTTP fail with 'not-over-http'. `openTimers` makes it.
+ * Proven by test/client/remote-timers.test.ts and test/client/restart.test.ts.
  */
-export class RemoteTimers implements TimersApi {
+export class RemoteTimers extends FrontDoor {
   readonly #parts: RemoteParts
   readonly #client: Client
   readonly #workers: RemoteWorkers
-  readonly #listeners: Listeners
   readonly #many: ManyAtServer
-  readonly #inner = new InnerTimers((namespace) => this.#openWithin(namespace))
-  #isStarted = false
-  #stopping: Promise<void> | undefined
+  readonly #namespaces = new NamespaceTimers((namespace) => this.#openWithin(namespace))
 
   constructor(parts: RemoteParts) {
+    super(parts.onEvent)
     const { url, options, namespace, clock, random, leaseMs } = parts
+    const { listeners } = this
+    const client = new Client(url, { ...options, namespace, clock, random })
     this.#parts = parts
-    this.#client = new Client(url, { ...options, namespace, clock, random })
-    this.#listeners = new Listeners(parts.onEvent)
-    const listeners = this.#listeners
-    this.#workers = new RemoteWorkers({ client: this.#client, clock, random, listeners, leaseMs })
-    this.#many = new ManyAtServer(this.#client)
+    this.#client = client
+    this.#workers = new RemoteWorkers({ client, clock, random, listeners, leaseMs })
+    this.#many = new ManyAtServer(client)
   }
 
   // ---- life cycle
 
-  /** Fails where there is no server, or none that takes the key. */
+  /** Fails if there is no server, or if it refuses the API key. */
   async open(): Promise<void> {
     await this.#client.kinds()
   }
 
-  async start(): Promise<void> {
-    this.#checkOpen()
-    if (this.#isStarted) return
-    this.#isStarted = true
-    await this.#workers.start()
-    await this.#inner.start()
-  }
-
-  stop(): Promise<void> {
-    this.#stopping ??= this.#stop()
-    return this.#stopping
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.stop()
-  }
-
   async within(namespace: string): Promise<RemoteTimers> {
-    this.#checkOpen()
-    return namespace === this.#parts.namespace ? this : await this.#inner.of(namespace)
+    this.checkOpen()
+    return namespace === this.#parts.namespace ? this : await this.#namespaces.of(namespace)
   }
 
-  onEvent(listener: (event: TimersEvent) => void): () => void {
-    return this.#listeners.add(listener)
+  protected async startFiring(): Promise<void> {
+    await this.#workers.start()
+    await this.#namespaces.start()
   }
 
-  /** One bounded pass over what is due for the kinds that are handled here. */
-  async drain(options: DrainOptions = {}): Promise<Drained> {
-    this.#checkOpen()
-    checkOptions('drain', options, ['maxTime', 'maxTimers'])
-    const { maxTime = '10s', maxTimers = Infinity } = options
-    if (maxTimers !== Infinity) checkWhole('maxTimers', maxTimers, 1)
-    if (this.#isStarted)
-      throw new StateError('started', 'these timers fire by themselves: drain those that were not started')
-    return await this.#workers.drain(parseDuration(maxTime), maxTimers)
+  protected async stopFiring(): Promise<void> {
+    await Promise.all([this.#workers.stop(), this.#namespaces.stop()])
   }
 
-  // ---- handlers
+  /** Fires only timers of kinds with a handler here. */
+  protected async drainDue(options: DrainOptions): Promise<Drained> {
+    return await this.#workers.drain(drainBoundsOf(options))
+  }
 
-  handle<Payload>(
+  // ---- handlers, targets and workers
+
+  protected handleOne<Payload>(
     kind: TimerKind<Payload>,
-    handle: HandleInTransaction<Payload>,
-    options: { readonly transaction: true },
-  ): never
-  handle<Payload>(
-    kind: TimerKind<Payload>,
-    handle: Handle<Payload>,
-    options?: { readonly transaction?: false },
-  ): void
-  handle<Payload>(
-    kind: TimerKind<Payload>,
-    handle: Handle<Payload> | HandleInTransaction<Payload>,
-    options: { readonly transaction?: boolean } = {},
+    handle: Handle<unknown>,
+    isTransactional: boolean,
   ): void {
-    checkMade(kind)
-    checkFunction('handle', handle)
-    checkOptions('handle', options, ['transaction'])
-    if (options.transaction === true)
-      throw new StoreError('no-transactions', 'a handler for a server has no transaction with its store')
-    this.#workers.add({ ...handlerOf(kind, 1000), one: handle as Handle<unknown>, many: undefined })
+    if (isTransactional)
+      throw new StoreError(
+        'no-transactions',
+        'transaction: true needs a PostgreSQL store: these timers are on a server',
+      )
+    this.#workers.add({ ...handlerOf(kind), one: handle, many: undefined })
   }
 
   handleMany<Payload>(kind: TimerKind<Payload>, handle: HandleMany<Payload>): void {
-    checkMade(kind)
+    checkKindMade(kind)
     checkFunction('handleMany', handle)
-    this.#workers.add({ ...handlerOf(kind, 50_000), one: undefined, many: handle as HandleMany<unknown> })
+    this.#workers.add(batchHandlerOf(kind, handle))
   }
 
-  // ---- targets
-
   async setTarget(kind: AnyKind, target: TargetForm): Promise<TargetView> {
-    this.#checkOpen()
+    this.checkOpen()
     return (await this.#client.setTarget(kind, target)) as TargetView
   }
 
@@ -181,23 +136,14 @@ export class RemoteTimers implements TimersApi {
   }
 
   async removeTarget(kind: AnyKind): Promise<'removed' | 'unknown'> {
-    this.#checkOpen()
+    this.checkOpen()
     return await this.#client.removeTarget(kind)
   }
 
-  // ---- workers
-
-  lease<Payload>(
-    kinds: TimerKind<Payload> | readonly TimerKind<Payload>[],
-    options?: LeaseRequestOptions,
-  ): Promise<readonly LeasedFiring<Payload>[]>
-  lease(kinds: AnyKind | readonly AnyKind[], options?: LeaseRequestOptions): Promise<readonly LeasedFiring[]>
-  async lease(
+  protected async leaseFirings(
     kinds: AnyKind | readonly AnyKind[],
-    options: LeaseRequestOptions = {},
+    options: LeaseRequestOptions,
   ): Promise<readonly LeasedFiring[]> {
-    this.#checkOpen()
-    checkOptions('lease', options, ['max', 'wait', 'duration', 'signal'])
     return await this.#client.lease(kinds, options)
   }
 
@@ -213,97 +159,85 @@ export class RemoteTimers implements TimersApi {
     return await this.#client.release(receipt, options)
   }
 
-  // ---- timers
+  // ---- setting and changing
 
   async set<Payload>(
     kind: TimerKind<Payload>,
     key: string | undefined,
     options: SetOptions<Payload>,
   ): Promise<SetTimer> {
-    checkMade(kind)
+    checkKindMade(kind)
     await checkRows(kind, [{ ...options, ...(key !== undefined && { key }) }], this.#parts.clock.now())
-    this.#checkOpen()
-    const answer = await this.#client.set(kind, key, options)
-    return { ...pick(answer), revision: answer.revision }
+    this.checkOpen()
+    const result = await this.#client.set(kind, key, options)
+    const { outcome, handle, dueAt, revision } = result
+    return { outcome, key: result.key, handle, dueAt, revision }
   }
 
   async setMany<Payload>(kind: TimerKind<Payload>, rows: readonly SetManyRow<Payload>[]): Promise<SetTimers> {
-    checkMade(kind)
+    checkKindMade(kind)
     await checkRows(kind, rows, this.#parts.clock.now())
-    this.#checkOpen()
+    this.checkOpen()
     return await this.#client.setMany(kind, rows)
   }
 
-  move<Payload>(kind: TimerKind<Payload> | string, key: string, when: When): Promise<MoveOutcome>
-  move<Payload>(
-    kind: TimerKind<Payload> | string,
-    key: string,
-    when: When,
+  protected async moveTimer(
+    kindOrHandle: AnyKind,
+    key: string | undefined,
+    when: When | undefined,
     options: ChangeOptions,
-  ): Promise<MoveOutcome | 'conflict'>
-  move(handle: TimerHandle, when: When): Promise<MoveOutcome>
-  async move(
-    of: AnyKind,
-    keyOrWhen: string | When,
-    when?: When,
-    options: ChangeOptions = {},
   ): Promise<MoveOutcome | 'conflict'> {
-    this.#checkOpen()
-    const now = this.#parts.clock.now()
-    if (typeof keyOrWhen !== 'string')
-      return await this.#client.moveHandle(handleGiven(of), moveTimeOf(keyOrWhen, now))
-    const given = moveTimeOf(when, now)
-    return await orNothing(of, 'unknown', this.#client.move(of, keyOrWhen, given, options))
+    this.checkOpen()
+    const time = moveTimeOf(when, this.#parts.clock.now())
+    if (key === undefined) return await this.#client.moveHandle(handleOf(kindOrHandle), time)
+    return await orIfUnknownKind(kindOrHandle, 'unknown', this.#client.move(kindOrHandle, key, time, options))
   }
 
-  fireNow<Payload>(kind: TimerKind<Payload> | string, key: string): Promise<MoveOutcome>
-  fireNow<Payload>(
-    kind: TimerKind<Payload> | string,
-    key: string,
+  protected async fireTimerNow(
+    kindOrHandle: AnyKind,
+    key: string | undefined,
     options: ChangeOptions,
-  ): Promise<MoveOutcome | 'conflict'>
-  fireNow(handle: TimerHandle): Promise<MoveOutcome>
-  async fireNow(of: AnyKind, key?: string, options: ChangeOptions = {}): Promise<MoveOutcome | 'conflict'> {
-    this.#checkOpen()
-    return await orNothing(of, 'unknown', this.#client.fireNow(of, key, options))
+  ): Promise<MoveOutcome | 'conflict'> {
+    this.checkOpen()
+    return await orIfUnknownKind(kindOrHandle, 'unknown', this.#client.fireNow(kindOrHandle, key, options))
   }
 
-  cancel<Payload>(kind: TimerKind<Payload> | string, key: string): Promise<CancelOutcome>
-  cancel<Payload>(
-    kind: TimerKind<Payload> | string,
-    key: string,
+  protected async cancelTimer(
+    kindOrHandle: AnyKind,
+    key: string | undefined,
     options: ChangeOptions,
-  ): Promise<CancelOutcome | 'conflict'>
-  cancel(handle: TimerHandle): Promise<CancelOutcome>
-  async cancel(of: AnyKind, key?: string, options: ChangeOptions = {}): Promise<CancelOutcome | 'conflict'> {
-    this.#checkOpen()
-    return await orNothing(of, 'unknown', this.#client.cancel(of, key, options))
+  ): Promise<CancelOutcome | 'conflict'> {
+    this.checkOpen()
+    return await orIfUnknownKind(kindOrHandle, 'unknown', this.#client.cancel(kindOrHandle, key, options))
   }
 
   async moveMany(many: Many, when: When, options: ManyOptions = {}): Promise<ManyOutcome<MoveOutcome>> {
-    this.#checkOpen()
-    const given = moveTimeOf(when, this.#parts.clock.now())
+    this.checkOpen()
+    const time = moveTimeOf(when, this.#parts.clock.now())
     return await this.#many.change(many, options, {
-      byKeys: (kind, keys) => this.#client.moveMany(kind, keys, given),
-      byHandle: (handle) => this.#client.moveHandle(handle, given),
+      byKeys: (kind, keys) => this.#client.moveMany(kind, keys, time),
+      byHandle: (handle) => this.#client.moveHandle(handle, time),
     })
   }
 
   async cancelMany(many: Many, options: ManyOptions = {}): Promise<ManyOutcome<CancelOutcome>> {
-    this.#checkOpen()
+    this.checkOpen()
     return await this.#many.change(many, options, {
       byKeys: (kind, keys) => this.#client.cancelMany(kind, keys),
       byHandle: (handle) => this.#client.cancel(handle),
     })
   }
 
-  get<Payload>(kind: TimerKind<Payload> | string, key: string): Promise<TimerView<Payload> | undefined>
-  get(handle: TimerHandle): Promise<TimerView | undefined>
-  async get(of: AnyKind, key?: string): Promise<TimerView | undefined> {
-    return await orNothing(of, undefined, this.#client.get(of, key))
+  async redrive(which: WhichDead): Promise<Redriven> {
+    this.checkOpen()
+    return await this.#client.redrive(which)
   }
 
-  // ---- what there is, was and will be
+  // ---- reading
+
+  protected async getTimer(kindOrHandle: AnyKind, key: string | undefined): Promise<TimerView | undefined> {
+    return await orIfUnknownKind(kindOrHandle, undefined, this.#client.get(kindOrHandle, key))
+  }
 
   async list(query: TimerQuery & PageOptions = {}): Promise<Listed<TimerView>> {
     checkOptions('list', query, ['kind', 'keyPrefix', 'tag', 'dueFrom', 'dueUntil', 'limit', 'cursor'])
@@ -336,39 +270,14 @@ export class RemoteTimers implements TimersApi {
     return await this.#pages(query, (page) => this.#client.dead({ ...query, ...page }))
   }
 
-  async redrive(which: WhichDead): Promise<Redriven> {
-    this.#checkOpen()
-    return await this.#client.redrive(which)
-  }
-
-  // ---- pausing
-
-  pause(kind?: AnyKind): Promise<'paused'>
-  pause(kind: AnyKind, key: string): Promise<PauseOutcome>
-  async pause(kind?: AnyKind, key?: string): Promise<PauseOutcome> {
-    this.#checkOpen()
-    return await orNothing(key === undefined ? '' : kind, 'unknown', this.#client.pause(kind, key))
-  }
-
-  resume(kind?: AnyKind): Promise<'resumed'>
-  resume(kind: AnyKind, key: string): Promise<ResumeOutcome>
-  async resume(kind?: AnyKind, key?: string): Promise<ResumeOutcome> {
-    this.#checkOpen()
-    return await orNothing(key === undefined ? '' : kind, 'unknown', this.#client.resume(kind, key))
-  }
-
-  async paused(): Promise<{ readonly all: boolean; readonly kinds: readonly string[] }> {
-    return await this.#client.paused()
-  }
-
   async kinds(): Promise<readonly string[]> {
     return await this.#client.kinds()
   }
 
-  // ---- quotas
+  // ---- quotas and pauses
 
   async setQuota(limits: QuotaLimits | undefined): Promise<void> {
-    this.#checkOpen()
+    this.checkOpen()
     await this.#client.setQuota(limits)
   }
 
@@ -376,46 +285,60 @@ export class RemoteTimers implements TimersApi {
     return await this.#client.getQuota()
   }
 
-  // ---- what cannot be had over HTTP
+  async paused(): Promise<{ readonly all: boolean; readonly kinds: readonly string[] }> {
+    return await this.#client.paused()
+  }
+
+  protected async pauseTimer(kind: AnyKind, key: string): Promise<PauseOutcome> {
+    this.checkOpen()
+    return await orIfUnknownKind(kind, 'unknown', this.#client.pause(kind, key))
+  }
+
+  protected async resumeTimer(kind: AnyKind, key: string): Promise<ResumeOutcome> {
+    this.checkOpen()
+    return await orIfUnknownKind(kind, 'unknown', this.#client.resume(kind, key))
+  }
+
+  protected async putPause(kind: AnyKind | undefined, isPaused: boolean): Promise<void> {
+    this.checkOpen()
+    await (isPaused ? this.#client.pause(kind) : this.#client.resume(kind))
+  }
+
+  // ---- impossible over HTTP
 
   get engine(): never {
-    throw notOverHttp('the engine is in the server: see its statistics and events')
+    throw notOverHttp('the engine runs in the server: see its statistics and events')
   }
 
   handleOthers(): never {
-    throw notOverHttp('a server leases timers by their kinds: handle each')
+    throw notOverHttp('a server leases timers by kind: call handle for each kind')
   }
 
   deliver(): never {
-    throw notOverHttp('the server delivers: say where to by setTarget')
+    throw notOverHttp('the server delivers to targets: call setTarget')
   }
 
   using(): never {
-    throw notOverHttp('timers cannot be set in a transaction of yours: open the store itself for that')
+    throw notOverHttp('a server cannot join your transaction: open the store itself')
   }
 
   async stats(): Promise<TimersStats> {
-    throw notOverHttp('ask the server itself: GET /v1/statistics')
+    throw notOverHttp('ask the server: GET /v1/statistics')
   }
 
-  // ---- within
+  // ---- helpers
 
-  #checkOpen(): void {
-    if (this.#stopping !== undefined)
-      throw new StateError('stopped', 'these timers were stopped: open others')
-  }
-
-  /** Pages of a server are shorter than the library's: several make one. */
+  /** Combines several pages of the server into one, because they are shorter than the library's. */
   async #pages<Item>(
-    { kind, limit = 100, cursor }: PageOptions & { readonly kind?: AnyKind },
+    { kind, limit = PAGE_ITEMS, cursor }: PageOptions & { readonly kind?: AnyKind },
     page: (of: { limit: number; cursor: string | undefined }) => Promise<Listed<Item>>,
   ): Promise<Listed<Item>> {
-    checkWhole('limit', limit, 1, 10_000)
+    checkInteger('limit', limit, 1, MAX_PAGE_ITEMS)
     const items: Item[] = []
     let at = cursor
     do {
-      const of = { limit: Math.min(limit - items.length, 1000), cursor: at }
-      const part = await orNothing(kind ?? '', nothing, page(of))
+      const of = { limit: Math.min(limit - items.length, MAX_PAGE_ITEMS_OF_SERVER), cursor: at }
+      const part = await orIfUnknownKind(kind ?? '', emptyPage, page(of))
       items.push(...part.items)
       at = part.cursor
     } while (at !== undefined && items.length < limit)
@@ -423,55 +346,38 @@ export class RemoteTimers implements TimersApi {
   }
 
   async #openWithin(namespace: string): Promise<RemoteTimers> {
-    const timers = new RemoteTimers({
-      ...this.#parts,
-      namespace,
-      onEvent: (event) => this.#listeners.tell(event),
-    })
+    const timers = new RemoteTimers({ ...this.#parts, namespace, onEvent: this.listeners.emit })
     await timers.open()
     return timers
   }
-
-  async #stop(): Promise<void> {
-    await Promise.all([this.#workers.stop(), this.#inner.stop()])
-  }
 }
 
-const nothing: { readonly items: readonly never[]; readonly cursor: undefined } = Object.freeze({
+const emptyPage: { readonly items: readonly never[]; readonly cursor: undefined } = Object.freeze({
   items: [],
   cursor: undefined,
 })
 
-function checkMade(kind: unknown): void {
-  if (isKind(kind)) return
-  throw new InvalidInputError('unknown-kind', `a kind is what timer('name') answers, got ${shown(kind)}`)
+/** Without a key, the caller must have passed a handle. */
+function handleOf(kindOrHandle: AnyKind): TimerHandle {
+  if (typeof kindOrHandle === 'string') return kindOrHandle
+  throw missingKey(kindOrHandle)
 }
 
-/** What is meant without a key is named by its handle. */
-function handleGiven(of: AnyKind): TimerHandle {
-  if (typeof of === 'string') return of
-  throw new InvalidInputError('invalid-key', `name the key of the ${of.name}, or give a handle`)
-}
-
-/** A kind that `timer()` made is known to whoever has it: there are none of it yet, that is all. */
-async function orNothing<Answer, Instead>(
-  of: AnyKind | undefined,
+/** A kind that `timer()` made is valid even if the server has never seen it: it just has no timers yet. */
+async function orIfUnknownKind<Result, Instead>(
+  kind: AnyKind,
   instead: Instead,
-  asked: Promise<Answer>,
-): Promise<Answer | Instead> {
+  call: Promise<Result>,
+): Promise<Result | Instead> {
   try {
-    return await asked
+    return await call
   } catch (error) {
     const isUnknown = error instanceof CarillonError && error.code === 'unknown-kind'
-    if (isUnknown && isKind(of)) return instead
+    if (isUnknown && isKind(kind)) return instead
     throw error
   }
 }
 
-function pick({ outcome, key, handle, dueAt }: Omit<SetTimer, 'revision'>): Omit<SetTimer, 'revision'> {
-  return { outcome, key, handle, dueAt }
-}
-
-function notOverHttp(what: string): StoreError {
-  return new StoreError('not-over-http', what)
+function notOverHttp(advice: string): StoreError {
+  return new StoreError('not-over-http', advice)
 }

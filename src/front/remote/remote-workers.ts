@@ -3,27 +3,27 @@ import { type Handler, Handlers } from '../../delivery/index.js'
 import { CarillonError, StateError } from '../../error/index.js'
 import type { Clock, Wake } from '../../time/index.js'
 import type { Outcome, RetryPolicy } from '../../timer/index.js'
-import type { Drained } from '../drain.js'
+import {
+  MAX_REASON_LENGTH,
+  MAX_LEASED_AT_ONCE,
+  REMOTE_EXTEND_AFTER,
+  REMOTE_MAX_PAUSE_MS,
+  REMOTE_MIN_PAUSE_MS,
+  REMOTE_STOP_MS,
+  REMOTE_WAIT_MS,
+} from '../defaults.js'
+import type { Drained, DrainBounds } from '../deliver/drain.js'
 import type { Listeners } from '../listeners.js'
 import { HeldFiring } from './held-firing.js'
 import { prepareLease } from './lease-target.js'
 
-const MOST_AT_ONCE = 1000
-const WAIT_MS = 20_000
-const SHORTEST_PAUSE_MS = 200
-const LONGEST_PAUSE_MS = 5000
-const LONGEST_REASON = 1000
-// Leases that nobody asked to extend for a third of their time are; looked at twice as often as that.
-const EXTENSIONS = 3
-// Handlers have half of this to end by themselves when it stops, and half to end because they are told to.
-const STOP_MS = 30_000
-
-/** The server follows the retry policy: here an attempt has failed, or is given up by the handler itself. */
+/** A policy that never ends: the server follows the kind's own policy. Here, only a handler can end the retries. */
 const serverDecides: RetryPolicy = Object.freeze({
   attempts: Infinity,
   minMs: 0,
   maxMs: 0,
   maxDurationMs: Infinity,
+  isCutByNext: false,
 })
 
 interface WorkersParts {
@@ -35,19 +35,21 @@ interface WorkersParts {
 }
 
 /**
- * Runs handlers in this process for timers of a server: one call for each kind waits for what is due, no more than the
- * kind's concurrency is taken, leases are extended while a handler runs, and what it came to is told to the server.
+ * Runs handlers in this process for timers of a server. For each kind, one request waits for due firings and leases at
+ * most as many as the kind's concurrency allows. Leases are extended while their handlers run. Each outcome is reported
+ * to the server. Proven by test/client/remote-timers.test.ts and test/client/restart.test.ts.
  */
 export class RemoteWorkers {
   readonly #parts: WorkersParts
   readonly #handlers: Handlers
   readonly #policies = new Map<string, RetryPolicy>()
+  #postponed: HeldFiring[] = []
   readonly #held = new Map<HeldFiring, Promise<void>>()
-  readonly #counts = new Map<string, number>()
-  readonly #freed = new Map<string, () => void>()
+  readonly #heldByKind = new Map<string, number>()
+  readonly #onFree = new Map<string, () => void>()
   readonly #polls = new AbortController()
   readonly #loops: Promise<void>[] = []
-  #heartbeat: Wake | undefined
+  #extensions: Wake | undefined
   #isStarted = false
   #isStopping = false
 
@@ -57,7 +59,7 @@ export class RemoteWorkers {
     this.#handlers = new Handlers({
       clock,
       random,
-      onFailure: (firing, error, outcome) => listeners.tell({ type: 'failed', firing, error, outcome }),
+      onFailure: (firing, error, outcome) => listeners.emit({ type: 'failed', firing, error, outcome }),
     })
   }
 
@@ -67,21 +69,21 @@ export class RemoteWorkers {
     if (this.#isStarted) this.#loops.push(this.#loop(handler.kind, false))
   }
 
-  /** Takes what is due from now on; fails where the server does not keep a kind for workers. */
+  /** Starts to lease due firings. Fails if a kind has another target on the server. */
   async start(): Promise<void> {
     if (this.#isStarted) return
     this.#isStarted = true
     await this.#prepareAll()
-    this.#beat()
+    this.#scheduleExtensions()
     for (const kind of this.#policies.keys()) this.#loops.push(this.#loop(kind, true))
   }
 
-  /** One bounded pass over what is due now. */
-  async drain(maxTimeMs: number, maxTimers: number): Promise<Drained> {
+  /** Makes one bounded pass over the timers that are due now. */
+  async drain({ maxTimeMs, maxTimers }: DrainBounds): Promise<Drained> {
     const { client, clock, leaseMs } = this.#parts
     const until = clock.monotonic() + maxTimeMs
     await this.#prepareAll()
-    this.#beat()
+    this.#scheduleExtensions()
     let fired = 0
     let isCaughtUp = true
     for (const kind of this.#policies.keys()) {
@@ -94,7 +96,7 @@ export class RemoteWorkers {
           await this.#whenFree(kind)
           continue
         }
-        const max = Math.min(this.#free(kind), MOST_AT_ONCE, maxTimers - fired)
+        const max = Math.min(this.#free(kind), MAX_LEASED_AT_ONCE, maxTimers - fired)
         const leased = await client.lease(kind, { max, duration: leaseMs })
         fired += leased.length
         if (leased.length === 0) break
@@ -102,31 +104,31 @@ export class RemoteWorkers {
       }
     }
     while (this.#held.size > 0) await Promise.all(this.#held.values())
-    this.#heartbeat?.cancel()
+    this.#extensions?.cancel()
     return { fired, isCaughtUp }
   }
 
-  /** Takes nothing more, and waits for the handlers under way, within bounds. */
+  /** Leases nothing more, and waits for running handlers for a limited time. */
   async stop(): Promise<void> {
     const { clock } = this.#parts
     const reason = new StateError('stopped', 'these timers are being stopped')
     this.#isStopping = true
     this.#polls.abort(reason)
-    for (const free of this.#freed.values()) free()
-    const patience = clock.wakeAfter(STOP_MS / 2, () => this.#handlers.abortAll(reason))
+    for (const free of this.#onFree.values()) free()
+    const patience = clock.wakeAfter(REMOTE_STOP_MS / 2, () => this.#handlers.abortAll(reason))
     let giveUp: Wake | undefined
-    const isOver = new Promise<void>((resolve) => {
-      giveUp = clock.wakeAfter(STOP_MS, resolve)
+    const timedOut = new Promise<void>((resolve) => {
+      giveUp = clock.wakeAfter(REMOTE_STOP_MS, resolve)
     })
-    // A call that was answered as it was called off may still bring some.
+    // A request that is aborted while its answer arrives may still bring firings.
     const ended = (async () => {
       await Promise.all(this.#loops)
       while (this.#held.size > 0) await Promise.all(this.#held.values())
     })()
-    await Promise.race([ended, isOver])
+    await Promise.race([ended, timedOut])
     patience.cancel()
     giveUp?.cancel()
-    this.#heartbeat?.cancel()
+    this.#extensions?.cancel()
   }
 
   async #prepareAll(): Promise<void> {
@@ -148,21 +150,21 @@ export class RemoteWorkers {
       try {
         if (!isReady) await prepareLease(client, kind, this.#policies.get(kind)!)
         isReady = true
-        const max = Math.min(free, MOST_AT_ONCE, Math.ceil(rate ?? MOST_AT_ONCE))
+        const max = Math.min(free, MAX_LEASED_AT_ONCE, Math.ceil(rate ?? MAX_LEASED_AT_ONCE))
         const signal = this.#polls.signal
-        const leased = await client.lease(kind, { max, wait: WAIT_MS, duration: leaseMs, signal })
+        const leased = await client.lease(kind, { max, wait: REMOTE_WAIT_MS, duration: leaseMs, signal })
         failures = 0
         this.#deliver(leased)
         if (rate !== undefined) await this.#pause((leased.length / rate) * 1000)
       } catch (error) {
         if (this.#isStopping) return
-        listeners.trouble('lease', error)
-        // A server that lost its store, or whose target somebody took away, is told again.
+        listeners.emitStoreError('lease', error)
+        // The server may have lost its store, or the target was removed: set the target again.
         isReady = !(error instanceof CarillonError && ['not-leased', 'unknown-kind'].includes(error.code))
         failures++
         await this.#pause(
-          SHORTEST_PAUSE_MS +
-            this.#parts.random() * Math.min(LONGEST_PAUSE_MS, SHORTEST_PAUSE_MS * 2 ** failures),
+          REMOTE_MIN_PAUSE_MS +
+            this.#parts.random() * Math.min(REMOTE_MAX_PAUSE_MS, REMOTE_MIN_PAUSE_MS * 2 ** failures),
         )
       }
     }
@@ -176,31 +178,62 @@ export class RemoteWorkers {
   }
 
   #hold(leased: LeasedTimer, now: number): HeldFiring {
-    let settled: (() => void) | undefined
-    const held = new HeldFiring(leased, now, (of, outcome) => void this.#settle(of, outcome).finally(settled))
-    this.#counts.set(leased.kind, this.#countOf(leased.kind) + 1)
-    const over = new Promise<void>((resolve) => {
-      settled = resolve
+    let resolveReported: (() => void) | undefined
+    const { clock, leaseMs } = this.#parts
+    const held = new HeldFiring(leased, now, {
+      isLeased: ({ leasedAt }) => {
+        const isLeased = clock.monotonic() - leasedAt < leaseMs
+        // The server leases it to another worker now.
+        if (!isLeased) this.#forget(held)
+        return isLeased
+      },
+      onPostpone: (postponed) => this.#postpone(postponed),
+      onReport: (of, outcome) => void this.#settle(of, outcome).finally(resolveReported),
     })
-    this.#held.set(held, over)
+    this.#heldByKind.set(leased.kind, this.#heldOf(leased.kind) + 1)
+    const reported = new Promise<void>((resolve) => {
+      resolveReported = resolve
+    })
+    this.#held.set(held, reported)
     return held
   }
 
-  /** Tells the server what came of it. What it cannot be told, the end of the lease tells it: it is tried again. */
+  /** Delivers the firing again in the next turn of the event loop. */
+  #postpone(held: HeldFiring): void {
+    if (this.#postponed.push(held) > 1) return
+    void this.#deliverPostponed()
+  }
+
+  async #deliverPostponed(): Promise<void> {
+    await this.#parts.clock.turnEnd()
+    const postponed = this.#postponed
+    this.#postponed = []
+    const startable = postponed.filter((held) => held.start())
+    for (const kind of new Set(startable.map(({ row }) => row.kind)))
+      this.#handlers.deliver(startable.filter(({ row }) => row.kind === kind))
+  }
+
+  /** Ends a firing whose lease ended before its attempt started. */
+  #forget(held: HeldFiring): void {
+    this.#markLost(held)
+    held.report({ type: 'retry', dueAt: 0, reason: 'the lease ended before the attempt started' })
+  }
+
+  /** Reports the outcome to the server. If that fails, the lease ends, and the server retries the timer. */
   async #settle(held: HeldFiring, outcome: Outcome): Promise<void> {
     try {
-      if (!held.isLost && (await this.#told(held, outcome)) === 'stale') this.#lost(held)
+      if (!held.isLost && (await this.#report(held, outcome)) === 'stale') this.#markLost(held)
     } catch (error) {
-      this.#parts.listeners.trouble('ack', error)
+      this.#parts.listeners.emitStoreError('ack', error)
     } finally {
       const { kind } = held.row
       this.#held.delete(held)
-      this.#counts.set(kind, this.#countOf(kind) - 1)
-      this.#freed.get(kind)?.()
+      this.#heldByKind.set(kind, this.#heldOf(kind) - 1)
+      this.#onFree.get(kind)?.()
     }
   }
 
-  async #told({ receipt }: HeldFiring, outcome: Outcome): Promise<string> {
+  async #report({ receipt }: HeldFiring, outcome: Outcome): Promise<string> {
     const { client, clock } = this.#parts
     switch (outcome.type) {
       case 'done':
@@ -217,23 +250,23 @@ export class RemoteWorkers {
     }
   }
 
-  #lost(held: HeldFiring): void {
+  #markLost(held: HeldFiring): void {
     const { namespace, kind, key } = held.row
     held.isLost = true
-    this.#parts.listeners.tell({ type: 'lease-lost', namespace, kind, key, attempt: held.attempt })
+    this.#parts.listeners.emit({ type: 'lease-lost', namespace, kind, key, attempt: held.attempt })
   }
 
-  /** Extends the leases of what takes long; who lost one is told to end. */
-  #beat(): void {
+  /** Extends the leases of long attempts. If a lease is lost, its handler's signal is aborted. */
+  #scheduleExtensions(): void {
     const { clock, leaseMs } = this.#parts
-    const beat = (): void => {
+    const extendAll = (): void => {
       const now = clock.monotonic()
       for (const held of this.#held.keys())
-        if (held.isLive && now - held.leasedAt >= leaseMs / EXTENSIONS) void this.#extend(held, now)
-      this.#beat()
+        if (held.isLive && now - held.leasedAt >= leaseMs * REMOTE_EXTEND_AFTER) void this.#extend(held, now)
+      this.#scheduleExtensions()
     }
-    this.#heartbeat?.cancel()
-    this.#heartbeat = clock.wakeAfter(leaseMs / EXTENSIONS / 2, beat, { keepAlive: false })
+    this.#extensions?.cancel()
+    this.#extensions = clock.wakeAfter((leaseMs * REMOTE_EXTEND_AFTER) / 2, extendAll, { keepAlive: false })
   }
 
   async #extend(held: HeldFiring, now: number): Promise<void> {
@@ -241,24 +274,24 @@ export class RemoteWorkers {
     held.leasedAt = now
     try {
       if ((await client.extend(held.receipt, leaseMs)) !== 'stale' || !held.isLive) return
-      this.#lost(held)
-      this.#handlers.abort(held, new StateError('lease-ended', 'the lease of this firing has ended'))
+      this.#markLost(held)
+      this.#handlers.abort(held, new StateError('lease-ended', 'the worker lease of this firing has ended'))
     } catch (error) {
-      listeners.trouble('extend', error)
+      listeners.emitStoreError('extend', error)
     }
   }
 
   #free(kind: string): number {
-    return this.#handlers.concurrencyOf(kind) - this.#countOf(kind)
+    return this.#handlers.concurrencyOf(kind) - this.#heldOf(kind)
   }
 
-  #countOf(kind: string): number {
-    return this.#counts.get(kind) ?? 0
+  #heldOf(kind: string): number {
+    return this.#heldByKind.get(kind) ?? 0
   }
 
   async #whenFree(kind: string): Promise<void> {
-    await new Promise<void>((resolve) => this.#freed.set(kind, resolve))
-    this.#freed.delete(kind)
+    await new Promise<void>((resolve) => this.#onFree.set(kind, resolve))
+    this.#onFree.delete(kind)
   }
 
   #pause(ms: number): Promise<void> {
@@ -280,5 +313,5 @@ export class RemoteWorkers {
 }
 
 function shortened(reason: string): string {
-  return reason.slice(0, LONGEST_REASON)
+  return reason.slice(0, MAX_REASON_LENGTH)
 }

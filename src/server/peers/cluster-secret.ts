@@ -6,8 +6,10 @@ const NAME = 'cluster/secret'
 type Purpose = 'pass' | 'ask' | 'answer'
 
 /**
- * What only the instances of one store know: it is made when the first of them starts, and kept in the store. It signs
- * what they say to each other; it is never sent, logged or shown.
+ * A secret that the instances of one store share. The first instance creates it and keeps it in the store. It signs the
+ * messages between instances. It is never sent, logged or shown.
+ *
+ * Proven by test/server/forwarding.test.ts.
  */
 export class ClusterSecret {
   readonly #secret: Buffer
@@ -17,16 +19,16 @@ export class ClusterSecret {
   }
 
   static async of(store: Store): Promise<ClusterSecret> {
-    const known = await store.settings(NAME)
-    if (known.length === 0) {
-      // Of several that start at once, the first one's is everybody's.
+    const stored = await store.settings(NAME)
+    if (stored.length === 0) {
+      // Several instances may start at once: the first write wins, and all read it back.
       await store.putSetting(NAME, randomBytes(32).toString('base64'), 0)
       return await ClusterSecret.of(store)
     }
-    return new ClusterSecret(Buffer.from(known[0]!.value, 'base64'))
+    return new ClusterSecret(Buffer.from(stored[0]!.value, 'base64'))
   }
 
-  /** `purpose` keeps a question from being taken for an answer. */
+  /** `purpose` is part of the signature, so that nobody can replay a request as an answer. */
   signatureOf(purpose: Purpose, text: string): string {
     return createHmac('sha256', this.#secret).update(purpose).update('\n').update(text).digest('base64url')
   }

@@ -3,14 +3,16 @@ import { RequestError } from '../../error/index.js'
 import type { Store } from '../../store/index.js'
 import type { Clock } from '../../time/index.js'
 import { ClusterSecret } from './cluster-secret.js'
-import { type Delivered, HttpPeers } from './http-peers.js'
-import { PeerDesk, type PeerDeskParts } from './peer-desk.js'
+import { type MessageResult, HttpPeers } from './http-peers.js'
+import { PeerEndpoint, type PeerEndpointParts } from './peer-endpoint.js'
+import { MAX_PEER_MESSAGE_BYTES, PEER_TIMEOUT_MS } from '../defaults.js'
 import { PASS, PEER_PATH, PEER_TYPE, SIGNATURE } from './peer-message.js'
 
-const LONGEST_ASK_BYTES = 16 * 1024 * 1024
-const TIMEOUT_MS = 10_000
-
-/** Both ends of what the instances of a store ask each other: the way to others, and the desk where they ask. */
+/**
+ * Both ends of the messages between the instances of a store: the client that sends them and the route that answers.
+ *
+ * Proven by test/server/forwarding.test.ts.
+ */
 export class Forwarding {
   readonly peers: HttpPeers
   readonly #secret: ClusterSecret
@@ -20,41 +22,41 @@ export class Forwarding {
     this.peers = peers
   }
 
-  static async over(
+  static async create(
     store: Store,
     clock: Clock,
-    onAsked: (outcome: Delivered['outcome']) => void,
+    onResult: (outcome: MessageResult['outcome']) => void,
   ): Promise<Forwarding> {
     const secret = await ClusterSecret.of(store)
-    return new Forwarding(secret, new HttpPeers({ secret, clock, timeoutMs: TIMEOUT_MS, onAsked }))
+    return new Forwarding(secret, new HttpPeers({ secret, clock, timeoutMs: PEER_TIMEOUT_MS, onResult }))
   }
 
-  /** Adds the route by which other instances ask this one. It takes no key: what is not signed is not heard. */
-  listen(app: FastifyInstance, parts: Omit<PeerDeskParts, 'secret'>): void {
-    const desk = new PeerDesk({ secret: this.#secret, ...parts })
+  /** Adds the route for messages from other instances. It needs no API key: it accepts only signed messages. */
+  listen(app: FastifyInstance, parts: Omit<PeerEndpointParts, 'secret'>): void {
+    const endpoint = new PeerEndpoint({ secret: this.#secret, ...parts })
     app.addContentTypeParser(
       PEER_TYPE,
-      { parseAs: 'string', bodyLimit: LONGEST_ASK_BYTES },
+      { parseAs: 'string', bodyLimit: MAX_PEER_MESSAGE_BYTES },
       (_, text, done) => done(null, text),
     )
     app.post(
       PEER_PATH,
       {
-        bodyLimit: LONGEST_ASK_BYTES,
+        bodyLimit: MAX_PEER_MESSAGE_BYTES,
         config: { name: `POST ${PEER_PATH}` },
         onRequest: (request, _reply, done) =>
-          done(desk.admits(request.headers[PASS]) ? undefined : refusal()),
+          done(endpoint.admits(request.headers[PASS]) ? undefined : refusal()),
       },
       async (request, reply) => {
-        const isText = typeof request.body === 'string'
-        const given = isText ? await desk.answer(String(request.body), request.headers[SIGNATURE]) : undefined
-        if (given === undefined) throw refusal()
-        return reply.type(PEER_TYPE).header(SIGNATURE, given.signature).send(given.text)
+        const { body, headers } = request
+        const signed = typeof body === 'string' ? await endpoint.answer(body, headers[SIGNATURE]) : undefined
+        if (signed === undefined) throw refusal()
+        return reply.type(PEER_TYPE).header(SIGNATURE, signed.signature).send(signed.text)
       },
     )
   }
 }
 
 function refusal(): RequestError {
-  return new RequestError('unauthorized', 'only instances of the same store are heard here')
+  return new RequestError('unauthorized', 'this route is only for instances of the same store')
 }

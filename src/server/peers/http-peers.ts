@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { Agent, request } from 'undici'
-import type { PeerAnswer, PeerAsk, PeerMember, Peers } from '../../engine/index.js'
+import type { PeerAnswer, PeerRequest, PeerMember, Peers } from '../../engine/index.js'
 import type { Clock } from '../../time/index.js'
 import type { ClusterSecret } from './cluster-secret.js'
 import {
   decodeAnswer,
-  operationsAskOf,
+  operationsRequestOf,
   PASS,
   passOf,
   PEER_PATH,
@@ -14,90 +14,106 @@ import {
   type PeerReply,
   SIGNATURE,
 } from './peer-message.js'
-import { PeerPatience } from './peer-patience.js'
+import { PeerHealth } from './peer-health.js'
+import {
+  MAX_PEER_MESSAGE_BYTES,
+  PEER_CONNECT_TIMEOUT_MS,
+  PEER_CONNECTIONS,
+  PEER_KEEP_ALIVE_MS,
+} from '../defaults.js'
 
-const CONNECTIONS = 16
-// Less than an instance keeps an idle connection open for, so that none is used that is being closed.
-const KEEP_ALIVE_MS = 30_000
-const LONGEST_ANSWER_BYTES = 16 * 1024 * 1024
-
-/** What became of a message. */
-export type Delivered =
+export type MessageResult =
   | { readonly outcome: 'answered'; readonly reply: PeerReply }
+  /** The other instance did not get the message, or refused it. */
   | { readonly outcome: 'not-done' }
+  /** The other instance may have got the message and acted on it. */
   | { readonly outcome: 'unsure' }
 
 export interface HttpPeersParts {
   readonly secret: ClusterSecret
   readonly clock: Clock
-  /** How long an answer is waited for. */
+  /** How long to wait for an answer. */
   readonly timeoutMs: number
-  readonly onAsked: (outcome: Delivered['outcome']) => void
+  readonly onResult: (outcome: MessageResult['outcome']) => void
 }
 
 /**
- * Asks other instances over connections that are kept open. A message is sent once: what was not sent, or was refused
- * without a signed answer, was not done; what was sent and not answered, or failed on its way, may have been. A member
- * that leaves a message unanswered for a second is spared until it answers again.
+ * Sends messages to other instances over connections that stay open. A message is never sent twice:
+ *
+ * - without a connection, or with an unsigned refusal below 500, the outcome is 'not-done';
+ * - without an answer, or with an unsigned 5xx (it may be a proxy's), the outcome is 'unsure'.
+ *
+ * A member that leaves a message unanswered for a second gets no more until it answers.
+ *
+ * Proven by test/server/forwarding.test.ts.
  */
 export class HttpPeers implements Peers {
-  /** Where this instance listens, once it does. */
-  address: string | undefined
+  #address: string | undefined
   readonly #parts: HttpPeersParts
   readonly #agent = new Agent({
-    connections: CONNECTIONS,
+    connections: PEER_CONNECTIONS,
     pipelining: 1,
-    keepAliveTimeout: KEEP_ALIVE_MS,
-    connect: { timeout: 2000 },
-    maxResponseSize: LONGEST_ANSWER_BYTES,
+    keepAliveTimeout: PEER_KEEP_ALIVE_MS,
+    connect: { timeout: PEER_CONNECT_TIMEOUT_MS },
+    maxResponseSize: MAX_PEER_MESSAGE_BYTES,
   })
-  readonly #patience: PeerPatience
+  readonly #health: PeerHealth
 
   constructor(parts: HttpPeersParts) {
     this.#parts = parts
-    this.#patience = new PeerPatience(parts.clock)
+    this.#health = new PeerHealth(parts.clock)
   }
 
-  async ask(member: PeerMember, ask: PeerAsk): Promise<PeerAnswer> {
-    const delivered = await this.deliver(member, ask.deadline, operationsAskOf(ask))
-    if (delivered.outcome !== 'answered') return delivered
-    const { answers } = delivered.reply
+  /** Where other instances reach this one. Undefined until the server listens. */
+  get address(): string | undefined {
+    return this.#address
+  }
+
+  /** Sets the address that goes out with the next heartbeat. */
+  announce(address: string | undefined): void {
+    this.#address = address
+  }
+
+  async ask(member: PeerMember, asked: PeerRequest): Promise<PeerAnswer> {
+    const result = await this.send(member, asked.deadline, operationsRequestOf(asked))
+    if (result.outcome !== 'answered') return result
+    const { answers } = result.reply
     if (answers === undefined) return { outcome: 'not-done' }
-    if (answers.length !== ask.operations.length) return { outcome: 'unsure' }
+    if (answers.length !== asked.operations.length) return { outcome: 'unsure' }
     return { outcome: 'answered', answers: answers.map(decodeAnswer) }
   }
 
   /** Sends a message to a member. Never rejects. */
-  async deliver(member: PeerMember, deadline: number, ask: PeerMessage['ask']): Promise<Delivered> {
-    if (!this.#patience.mayAsk(member.id)) return { outcome: 'not-done' }
-    const asked = this.#patience.asked(member.id)
+  async send(member: PeerMember, deadline: number, ask: PeerMessage['ask']): Promise<MessageResult> {
+    if (!this.#health.mayAsk(member.id)) return { outcome: 'not-done' }
+    const pending = this.#health.messageSent(member.id)
     const message = { to: member.id, id: randomUUID(), deadline, ask }
     try {
-      const delivered = await this.#send(member, message)
-      asked.ended(true)
-      this.#parts.onAsked(delivered.outcome)
-      return delivered
+      const result = await this.#post(member, message)
+      pending.ended(true)
+      this.#parts.onResult(result.outcome)
+      return result
     } catch (error) {
-      // Also one that cannot be reached is spared: a connection that does not come about takes its time.
-      asked.ended(false)
+      // This includes members that cannot be reached: a failing connection takes time, too.
+      pending.ended(false)
       const outcome = wasNeverSent(error) ? 'not-done' : 'unsure'
-      this.#parts.onAsked(outcome)
+      this.#parts.onResult(outcome)
       return { outcome }
     }
   }
 
   async stop(): Promise<void> {
-    this.address = undefined
+    this.#address = undefined
     await this.#agent.destroy()
   }
 
-  /** Rejects where no answer came. */
-  async #send({ address }: PeerMember, message: PeerMessage): Promise<Delivered> {
+  /** Rejects if no answer arrives. */
+  async #post({ address }: PeerMember, message: PeerMessage): Promise<MessageResult> {
     const { secret, clock, timeoutMs } = this.#parts
     const body = JSON.stringify(message)
-    // From now on, not from when a connection is free: many that wait for one would wait one after the other.
-    const over = new AbortController()
-    const wake = clock.wakeAfter(timeoutMs, () => over.abort())
+    // The timeout starts now, not when a connection is free. Otherwise queued messages would wait one after the other.
+    const timeout = new AbortController()
+    const wake = clock.wakeAfter(timeoutMs, () => timeout.abort())
     try {
       const answer = await request(address + PEER_PATH, {
         dispatcher: this.#agent,
@@ -108,13 +124,13 @@ export class HttpPeers implements Peers {
           [SIGNATURE]: secret.signatureOf('ask', body),
         },
         body,
-        signal: over.signal,
+        signal: timeout.signal,
       })
       const text = await answer.body.text()
-      // Whoever has not signed is not the one that was asked, or did not listen to it; or it stands between and has
-      // passed on what it did not bring the answer to.
+      // An unsigned answer comes from another server, from a member that refused the message, or from a proxy.
+      // A proxy may have passed the message on and lost the answer.
       if (!secret.isSigned('answer', text, answer.headers[SIGNATURE]))
-        return { outcome: mayHavePassedOn(answer.statusCode) ? 'unsure' : 'not-done' }
+        return { outcome: mayBeFromProxy(answer.statusCode) ? 'unsure' : 'not-done' }
       const reply = JSON.parse(text) as PeerReply
       if (reply.id !== message.id) return { outcome: 'not-done' }
       return reply.isRepeated === true ? { outcome: 'unsure' } : { outcome: 'answered', reply }
@@ -124,18 +140,18 @@ export class HttpPeers implements Peers {
   }
 }
 
-/** Whether a refusal may be that of a proxy which got no answer: some say 503 also where they had passed it on. */
-function mayHavePassedOn(status: number): boolean {
+/** Whether a proxy that got no answer from the instance may have sent this status. Some send 503 even after they passed a message on. */
+function mayBeFromProxy(status: number): boolean {
   return status >= 500
 }
 
 /**
- * Whether there was not even a connection to send it by. The code alone does not tell: a connection that loses its way
- * breaks with the same one as a connection that never came about.
+ * Whether the connection itself failed, so that nothing was sent. The error code alone does not show it: an established
+ * connection can break with the same code as one that was never made.
  */
 function wasNeverSent(error: unknown): boolean {
   const { code, syscall } = error as NodeJS.ErrnoException
-  const isOfConnecting = syscall === 'connect' || syscall === 'getaddrinfo'
-  // Where a name has several addresses, all of them were tried in vain.
-  return isOfConnecting || error instanceof AggregateError || code === 'UND_ERR_CONNECT_TIMEOUT'
+  const isConnectError = syscall === 'connect' || syscall === 'getaddrinfo'
+  // An AggregateError means that the name has several addresses, and that all of them failed.
+  return isConnectError || error instanceof AggregateError || code === 'UND_ERR_CONNECT_TIMEOUT'
 }

@@ -1,4 +1,4 @@
-import type { Answer, PeerAsk } from '../../engine/index.js'
+import type { Answer, PeerRequest } from '../../engine/index.js'
 import {
   type CarillonError,
   type ErrorCode,
@@ -9,79 +9,79 @@ import {
 } from '../../error/index.js'
 import type { RequestedOperation } from '../../store/index.js'
 import type { ClusterSecret } from './cluster-secret.js'
-import type { LeaseOutcome, LeaseWord } from './lease-word.js'
+import type { LeaseOutcome, LeaseAction } from './lease-action.js'
 
-/** Where instances ask each other. */
+/** The route for messages between instances. */
 export const PEER_PATH = '/peer'
 export const PEER_TYPE = 'application/vnd.carillon.peer'
 export const SIGNATURE = 'carillon-signature'
-/** Comes before the message, which is large, so that nothing of a stranger's is read. */
+/** A signed header that is checked before the body, so that the server does not read a stranger's large body. */
 export const PASS = 'carillon-pass'
 
-/** What one instance asks another; it is signed as a whole. */
+/** A message from one instance to another. The whole text is signed. */
 export interface PeerMessage {
-  /** The member that is meant: its address may be another's by now. */
+  /** The receiving member. Another instance may have its address by now. */
   readonly to: string
-  /** Never twice. */
+  /** Unique. */
   readonly id: string
-  /** By the store's clock: it is begun before that, or never. */
+  /** By the store's clock. The receiver does not start the message after it. */
   readonly deadline: number
-  readonly ask: OperationsAsk | LeaseAsk
+  readonly ask: OperationsRequest | LeaseActionRequest
 }
 
-export interface OperationsAsk {
+export interface OperationsRequest {
   readonly type: 'operations'
   readonly shard: number
   readonly operations: readonly unknown[]
 }
 
-/** A worker's word for a lease that the other instance gave. */
-export interface LeaseAsk {
+/** A worker's action on a lease that the receiving instance issued. */
+export interface LeaseActionRequest {
   readonly type: 'lease'
   readonly namespace: string
   readonly receipt: string
-  readonly word: LeaseWord
+  readonly word: LeaseAction
 }
 
-/** Why something was not done. */
+/** An error, as JSON. */
 export interface PeerProblem {
   readonly name: string
   readonly code: string
   readonly detail: string
 }
 
-/** The answer to a message, signed as well. */
+/** The answer to a message, also signed. With only an id, nothing was done and nothing will be. */
 export interface PeerReply {
   readonly id: string
-  /** To operations. With nothing beside the id, nothing was done, and nothing will be. */
+  /** The answers to operations. */
   readonly answers?: readonly unknown[]
-  /** The message had come before, as a proxy may send it again: what became of it was answered then. */
+  /** The message arrived before: a proxy may send it twice. Only the first reply has its outcome. */
   readonly isRepeated?: true
-  /** To a worker's word. */
+  /** The outcome of a worker's action. */
   readonly outcome?: LeaseOutcome
   readonly problem?: PeerProblem
 }
 
-/** What lets a message to a member in, until its deadline. */
+/** The pass for a message to a member. It is valid until the deadline. */
 export function passOf(secret: ClusterSecret, to: string, deadline: number): string {
   return `${deadline}.${secret.signatureOf('pass', `${to}.${deadline}`)}`
 }
 
-/** Whether a pass is for this member, and good still. */
+/** Whether a pass is for this member and still valid. */
 export function isPass(secret: ClusterSecret, pass: unknown, to: string, now: number): boolean {
   const [, deadline = '', signature] = /^(\d{1,16})\.([\w-]+)$/.exec(String(pass)) ?? []
   return Number(deadline) > now && secret.isSigned('pass', `${to}.${deadline}`, signature)
 }
 
-export function operationsAskOf({ shard, operations }: PeerAsk): OperationsAsk {
+export function operationsRequestOf({ shard, operations }: PeerRequest): OperationsRequest {
   return { type: 'operations', shard, operations: operations.map(encodeOperation) }
 }
 
-export function peerAskOf({ shard, operations }: OperationsAsk, deadline: number): PeerAsk {
+export function peerRequestOf({ shard, operations }: OperationsRequest, deadline: number): PeerRequest {
   return { shard, deadline, operations: operations.map(decodeOperation) }
 }
 
-/** JSON has no bytes. */
+/** JSON has no byte arrays, so the payload becomes base64. */
 function encodeOperation(operation: RequestedOperation): unknown {
   if (operation.type !== 'set') return operation
   return { ...operation, payload: Buffer.from(operation.payload).toString('base64') }
@@ -100,10 +100,10 @@ export function encodeAnswer(answer: Answer): unknown {
 export function decodeAnswer(given: unknown): Answer {
   const { outcome } = given as { readonly outcome: Answer['outcome'] }
   if (outcome === 'failed') return { outcome, error: errorOf(given as PeerProblem) }
-  // What JSON leaves out is undefined in ours.
+  // JSON omits undefined fields. Add them again, so that the object has the shape of `Answer`.
   if (outcome === 'set') return { revision: undefined, replaced: undefined, ...(given as object) } as Answer
   if (outcome === 'moved') return { revision: undefined, ...(given as object) } as Answer
-  if (outcome === 'conflict') return { standing: undefined, ...(given as object) } as Answer
+  if (outcome === 'conflict') return { current: undefined, ...(given as object) } as Answer
   return given as Answer
 }
 

@@ -1,15 +1,13 @@
 import { Readable } from 'node:stream'
 import { Type } from '@sinclair/typebox'
 import { CarillonError, RequestError } from '../../error/index.js'
-import { Batch } from '../batch.js'
-import { parseJson } from '../json-body.js'
-import { linesOf } from '../lines.js'
-import { type Route, route } from '../route.js'
-import { BatchAnswer, BatchRow } from '../schema.js'
-import type { NamedKinds } from '../set-input.js'
-
-const MOST_ROWS = 5000
-const AT_ONCE = 1000
+import { Batch } from '../http/batch.js'
+import { parseJson } from '../http/json-body.js'
+import { linesOf } from '../http/lines.js'
+import { type Route, route } from '../http/route.js'
+import { BatchAnswer, BatchRow } from '../http/schema.js'
+import type { NamedKinds } from '../http/set-input.js'
+import { MAX_BATCH_BYTES, MAX_BATCH_ROWS, STREAMED_BATCH_ROWS } from '../defaults.js'
 
 export function batchRoutes(kinds: NamedKinds): Route[] {
   return [
@@ -18,13 +16,13 @@ export function batchRoutes(kinds: NamedKinds): Route[] {
       path: '/v1/batch',
       scope: 'write',
       group: 'Batches',
-      summary: 'Set, move and cancel many timers: a list, with one answer for each.',
+      summary: 'Set, move and cancel many timers. Each row gets its own answer.',
       description:
-        'As application/json a list of up to 5,000 rows. As application/x-ndjson a stream of any length, a row in ' +
-        'each line and an answer in each line: read while you write, the server takes no more than it has answered.',
-      body: Type.Array(BatchRow, { maxItems: MOST_ROWS }),
+        'As application/json: an array of up to 5,000 rows. As application/x-ndjson: a stream of any length, one row ' +
+        'per line, one answer per line. Read while you write: the server stops reading rows until answers are read.',
+      body: Type.Array(BatchRow, { maxItems: MAX_BATCH_ROWS }),
       checksBody: isRows,
-      bodyLimit: 8_388_608,
+      bodyLimit: MAX_BATCH_BYTES,
       answer: Type.Array(BatchAnswer),
       refusals: [413],
       handle: async ({ timers, body, request, reply }) => {
@@ -37,26 +35,26 @@ export function batchRoutes(kinds: NamedKinds): Route[] {
   ]
 }
 
-/** Rows are checked one by one, so that each has its answer. */
+/** Checks only the outer array. `Batch` checks each row, so that a bad row fails alone. */
 function isRows(body: unknown): boolean {
-  return body instanceof Readable || (Array.isArray(body) && body.length <= MOST_ROWS)
+  return body instanceof Readable || (Array.isArray(body) && body.length <= MAX_BATCH_ROWS)
 }
 
 async function* answerLines(batch: Batch, source: Readable): AsyncGenerator<string> {
   try {
-    for await (const lines of linesOf(source, AT_ONCE)) {
+    for await (const lines of linesOf(source, STREAMED_BATCH_ROWS)) {
       const answers = await batch.run(lines.map(rowOf))
       yield answers.map((answer) => `${JSON.stringify(answer)}\n`).join('')
     }
   } catch (error) {
-    // The status has gone out already: the last line says what went wrong.
+    // The status 200 is already sent, so the last line carries the error.
     const known =
-      error instanceof CarillonError ? error : new RequestError('internal', 'the stream could not be read on')
+      error instanceof CarillonError ? error : new RequestError('internal', 'the stream broke off')
     yield `${JSON.stringify({ outcome: 'failed', code: known.code, detail: known.message })}\n`
   }
 }
 
-/** What cannot be read as JSON is refused as a row. */
+/** Undefined for a line that is not JSON. `Batch` refuses it like any bad row. */
 function rowOf(line: string): unknown {
   try {
     return parseJson(line)

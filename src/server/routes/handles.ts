@@ -2,15 +2,15 @@ import { Type } from '@sinclair/typebox'
 import { RequestError } from '../../error/index.js'
 import type { When } from '../../front/index.js'
 import { parseHandle } from '../../timer/index.js'
-import { outcomeAnswer } from '../outcome-answer.js'
-import { type Call, type Route, route } from '../route.js'
-import { Handle, MoveBody, Outcome, TimerBody } from '../schema.js'
+import { outcomeAnswer } from '../http/outcome-answer.js'
+import { type Call, type Route, route } from '../http/route.js'
+import { Handle, MoveBody, Outcome, TimerBody } from '../http/schema.js'
 import { unknownTimer } from './timers.js'
 
 const ByHandle = Type.Object({ handle: Handle })
 const group = 'Timers by handle'
 
-/** Get, move, cancel and fire one life of a timer: never a later one of the same key. */
+/** Get, move, cancel and fire exactly the timer of a handle, never a later one with the same key. */
 export const handleRoutes: readonly Route[] = [
   route({
     method: 'GET',
@@ -66,7 +66,7 @@ export const handleRoutes: readonly Route[] = [
   }),
 ]
 
-/** Whose handle it is. One of another namespace is not for this key. */
+/** The handle with its kind and key. Refuses a handle of another namespace. */
 function named({ params, admission }: Call<{ readonly handle: string }, unknown, unknown>) {
   const { handle } = params
   const { namespace, kind, key } = parseHandle(handle)

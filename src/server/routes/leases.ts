@@ -1,19 +1,19 @@
 import { Type } from '@sinclair/typebox'
 import { RequestError } from '../../error/index.js'
 import type { Timers } from '../../front/index.js'
-import type { LeaseOutcome, LeaseWord } from '../peers/lease-word.js'
-import type { LeaseWords } from '../peers/lease-words.js'
-import { type Route, route } from '../route.js'
-import { Duration, Kind, Outcome } from '../schema.js'
+import type { LeaseOutcome, LeaseAction } from '../peers/lease-action.js'
+import type { LeaseRouter } from '../peers/lease-router.js'
+import { type Route, route } from '../http/route.js'
+import { Duration, Kind, Outcome } from '../http/schema.js'
 
 const closed = { additionalProperties: false } as const
 const group = 'Workers'
 const ByReceipt = Type.Object({ receipt: Type.String({ minLength: 1, maxLength: 256 }) })
 
 const LeasedFiringBody = Type.Object({
-  receipt: Type.String({ description: 'How the worker answers for it.' }),
-  leaseUntil: Type.Number({ description: 'Without an answer by then the attempt has failed.' }),
-  id: Type.String({ description: 'The same on every attempt: an idempotency key for others.' }),
+  receipt: Type.String({ description: 'Identifies the lease in ack, extend and release.' }),
+  leaseUntil: Type.Number({ description: 'The attempt fails if the worker has not answered by then.' }),
+  id: Type.String({ description: 'The same on every attempt. Use it as an idempotency key elsewhere.' }),
   kind: Type.String(),
   key: Type.String(),
   handle: Type.String(),
@@ -25,22 +25,23 @@ const LeasedFiringBody = Type.Object({
   occurrence: Type.Integer(),
 })
 
-/** For workers that cannot be called: they ask for what is due, and answer for it by receipt. */
-export function leaseRoutes(words: LeaseWords): readonly Route[] {
-  const say = async (
+/** For workers that cannot be called: they lease due firings, and answer with the receipt. */
+export function leaseRoutes(router: LeaseRouter): readonly Route[] {
+  const apply = async (
     timers: Timers,
     { namespace }: { readonly namespace: string },
     { receipt }: { readonly receipt: string },
-    word: LeaseWord,
-  ): Promise<{ readonly outcome: LeaseOutcome }> => fresh(await words.say(timers, namespace, receipt, word))
+    action: LeaseAction,
+  ): Promise<{ readonly outcome: LeaseOutcome }> =>
+    checkNotStale(await router.apply(timers, namespace, receipt, action))
   return [
     route({
       method: 'POST',
       path: '/v1/leases',
       scope: 'write',
       group,
-      summary: 'Take due firings of kinds whose target is lease; wait for the first if there is none.',
-      description: 'Firings of the shards of this instance. Any instance takes the answer.',
+      summary: 'Lease due firings of kinds whose target is `lease`. Waits up to `waitMs` for the first.',
+      description: 'Returns firings of shards that this instance owns. Any instance accepts the ack.',
       body: Type.Object(
         {
           kinds: Type.Array(Kind, { minItems: 1, maxItems: 100 }),
@@ -53,16 +54,16 @@ export function leaseRoutes(words: LeaseWords): readonly Route[] {
       answer: Type.Object({ firings: Type.Array(LeasedFiringBody) }),
       refusals: [404, 409],
       handle: async ({ timers, body: { kinds, max, waitMs, duration }, reply }) => {
-        const gone = new AbortController()
-        const leave = (): void => gone.abort()
-        reply.raw.once('close', leave)
+        const disconnected = new AbortController()
+        const onClose = (): void => disconnected.abort()
+        reply.raw.once('close', onClose)
         const firings = await timers.lease(kinds, {
           ...(max !== undefined && { max }),
           ...(waitMs !== undefined && { wait: waitMs }),
           ...(duration !== undefined && { duration }),
-          signal: gone.signal,
+          signal: disconnected.signal,
         })
-        reply.raw.off('close', leave)
+        reply.raw.off('close', onClose)
         return { firings }
       },
     }),
@@ -71,7 +72,7 @@ export function leaseRoutes(words: LeaseWords): readonly Route[] {
       path: '/v1/leases/{receipt}/ack',
       scope: 'write',
       group,
-      summary: 'The firing is done, or fires once more.',
+      summary: 'Finish a firing, or have it fire again.',
       params: ByReceipt,
       body: Type.Object(
         {
@@ -87,27 +88,30 @@ export function leaseRoutes(words: LeaseWords): readonly Route[] {
       answer: Outcome('acked'),
       refusals: [410],
       handle: async ({ timers, admission, params, body: { again } }) =>
-        await say(timers, admission, params, { type: 'ack', options: again === undefined ? {} : { again } }),
+        await apply(timers, admission, params, {
+          type: 'ack',
+          options: again === undefined ? {} : { again },
+        }),
     }),
     route({
       method: 'POST',
       path: '/v1/leases/{receipt}/extend',
       scope: 'write',
       group,
-      summary: 'The lease ends that long from now.',
+      summary: 'Extend a lease: it ends `duration` from now.',
       params: ByReceipt,
       body: Type.Object({ duration: Duration }, closed),
       answer: Outcome('extended'),
       refusals: [410],
       handle: async ({ timers, admission, params, body }) =>
-        await say(timers, admission, params, { type: 'extend', duration: body.duration }),
+        await apply(timers, admission, params, { type: 'extend', duration: body.duration }),
     }),
     route({
       method: 'POST',
       path: '/v1/leases/{receipt}/release',
       scope: 'write',
       group,
-      summary: 'The attempt has failed: it is tried again by its policy or after a pause, or given up.',
+      summary: 'Fail the attempt: retry it by its policy or after `in`, or give it up with `dead`.',
       params: ByReceipt,
       body: Type.Object(
         {
@@ -120,15 +124,15 @@ export function leaseRoutes(words: LeaseWords): readonly Route[] {
       answer: Outcome('released'),
       refusals: [410],
       handle: async ({ timers, admission, params, body }) =>
-        await say(timers, admission, params, { type: 'release', options: body }),
+        await apply(timers, admission, params, { type: 'release', options: body }),
     }),
   ]
 }
 
-function fresh(outcome: LeaseOutcome): { readonly outcome: LeaseOutcome } {
+function checkNotStale(outcome: LeaseOutcome): { readonly outcome: LeaseOutcome } {
   if (outcome !== 'stale') return { outcome }
   throw new RequestError(
     'receipt-stale',
-    'the lease had ended, was answered, or the instance that gave it is gone',
+    'the lease has ended, was already answered, or the instance that issued it is gone',
   )
 }

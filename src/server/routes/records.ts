@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import type { Clock } from '../../time/index.js'
-import { type Route, route } from '../route.js'
+import { type Route, route } from '../http/route.js'
 import {
   DeadBody,
   DurationText,
@@ -11,12 +11,12 @@ import {
   Page,
   page,
   ScheduleInput,
-} from '../schema.js'
-import { durationOf, instantOf, scheduleOf } from '../set-input.js'
+} from '../http/schema.js'
+import { millisecondsOrString, scheduleOf } from '../http/set-input.js'
 
 const closed = { additionalProperties: false } as const
 
-/** What was, what was given up, what is to come. */
+/** History, forecast, schedule previews and dead letters. */
 export function recordRoutes(clock: Clock): Route[] {
   return [
     route({
@@ -24,7 +24,7 @@ export function recordRoutes(clock: Clock): Route[] {
       path: '/v1/history',
       scope: 'read',
       group: 'History',
-      summary: 'What happened, oldest first, as far as the history was told.',
+      summary: 'What happened, oldest first, as far as the history keeps it.',
       query: Type.Object(
         {
           kind: Type.Optional(Kind),
@@ -41,8 +41,8 @@ export function recordRoutes(clock: Clock): Route[] {
         const { from, until, ...rest } = query
         return await timers.history({
           ...rest,
-          ...(from !== undefined && { from: instantOf(from) }),
-          ...(until !== undefined && { until: instantOf(until) }),
+          ...(from !== undefined && { from: millisecondsOrString(from) }),
+          ...(until !== undefined && { until: millisecondsOrString(until) }),
         })
       },
     }),
@@ -51,7 +51,7 @@ export function recordRoutes(clock: Clock): Route[] {
       path: '/v1/forecast',
       scope: 'read',
       group: 'History',
-      summary: 'How many timers are due in each slice of the time to come.',
+      summary: 'How many timers are due in each slice of the coming time.',
       query: Type.Object(
         {
           kind: Type.Optional(Kind),
@@ -74,9 +74,9 @@ export function recordRoutes(clock: Clock): Route[] {
       handle: async ({ timers, query: { kind, from, over, slice } }) => ({
         slices: await timers.forecast({
           ...(kind !== undefined && { kind }),
-          ...(from !== undefined && { from: instantOf(from) }),
-          ...(over !== undefined && { over: durationOf(over) }),
-          ...(slice !== undefined && { slice: durationOf(slice) }),
+          ...(from !== undefined && { from: millisecondsOrString(from) }),
+          ...(over !== undefined && { over: millisecondsOrString(over) }),
+          ...(slice !== undefined && { slice: millisecondsOrString(slice) }),
         }),
       }),
     }),
@@ -131,7 +131,7 @@ export function recordRoutes(clock: Clock): Route[] {
       path: '/v1/dead/redrive',
       scope: 'write',
       group: 'Dead letters',
-      summary: 'Set dead letters again, due now: those of these ids, or all of a kind or key.',
+      summary: 'Set dead letters again, due now: by their ids, or all of a kind or key.',
       body: Type.Union([
         Type.Object(
           {

@@ -1,8 +1,8 @@
 import { Type } from '@sinclair/typebox'
 import type { TargetForm } from '../../delivery/index.js'
 import { RequestError } from '../../error/index.js'
-import { type Route, route } from '../route.js'
-import { Duration, Kind, Outcome, Retry } from '../schema.js'
+import { type Route, route } from '../http/route.js'
+import { Duration, Kind, Outcome, Retry } from '../http/schema.js'
 
 const closed = { additionalProperties: false } as const
 const group = 'Targets'
@@ -58,7 +58,7 @@ const TargetInput = Type.Union([
       ...webhookFields,
       secret: Type.Optional(
         Type.Union([Secret, Type.Array(Secret, { minItems: 1, maxItems: 8 })], {
-          description: 'Left out, the target that is replaced keeps its own.',
+          description: 'Without it, a replaced target keeps its secrets.',
         }),
       ),
       headers: Type.Optional(Type.Record(Type.String(), Type.String({ maxLength: 4096 }))),
@@ -69,7 +69,7 @@ const TargetInput = Type.Union([
   Type.Object(logFields, closed),
 ])
 
-/** Never with a secret. */
+/** A target as answers show it: never with a secret. */
 const TargetBody = Type.Object(
   {
     kind: Type.String(),
@@ -84,7 +84,7 @@ const TargetBody = Type.Object(
 
 const OfKind = Type.Object({ kind: Kind })
 
-/** Where the timers of a kind go: to a URL, to workers, to the log. A kind without a target waits. */
+/** Targets: where the timers of a kind go. Timers of a kind without a target wait. */
 export const targetRoutes: readonly Route[] = [
   route({
     method: 'GET',
@@ -115,8 +115,8 @@ export const targetRoutes: readonly Route[] = [
     path: '/v1/targets/{kind}',
     scope: 'admin',
     group,
-    summary: 'Say where the timers of a kind go: to a webhook, to workers that lease them, to the log.',
-    description: 'Other instances hear of it within about two seconds.',
+    summary: 'Set the target of a kind: a webhook, workers that lease firings, or the log.',
+    description: 'Other instances apply it within about two seconds.',
     params: OfKind,
     body: TargetInput,
     answer: TargetBody,
@@ -127,7 +127,7 @@ export const targetRoutes: readonly Route[] = [
     path: '/v1/targets/{kind}',
     scope: 'admin',
     group,
-    summary: 'Take the target of a kind away: its timers wait.',
+    summary: 'Remove the target of a kind. Its timers then wait.',
     params: OfKind,
     answer: Outcome('removed'),
     refusals: [404],
@@ -139,5 +139,5 @@ export const targetRoutes: readonly Route[] = [
 ]
 
 function noTarget(kind: string): RequestError {
-  return new RequestError('target-unknown', `the kind ${JSON.stringify(kind)} has no target`)
+  return new RequestError('target-unknown', `kind ${JSON.stringify(kind)} has no target`)
 }

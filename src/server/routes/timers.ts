@@ -1,9 +1,9 @@
 import { Type } from '@sinclair/typebox'
 import { RequestError } from '../../error/index.js'
 import type { SetTimer, When } from '../../front/index.js'
-import { type Idempotency, keyFrom } from '../idempotency.js'
-import { outcomeAnswer } from '../outcome-answer.js'
-import { type Call, type Route, route } from '../route.js'
+import { type Idempotency, timerKeyFrom } from '../http/idempotency.js'
+import { outcomeAnswer } from '../http/outcome-answer.js'
+import { type Call, type Route, route } from '../http/route.js'
 import {
   HistoryBody,
   InstantText,
@@ -18,20 +18,20 @@ import {
   SetNewBody,
   TimerBody,
   DeadBody,
-} from '../schema.js'
+} from '../http/schema.js'
 import {
   changeOptionsOf,
   conditionOf,
-  instantOf,
+  millisecondsOrString,
   type NamedKinds,
   setOptionsOf,
-  tracedOptions,
-} from '../set-input.js'
+  withTraceparent,
+} from '../http/set-input.js'
 
 const KindAndKey = Type.Object({ kind: Kind, key: Key })
 const group = 'Timers'
 
-/** Set, get, move, cancel and fire a timer by its kind and key; list them. */
+/** Set, get, move, cancel and fire a timer by its kind and key, and list timers. */
 export function timerRoutes({
   kinds,
   idempotency,
@@ -44,7 +44,7 @@ export function timerRoutes({
     kind: string,
     key: string | undefined,
   ): Promise<SetAnswered> => {
-    const options = tracedOptions(setOptionsOf(call.body, conditionOf(call.request)), call.request)
+    const options = withTraceparent(setOptionsOf(call.body, conditionOf(call.request)), call.request)
     return setAnswer(kind, await call.timers.set(kinds.of(kind), key, options))
   }
 
@@ -54,23 +54,23 @@ export function timerRoutes({
       path: '/v1/timers/{kind}/{key}',
       scope: 'write',
       group,
-      summary: 'Set a timer; one of the same key is replaced.',
+      summary: 'Set a timer. It replaces a timer with the same key.',
       description:
-        'Send `If-None-Match: *` to set it only if there is none, `If-Match: "7"` only if it stands at revision 7.',
+        'With `If-None-Match: *` only if there is no such timer, with `If-Match: "7"` only if it is at revision 7.',
       params: KindAndKey,
       body: SetBody,
       headers: ['if-match', 'if-none-match', 'idempotency-key'],
       answer: SetAnswer,
       refusals: [412, 413, 422],
       handle: async (call) =>
-        tagged(call, await idempotency.of(call, () => set(call, call.params.kind, call.params.key))),
+        tagged(call, await idempotency.run(call, () => set(call, call.params.kind, call.params.key))),
     }),
     route({
       method: 'POST',
       path: '/v1/timers/{kind}',
       scope: 'write',
       group,
-      summary: 'Set a timer under a key that is made up, unless the body names one.',
+      summary: 'Set a timer under a generated key, unless the body has one.',
       params: Type.Object({ kind: Kind }),
       body: SetNewBody,
       headers: ['idempotency-key'],
@@ -79,9 +79,10 @@ export function timerRoutes({
       refusals: [412, 413, 422],
       handle: async (call) => {
         const { kind } = call.params
-        const answer = await idempotency.of(call, async (idempotencyKey) => {
-          const made = idempotencyKey === undefined ? undefined : keyFrom(call.admission, idempotencyKey)
-          return await set(call, kind, call.body.key ?? made)
+        const answer = await idempotency.run(call, async (idempotencyKey) => {
+          const derived =
+            idempotencyKey === undefined ? undefined : timerKeyFrom(call.admission, idempotencyKey)
+          return await set(call, kind, call.body.key ?? derived)
         })
         call.reply.header(
           'location',
@@ -95,7 +96,7 @@ export function timerRoutes({
       path: '/v1/timers/{kind}/{key}',
       scope: 'read',
       group,
-      summary: 'Get a timer as it stands.',
+      summary: 'Get a timer.',
       params: KindAndKey,
       answer: TimerBody,
       refusals: [404],
@@ -111,7 +112,7 @@ export function timerRoutes({
       path: '/v1/timers/{kind}/{key}',
       scope: 'write',
       group,
-      summary: 'Cancel a timer: no attempt starts afterwards.',
+      summary: 'Cancel a timer. No attempt starts afterwards.',
       params: KindAndKey,
       headers: ['if-match'],
       answer: Outcome('cancelled'),
@@ -124,7 +125,7 @@ export function timerRoutes({
       path: '/v1/timers/{kind}/{key}/move',
       scope: 'write',
       group,
-      summary: 'Give a timer another due time; its payload stays.',
+      summary: 'Give a timer another due time. It keeps its payload.',
       params: KindAndKey,
       body: MoveBody,
       headers: ['if-match'],
@@ -141,7 +142,7 @@ export function timerRoutes({
       path: '/v1/timers/{kind}/{key}/fire',
       scope: 'write',
       group,
-      summary: 'Fire a timer now, whenever it was due.',
+      summary: 'Fire a timer now.',
       params: KindAndKey,
       headers: ['if-match'],
       answer: Outcome('moved'),
@@ -155,7 +156,7 @@ export function timerRoutes({
         path: `/v1/timers/{kind}/{key}/${verb}`,
         scope: 'write',
         group,
-        summary: verb === 'pause' ? 'Pause a timer; its due time stays.' : "End a timer's pause.",
+        summary: verb === 'pause' ? 'Pause a timer. It keeps its due time.' : 'Resume a timer.',
         params: KindAndKey,
         answer: Outcome(verb === 'pause' ? 'paused' : 'resumed'),
         refusals: [404, 409, 410],
@@ -168,7 +169,7 @@ export function timerRoutes({
       path: '/v1/timers/{kind}/{key}/why',
       scope: 'read',
       group,
-      summary: 'Everything known about a key: the timer, its history, its dead letters, told in order.',
+      summary: 'Everything known about a key: the timer, its history and its dead letters, in order.',
       params: KindAndKey,
       answer: Type.Object({
         timer: Type.Optional(TimerBody),
@@ -206,8 +207,8 @@ const listRoute = route({
     const { dueFrom, dueUntil, ...rest } = query
     return await timers.list({
       ...rest,
-      ...(dueFrom !== undefined && { dueFrom: instantOf(dueFrom) }),
-      ...(dueUntil !== undefined && { dueUntil: instantOf(dueUntil) }),
+      ...(dueFrom !== undefined && { dueFrom: millisecondsOrString(dueFrom) }),
+      ...(dueUntil !== undefined && { dueUntil: millisecondsOrString(dueUntil) }),
     })
   },
 })
@@ -217,18 +218,18 @@ type SetAnswered = SetTimer & { readonly kind: string }
 function setAnswer(kind: string, set: SetTimer): SetAnswered {
   const { outcome, key, handle, dueAt, revision } = set
   const current = { key, handle, dueAt, revision }
-  // Written out: copying by spread costs several times as much.
+  // Written out, because a spread costs several times as much.
   if (outcome === 'set') return { outcome, kind, key, handle, dueAt, revision }
-  const error = new RequestError('revision-conflict', `the condition on ${kind} ${set.key} does not hold`)
+  const error = new RequestError('revision-conflict', `the condition on ${kind} ${set.key} failed`)
   throw Object.assign(error, { current })
 }
 
-/** The revision is what If-Match takes. */
+/** Sends the revision as the ETag, for a later `If-Match`. */
 function tagged({ reply }: Call<unknown, unknown, unknown>, answer: SetAnswered): SetAnswered {
   if (answer.revision !== undefined) reply.header('etag', `"${answer.revision}"`)
   return answer
 }
 
 export function unknownTimer(kind: string, key: string): RequestError {
-  return new RequestError('timer-unknown', `there is no timer ${JSON.stringify(key)} of the kind ${kind}`)
+  return new RequestError('timer-unknown', `no timer ${kind} ${JSON.stringify(key)}`)
 }

@@ -1,59 +1,67 @@
-import type { OperationAnswer, Request, RequestedOperation } from '../store.js'
-import type { Batch } from './batch.js'
-import type { Environment } from './environment.js'
+import type { OperationAnswer, InboxRequest, RequestedOperation } from '../store.js'
+import type { Batch } from './lmdb/batch.js'
+import type { Environment } from './lmdb/environment.js'
 
 type Outcome = OperationAnswer['outcome']
 
-interface Kept {
-  readonly request: Request
+// The id of the record that keeps `#forgottenUntil`. No request has it.
+const NO_REQUEST_ID = ''
+
+interface StoredRequest {
+  readonly request: InboxRequest
   readonly key: Buffer
 }
 
-interface Answered {
+interface StoredAnswer {
   readonly outcome: Outcome
   readonly deadline: number
   readonly key: Buffer
 }
 
 /**
- * A shard's requests in the order of arrival, and what became of them, each remembered until its deadline: in
- * memory for asking, in the file for ever after. Answering replaces a request's record by its answer.
+ * The requests of one shard in order of arrival, and their answers until their deadlines. All of them are in memory
+ * and in the file. Answering replaces a request's record by its answer.
+ *
+ * A forgotten request must not come in again, even if the clock goes back. So the inbox keeps the latest deadline of
+ * all forgotten requests, and answers `expired` to a request whose deadline is not later.
+ *
+ * Proven by src/testing/store-contract/cases/inbox.ts, which test/store/file/contract.test.ts runs.
  */
 export class FileInbox {
   readonly #shard: number
-  readonly #requests = new Map<string, Kept>()
-  readonly #answers = new Map<string, Answered>()
-  #last = 0
+  readonly #requests = new Map<string, StoredRequest>()
+  readonly #answers = new Map<string, StoredAnswer>()
+  #lastNumber = 0
+  #forgottenUntil = -Infinity
 
   constructor(shard: number) {
     this.#shard = shard
   }
 
-  /** Takes in a record as it was found in the file. */
+  /** Reads a record of the file. */
   restore(key: Buffer, value: Buffer): void {
-    const record = JSON.parse(value.toString()) as Record
-    this.#last = Math.max(this.#last, key.readUIntBE(2, 6))
-    if ('outcome' in record) this.#answers.set(record.id, { ...record, key })
+    const record = JSON.parse(value.toString()) as InboxRecord
+    this.#lastNumber = Math.max(this.#lastNumber, key.readUIntBE(2, 6))
+    if (record.id === NO_REQUEST_ID) this.#forgottenUntil = record.deadline
+    else if ('outcome' in record) this.#answers.set(record.id, { ...record, key })
     else this.#requests.set(record.id, { request: requestOf(record, this.#shard), key })
   }
 
-  append(batch: Batch, request: Request, now: number): 'appended' | 'answered-before' | 'expired' {
-    this.#forget(batch, now)
+  append(batch: Batch, request: InboxRequest, now: number): 'appended' | 'answered-before' | 'expired' {
+    this.#forgetExpired(batch, now)
     if (this.#answers.has(request.id)) return 'answered-before'
     if (this.#requests.has(request.id)) return 'appended'
-    if (request.deadline <= now) return 'expired'
-    const key = Buffer.alloc(8)
-    key.writeUInt16BE(this.#shard, 0)
-    key.writeUIntBE(++this.#last, 2, 6)
+    if (request.deadline <= Math.max(now, this.#forgottenUntil)) return 'expired'
+    const key = this.#key(++this.#lastNumber)
     const record = recordOf(request)
-    // What is kept is what was stored: the caller's objects are the caller's to change.
+    // Keep what was stored, not the caller's objects, which the caller may change.
     this.#requests.set(request.id, { request: requestOf(record, this.#shard), key })
     batch.put('inbox', key, Buffer.from(JSON.stringify(record)))
     batch.onUndo(() => this.#requests.delete(request.id))
     return 'appended'
   }
 
-  get(id: string): Request | undefined {
+  get(id: string): InboxRequest | undefined {
     return this.#requests.get(id)?.request
   }
 
@@ -61,8 +69,8 @@ export class FileInbox {
     return this.#requests.size === 0
   }
 
-  oldest(limit: number): Request[] {
-    const oldest: Request[] = []
+  oldest(limit: number): InboxRequest[] {
+    const oldest: InboxRequest[] = []
     for (const { request } of this.#requests.values()) {
       if (oldest.length >= limit) break
       oldest.push(request)
@@ -70,9 +78,9 @@ export class FileInbox {
     return oldest
   }
 
-  answer(batch: Batch, { id, deadline }: Request, outcome: Outcome): void {
-    const kept = this.#requests.get(id)!
-    // To go back means to stand in the old order again.
+  answer(batch: Batch, { id, deadline }: InboxRequest, outcome: Outcome): void {
+    const stored = this.#requests.get(id)!
+    // An undo must also restore the order of the requests.
     if (batch.touch(this.#requests)) {
       const before = [...this.#requests]
       batch.onUndo(() => {
@@ -81,8 +89,8 @@ export class FileInbox {
       })
     }
     this.#requests.delete(id)
-    this.#answers.set(id, { outcome, deadline, key: kept.key })
-    batch.put('inbox', kept.key, Buffer.from(JSON.stringify({ id, outcome, deadline })))
+    this.#answers.set(id, { outcome, deadline, key: stored.key })
+    batch.put('inbox', stored.key, Buffer.from(JSON.stringify({ id, outcome, deadline })))
     batch.onUndo(() => this.#answers.delete(id))
   }
 
@@ -91,17 +99,37 @@ export class FileInbox {
     return answer === undefined || answer.deadline <= now ? undefined : answer.outcome
   }
 
-  #forget(batch: Batch, now: number): void {
+  #key(number: number): Buffer {
+    const key = Buffer.alloc(8)
+    key.writeUInt16BE(this.#shard, 0)
+    key.writeUIntBE(number, 2, 6)
+    return key
+  }
+
+  #forgetExpired(batch: Batch, now: number): void {
+    const before = this.#forgottenUntil
     for (const [id, answer] of this.#answers) {
       if (answer.deadline > now) break
       this.#answers.delete(id)
+      this.#forgottenUntil = Math.max(this.#forgottenUntil, answer.deadline)
       batch.remove('inbox', answer.key)
       batch.onUndo(() => this.#answers.set(id, answer))
     }
+    if (this.#forgottenUntil === before) return
+    const record = {
+      id: NO_REQUEST_ID,
+      outcome: 'expired',
+      deadline: this.#forgottenUntil,
+    } satisfies InboxRecord
+    batch.put('inbox', this.#key(0), Buffer.from(JSON.stringify(record)))
+    batch.onUndo(() => {
+      this.#forgottenUntil = before
+    })
   }
 }
 
-type Record = RequestRecord | { readonly id: string; readonly outcome: Outcome; readonly deadline: number }
+type InboxRecord =
+  RequestRecord | { readonly id: string; readonly outcome: Outcome; readonly deadline: number }
 
 interface RequestRecord {
   readonly id: string
@@ -110,22 +138,22 @@ interface RequestRecord {
   readonly payload?: string
 }
 
-function recordOf({ id, deadline, operation }: Request): RequestRecord {
+function recordOf({ id, deadline, operation }: InboxRequest): RequestRecord {
   if (operation.type !== 'set') return { id, deadline, operation }
   const { payload, ...rest } = operation
   return { id, deadline, operation: rest, payload: Buffer.from(payload).toString('base64') }
 }
 
-function requestOf({ id, deadline, operation, payload }: RequestRecord, shard: number): Request {
-  const whole = (
+function requestOf({ id, deadline, operation, payload }: RequestRecord, shard: number): InboxRequest {
+  const complete = (
     payload === undefined
       ? { ...operation }
       : { ...operation, payload: new Uint8Array(Buffer.from(payload, 'base64')) }
   ) as RequestedOperation
-  return { id, shard, deadline, operation: whole }
+  return { id, shard, deadline, operation: complete }
 }
 
-/** Fills the inboxes from the file. */
+/** Reads the inboxes from the file. */
 export function restoreInboxes(environment: Environment, inboxes: readonly FileInbox[]): void {
   for (const { key, value } of environment.tables.inbox.getRange()) {
     inboxes[key.readUInt16BE(0)]?.restore(Buffer.from(key), Buffer.from(value))

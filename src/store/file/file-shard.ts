@@ -4,12 +4,13 @@ import {
   checkInbox,
   checkReadLevel,
   checkSettlement,
-  claimed,
+  acquired,
   lowered,
   newShardRow,
   refenced,
   released,
   renewed,
+  settled,
 } from '../shard-row.js'
 import type {
   CancelOperation,
@@ -27,19 +28,21 @@ import type {
   SetOperation,
   SettleAnswer,
   Settlement,
-  ShardClaim,
+  AcquireRequest,
   ShardRow,
-  Standing,
+  RowVersion,
   WriteAnswer,
 } from '../store.js'
-import type { Batch } from './batch.js'
-import type { Environment } from './environment.js'
+import type { Batch } from './lmdb/batch.js'
+import type { Environment } from './lmdb/environment.js'
 import { FileInbox } from './file-inbox.js'
-import type { RowReader } from './row-reader.js'
-import type { RowTable } from './row-table.js'
+import type { RowReader } from './read/row-reader.js'
+import type { RowTable } from './rows/row-table.js'
 import { WriteAnswers } from './write-answers.js'
 
 type Counters = { -readonly [Name in keyof Counts]: number }
+
+type RemoveDead = (id: string) => boolean
 
 interface ShardState {
   readonly row: ShardRow
@@ -48,15 +51,16 @@ interface ShardState {
 }
 
 /**
- * One shard with the rules of the protocol. Each method either throws before it has changed anything or carries
- * out all of it, in memory and in the batch. The shard's own record goes with every batch that touches it.
+ * One shard, with the rules of docs/protocol.md. Each method either throws before it has changed anything, or carries
+ * out everything, in memory and in the batch. A batch that changes the shard also writes its shard row.
+ *
+ * Proven by the store contract and its random model, which test/store/file/contract.test.ts runs.
  */
 export class FileShard {
   readonly inbox: FileInbox
   readonly #table: RowTable
   readonly #reader: RowReader
   readonly #key: Buffer
-  #exhume: (id: string) => boolean = () => false
   #row: ShardRow
   #counts: Counters = { created: 0, settled: 0, cancelled: 0, replaced: 0, dead: 0 }
   #lastRevision = 0
@@ -69,12 +73,14 @@ export class FileShard {
     this.#row = newShardRow(shard)
   }
 
-  /** Takes over what the file has of it. The lease of an owner that is known to be dead is over. */
+  /** Reads the shard's state from the file. The lease of an owner that is known to be dead is over. */
   restore(environment: Environment, isOwnerDead: boolean): void {
     const text = environment.getMeta(this.#key.toString())
     if (text === undefined) return
     const state = JSON.parse(text) as ShardState
-    this.#row = isOwnerDead ? { ...state.row, leaseUntil: 0 } : state.row
+    // A file of an older version may lack fields: they get the values of a new shard.
+    const row = { ...this.#row, ...state.row }
+    this.#row = isOwnerDead ? { ...row, leaseUntil: 0 } : row
     this.#counts = { ...state.counts }
     this.#lastRevision = state.lastRevision
   }
@@ -87,8 +93,8 @@ export class FileShard {
     return this.#counts
   }
 
-  claim(batch: Batch, claim: ShardClaim, now: number): ShardRow | undefined {
-    const row = claimed(this.#row, claim, now, this.#lastRevision)
+  acquire(batch: Batch, request: AcquireRequest, now: number): ShardRow | undefined {
+    const row = acquired(this.#row, request, now, this.#lastRevision)
     return row && this.#put(batch, row)
   }
 
@@ -118,18 +124,17 @@ export class FileShard {
     this.#put(batch, lowered(this.#row, fence, from, to))
   }
 
-  /** `exhume` takes a dead letter away, and answers whether it was there. */
+  /** `removeDead` removes a dead letter and returns whether it was there. */
   write(
     batch: Batch,
     fence: Fence,
     { operations, ifInboxEmpty }: OwnerWrite,
     now: number,
-    exhume: (id: string) => boolean,
+    removeDead: RemoveDead,
   ): WriteAnswer {
     this.checkFence(fence)
     if (ifInboxEmpty === true) checkInbox(this.#row, this.inbox.isEmpty)
     this.#touch(batch)
-    this.#exhume = exhume
     const answers = new WriteAnswers(operations.length, this.#row.readLevel)
     const { settledLevel, shard } = this.#row
     const table = this.#table
@@ -140,24 +145,24 @@ export class FileShard {
         operation.request === undefined &&
         operation.ifRevision === undefined &&
         operation.fromDead === undefined
-      // The way of nearly all of them: a name that nobody has, at a place that is free.
+      // The fast path, for nearly all operations: a new name, above the settled level.
       if (isPlainSet && operation.position >= settledLevel.position && !table.find(operation, settledLevel)) {
         const revision = ++this.#lastRevision
         this.#counts.created++
         table.put(shard, operation, operation, operation.position, revision, now)
-        answers.stored(i, operation.position, revision)
-      } else answers.put(i, this.#apply(batch, operation, now))
+        answers.putNew(i, operation.position, revision)
+      } else answers.put(i, this.#apply(batch, operation, now, removeDead))
     }
     return answers
   }
 
-  /** `bury` keeps a dead letter. */
+  /** `addDead` stores a dead letter. */
   settle(
     batch: Batch,
     fence: Fence,
     settlement: Settlement,
     now: number,
-    bury: (letter: NewDeadLetter) => void,
+    addDead: (letter: NewDeadLetter) => void,
   ): SettleAnswer {
     this.checkFence(fence)
     checkSettlement(this.#row, settlement, now, this.#lastRevision)
@@ -165,28 +170,24 @@ export class FileShard {
     const counts = this.#counts
     const { level } = settlement
     for (const done of settlement.done) {
-      if (!this.#isStanding(done)) continue
+      if (!this.#findExactly(done)) continue
       this.#remove(level)
       counts.settled++
     }
     const dead = settlement.dead.map((letter): DeadAnswer => {
-      if (!this.#isStanding(letter.row)) return { kept: false, next: undefined }
-      bury({ row: this.#table.row(), diedAt: letter.diedAt, reason: letter.reason })
-      // A timer that goes on has not ended.
+      if (!this.#findExactly(letter.row)) return { kept: false, next: undefined }
+      addDead({ row: this.#table.row(), diedAt: letter.diedAt, reason: letter.reason })
+      // A recurring timer goes on with its next occurrence, so it does not count as dead.
       if (letter.next !== undefined) return { kept: true, next: this.#follow(letter.next, level, now) }
       this.#remove(level)
       counts.dead++
       return { kept: true, next: undefined }
     })
     const followUps = settlement.followUps.map((followUp) =>
-      this.#isStanding(followUp.row) ? this.#follow(followUp, level, now) : undefined,
+      this.#findExactly(followUp.row) ? this.#follow(followUp, level, now) : undefined,
     )
     counts.settled += settlement.settledCount
-    this.#row = {
-      ...this.#row,
-      settledLevel: { position: level.position, revision: level.revision },
-      lastSettlement: settlement.id,
-    }
+    this.#row = settled(this.#row, settlement)
     return { followUps, dead, readLevel: this.#row.readLevel }
   }
 
@@ -194,11 +195,7 @@ export class FileShard {
     checkFence(this.#row, fence)
   }
 
-  checkReadLevel(from: Place): void {
-    checkReadLevel(this.#row, from)
-  }
-
-  /** Puts the shard's row in place of the one before, here and in the batch. */
+  /** Replaces the shard row, in memory and in the batch. */
   #put(batch: Batch, row: ShardRow): ShardRow {
     if (row !== this.#row) {
       this.#touch(batch)
@@ -207,21 +204,21 @@ export class FileShard {
     return row
   }
 
-  #apply(batch: Batch, operation: Operation, now: number): OperationAnswer {
-    if (operation.request === undefined) return this.#change(operation, now)
+  #apply(batch: Batch, operation: Operation, now: number, removeDead: RemoveDead): OperationAnswer {
+    if (operation.request === undefined) return this.#change(operation, now, removeDead)
     const request = this.inbox.get(operation.request)
     if (request === undefined) return { outcome: 'answered-before' }
     const isLate = operation.type !== 'set' && request.deadline <= now
-    const answer: OperationAnswer = isLate ? { outcome: 'expired' } : this.#change(operation, now)
-    // One that found its position taken over by the level is to be tried again with a later one.
+    const answer: OperationAnswer = isLate ? { outcome: 'expired' } : this.#change(operation, now, removeDead)
+    // After `below-level` the owner sends the request again with a later position, so it stays in the inbox.
     if (answer.outcome !== 'below-level') this.inbox.answer(batch, request, answer.outcome)
     return answer
   }
 
-  #change(operation: Operation, now: number): OperationAnswer {
+  #change(operation: Operation, now: number, removeDead: RemoveDead): OperationAnswer {
     switch (operation.type) {
       case 'set':
-        return this.#set(operation, now)
+        return this.#set(operation, now, removeDead)
       case 'answer':
         return { outcome: operation.outcome }
       case 'move':
@@ -230,23 +227,23 @@ export class FileShard {
     }
   }
 
-  #set(set: SetOperation, now: number): OperationAnswer {
+  #set(set: SetOperation, now: number, removeDead: RemoveDead): OperationAnswer {
     const table = this.#table
     const isThere = table.find(set, this.#row.settledLevel)
-    let replaced: Standing | undefined
+    let replaced: RowVersion | undefined
     if (isThere) {
-      const standing = this.#standing()
-      if (standing.identity === set.identity) return { outcome: 'same', standing }
-      if (set.ifAbsent === true) return { outcome: 'conflict', standing }
-      if (set.ifRevision !== undefined && set.ifRevision !== standing.revision)
-        return { outcome: 'conflict', standing }
-      replaced = standing
-    } else if (set.ifRevision !== undefined) return { outcome: 'conflict', standing: undefined }
+      const current = this.#foundVersion()
+      if (current.identity === set.identity) return { outcome: 'same', current }
+      if (set.ifAbsent === true) return { outcome: 'conflict', current }
+      if (set.ifRevision !== undefined && set.ifRevision !== current.revision)
+        return { outcome: 'conflict', current }
+      replaced = current
+    } else if (set.ifRevision !== undefined) return { outcome: 'conflict', current: undefined }
     const { position } = set
     if (position < this.#row.settledLevel.position) return this.#belowLevel()
     if (set.fromDead !== undefined) {
-      if (!this.#exhume(set.fromDead)) return { outcome: 'unknown' }
-      // Looking for the dead letter may have moved the table's finger.
+      if (!removeDead(set.fromDead)) return { outcome: 'unknown' }
+      // Removing the dead letter may have moved the table's cursor.
       if (isThere) table.find(set, this.#row.settledLevel)
     }
     if (isThere) {
@@ -262,15 +259,15 @@ export class FileShard {
   #moveOrCancel(operation: MoveOperation | CancelOperation, now: number): OperationAnswer {
     const table = this.#table
     if (!table.find(operation, this.#row.settledLevel)) return { outcome: 'unknown' }
-    const standing = this.#standing()
-    if (operation.identity !== undefined && operation.identity !== standing.identity)
+    const current = this.#foundVersion()
+    if (operation.identity !== undefined && operation.identity !== current.identity)
       return { outcome: 'unknown' }
-    if (operation.ifRevision !== undefined && operation.ifRevision !== standing.revision)
-      return { outcome: 'conflict', standing }
+    if (operation.ifRevision !== undefined && operation.ifRevision !== current.revision)
+      return { outcome: 'conflict', current }
     if (operation.type === 'cancel') {
       this.#remove(this.#row.settledLevel)
       this.#counts.cancelled++
-      return { outcome: 'cancelled', removed: standing }
+      return { outcome: 'cancelled', removed: current }
     }
     if (operation.position < this.#row.settledLevel.position) return this.#belowLevel()
     const found = table.row()
@@ -287,20 +284,20 @@ export class FileShard {
     return {
       outcome: 'moved',
       row: moved,
-      from: { position: standing.position, revision: standing.revision },
+      from: { position: current.position, revision: current.revision },
     }
   }
 
-  /** Puts the row gone to where it goes on. */
+  /** Moves the row at the table's cursor to where its timer goes on. */
   #follow(progress: Omit<FollowUp, 'row'>, level: Place, now: number): TimerRow {
     const row = this.#table.row()
-    // Below the new level it needs no record of its end.
+    // Below the new settled level a row needs no removal record.
     if (!isBefore(this.#table, level)) this.#table.kill()
     const { position, dueAt, attempt, occurrence, details = row.details } = progress
     return this.#rewrite({ ...row, details }, position, dueAt, attempt, occurrence, now)
   }
 
-  /** Puts the row just found, which is dead or about to be below the level, at another place. */
+  /** Writes the row just found at another place. The old version is removed, or about to be below the settled level. */
   #rewrite(
     row: TimerRow,
     position: number,
@@ -315,27 +312,27 @@ export class FileShard {
     return rewritten
   }
 
-  /** Goes to the row of this name if it stands exactly there. */
-  #isStanding(row: TimerName & Place): boolean {
+  /** Finds the row of this name. Returns true if it is this very version. */
+  #findExactly(row: TimerName & Place): boolean {
     return this.#table.find(row, this.#row.settledLevel) && this.#table.revision === row.revision
   }
 
-  #standing(): Standing {
+  #foundVersion(): RowVersion {
     const { position, revision } = this.#table
     return { position, revision, identity: this.#table.identity() }
   }
 
-  /** Takes the row gone to away. Below the level that comes it needs no record of its end. */
+  /** Removes the row at the table's cursor. Below the coming settled level a row needs no removal record. */
   #remove(level: Place): void {
     if (!isBefore(this.#table, level)) this.#table.kill()
-    this.#table.forget()
+    this.#table.forgetName()
   }
 
   #belowLevel(): OperationAnswer {
     return { outcome: 'below-level', settledLevel: this.#row.settledLevel }
   }
 
-  /** Says that the batch changes this shard: its record goes along, and comes back if the batch fails. */
+  /** Adds the shard's record to the batch, and restores it if the batch fails. */
   #touch(batch: Batch): void {
     this.#table.join(batch)
     if (!batch.touch(this)) return

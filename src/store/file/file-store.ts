@@ -2,9 +2,9 @@ import { randomInt } from 'node:crypto'
 import { StateError, StoreError } from '../../error/index.js'
 import type { Clock } from '../../time/index.js'
 import { type Place, shardOf, type TimerName, type TimerRow } from '../../timer/index.js'
-import { shardAt } from '../check-call.js'
-import { checkRequests, checkWrite } from '../check-write.js'
-import { noted } from '../noted.js'
+import { shardAt } from '../check/check-call.js'
+import { checkRequests, checkWrite } from '../check/check-write.js'
+import { historyOfWrites } from '../history-of-writes.js'
 import type {
   ClaimedRow,
   Counts,
@@ -18,47 +18,54 @@ import type {
   ListQuery,
   Loaded,
   LoadRequest,
+  LongLease,
   Member,
   OperationAnswer,
   OwnerWrite,
-  Request,
+  InboxRequest,
   Setting,
   SettleAnswer,
   Settlement,
-  ShardClaim,
+  AcquireRequest,
   ShardRow,
   Store,
   StoreCapabilities,
-  Strategy,
+  StoreMode,
   Tally,
   Usage,
   WriteAnswer,
 } from '../store.js'
-import type { Batch } from './batch.js'
-import { Committer } from './committer.js'
-import { DeadLetterTable } from './dead-letter-table.js'
-import { Environment } from './environment.js'
-import { type FileStoreOptions, fileStoreOptions } from './file-store-options.js'
+import { MemberTable } from '../member-table.js'
+import { Rewriter } from './compact/rewriter.js'
+import { Splitter } from './compact/splitter.js'
+import { Sweeper } from './compact/sweeper.js'
 import { restoreInboxes } from './file-inbox.js'
 import { FileShard } from './file-shard.js'
-import { takeFormat } from './format.js'
-import { HistoryTable } from './history-table.js'
-import { IndexBuilder } from './index-builder.js'
-import { MemberTable } from '../member-table.js'
-import { OwnerRecord } from './owner-record.js'
-import { Rewriter } from './rewriter.js'
-import { listed, listPlaceOf, RowLister } from './row-lister.js'
-import { RowReader } from './row-reader.js'
-import { RowTable } from './row-table.js'
-import { firstBucket } from './segment.js'
-import { SettingsTable } from './settings-table.js'
-import { Sweeper } from './sweeper.js'
-import { TimeBudget } from './time-budget.js'
+import { type FileStoreOptions, fileStoreOptions } from './file-store-options.js'
+import { readOrCreateFormat } from './format.js'
+import type { Batch } from './lmdb/batch.js'
+import { Committer } from './lmdb/committer.js'
+import { Environment } from './lmdb/environment.js'
+import { OwnerRecord } from './lmdb/owner-record.js'
+import { RowLister } from './read/row-lister.js'
+import { RowReader } from './read/row-reader.js'
+import { StoreQueries } from './read/store-queries.js'
+import { TimeBudget } from './read/time-budget.js'
+import type { Bucket } from './rows/bucket.js'
+import { IndexBuilder } from './rows/index-builder.js'
+import { RowTable } from './rows/row-table.js'
+import { DeadLetterTable } from './tables/dead-letter-table.js'
+import { HistoryTable } from './tables/history-table.js'
+import { SettingsTable } from './tables/settings-table.js'
+import { WakeListeners } from './wake-listeners.js'
 
 /**
- * The embedded store: one folder, one process, nothing to install. What it acknowledges is on the disk; each call
- * is one step that a crash leaves whole or undone. Timers lie packed in chunks by time and are found by name
- * through an index in memory, which is filled while near timers are already being loaded.
+ * The embedded store: one folder, one process, nothing to install. A call that is answered is on the disk. After a
+ * crash each call is there whole or not at all. Timers are packed into chunks by time. A name is found through an
+ * index in memory, which is built at open while near timers are already being loaded.
+ *
+ * Proven by test/store/file/contract.test.ts, test/store/chaos.test.ts (kill -9) and test/store/power/power.test.ts
+ * (power losses).
  */
 export class FileStore implements Store {
   readonly name = 'file'
@@ -67,10 +74,10 @@ export class FileStore implements Store {
     durable: true,
     claim: false,
   })
-  readonly strategy: Strategy = 'owned'
+  readonly mode: StoreMode = 'owned'
   readonly shardCount: number
   readonly maxPayloadBytes: number
-  readonly #clock: Clock
+  readonly clock: Clock
   readonly #environment: Environment
   readonly #owner: OwnerRecord
   readonly #table: RowTable
@@ -78,14 +85,14 @@ export class FileStore implements Store {
   readonly #readers: readonly RowReader[]
   readonly #index: IndexBuilder
   readonly #committer: Committer
-  readonly #rewriter: Rewriter
+  readonly #splitter: Splitter
   readonly #sweeper: Sweeper
-  readonly #lister: RowLister
+  readonly #queries: StoreQueries
   readonly #dead: DeadLetterTable
   readonly #history: HistoryTable
   readonly #settings = new SettingsTable()
   readonly #members = new MemberTable()
-  readonly #listeners = new Set<(shard: number) => void>()
+  readonly #wakeListeners = new WakeListeners()
   #stopping: Promise<void> | undefined
 
   private constructor(
@@ -94,7 +101,7 @@ export class FileStore implements Store {
     shardCount: number,
     options: ReturnType<typeof fileStoreOptions>,
   ) {
-    this.#clock = options.clock
+    this.clock = options.clock
     this.maxPayloadBytes = options.maxPayloadBytes
     this.shardCount = shardCount
     this.#environment = environment
@@ -103,39 +110,42 @@ export class FileStore implements Store {
     const settledLevel = (shard: number): Place => this.#shards[shard]!.row.settledLevel
     this.#index = new IndexBuilder(environment, this.#table, settledLevel)
     this.#readers = this.#table.buckets.map(
-      (_, shard) => new RowReader(this.#table, shard, this.#index.index),
+      (_, shard) => new RowReader(this.#table, shard, this.#index.ensureIndexed),
     )
     this.#table.listeners.push(...this.#readers)
     this.#shards = this.#readers.map((reader, shard) => new FileShard(shard, this.#table, reader))
-    this.#rewriter = new Rewriter(this.#table)
-    this.#sweeper = new Sweeper(this.#table, this.#rewriter)
-    this.#lister = new RowLister(this.#table, settledLevel, this.#index.index)
+    const rewriter = new Rewriter(this.#table)
+    this.#splitter = new Splitter(this.#table, rewriter, this.#index)
+    this.#sweeper = new Sweeper(this.#table, rewriter)
+    const lister = new RowLister(this.#table, settledLevel, this.#index.ensureIndexed)
+    this.#queries = new StoreQueries((apply) => this.#run(apply), this.#table, lister, this.clock)
     this.#dead = new DeadLetterTable(environment)
     this.#history = new HistoryTable(environment)
     this.#committer = new Committer(
       (batch) => environment.commit(batch),
-      () => this.#forgetPlans(),
+      () => this.#afterUndo(),
+      () => environment.failure,
     )
   }
 
-  /** Opens a folder, or makes it a store. Resolves as soon as near timers can be loaded. */
+  /** Opens a folder, or creates a store in it. Resolves as soon as near timers can be loaded. */
   static async open(folder: string, options: FileStoreOptions = {}): Promise<FileStore> {
-    const whole = fileStoreOptions(options)
-    if (whole.strategy !== 'owned') {
+    const complete = fileStoreOptions(options)
+    if (complete.strategy !== 'owned') {
       throw new StoreError(
         'wrong-strategy',
-        'a file store is for the strategy owned: it has one process only',
+        'a file store has one process, so its strategy can only be owned',
       )
     }
-    const environment = Environment.open(folder, whole.fileSystem)
+    const environment = Environment.open(folder, complete.fileSystem)
     try {
-      const { owner, format } = environment.exclusively(() => ({
-        format: takeFormat(environment, whole.shardCount),
+      const { owner, format } = environment.transaction(() => ({
+        format: readOrCreateFormat(environment, complete.shardCount),
         owner: OwnerRecord.take(environment),
       }))
-      const store = new FileStore(environment, owner, format.shardCount, whole)
+      const store = new FileStore(environment, owner, format.shardCount, complete)
       store.#restore()
-      void store.#index.run(whole.onProgress)
+      void store.#index.run(complete.onProgress)
       return store
     } catch (error) {
       await environment.close()
@@ -147,13 +157,13 @@ export class FileStore implements Store {
     return this.#environment.folder
   }
 
-  /** Resolves when every name can be found; calls by name wait for it by themselves. */
+  /** Resolves when every name can be found. Calls by name wait for it themselves. */
   get indexed(): Promise<void> {
     return this.#index.done
   }
 
   now(): Promise<number> {
-    return this.#run(() => this.#clock.now())
+    return this.#run(() => this.clock.now())
   }
 
   stop(): Promise<void> {
@@ -166,17 +176,17 @@ export class FileStore implements Store {
     return this.#run(() => this.#shards.map((shard) => shard.row))
   }
 
-  claim(claim: ShardClaim): Promise<ShardRow | undefined> {
-    return this.#run((batch) => this.#shard(claim.shard).claim(batch, claim, this.#clock.now()))
+  acquire(request: AcquireRequest): Promise<ShardRow | undefined> {
+    return this.#run((batch) => this.#shard(request.shard).acquire(batch, request, this.clock.now()))
   }
 
   renew(fence: Fence, leaseMs: number): Promise<ShardRow> {
-    return this.#run((batch) => this.#shard(fence.shard).renew(batch, fence, leaseMs, this.#clock.now()))
+    return this.#run((batch) => this.#shard(fence.shard).renew(batch, fence, leaseMs, this.clock.now()))
   }
 
   refence(fence: Fence, nonce: number, leaseMs: number): Promise<ShardRow> {
     return this.#run((batch) =>
-      this.#shard(fence.shard).refence(batch, fence, nonce, leaseMs, this.#clock.now()),
+      this.#shard(fence.shard).refence(batch, fence, nonce, leaseMs, this.clock.now()),
     )
   }
 
@@ -187,7 +197,11 @@ export class FileStore implements Store {
   // ---- the owner
 
   async load(fence: Fence, request: LoadRequest): Promise<Loaded> {
-    while (await this.#splitSome(fence.shard, request.from.position, request.untilExclusive));
+    for (;;) {
+      const { from, untilExclusive } = request
+      const heavy = this.#splitter.heavyBucket(fence.shard, from.position, untilExclusive)
+      if (heavy === undefined || !(await this.#run((batch) => this.#split(batch, heavy)))) break
+    }
     return this.#run((batch) => this.#shard(fence.shard).load(batch, fence, request))
   }
 
@@ -200,12 +214,12 @@ export class FileStore implements Store {
     checkWrite(write, this.maxPayloadBytes)
     if (!this.#index.isDone) await this.#index.done
     return this.#run((batch) => {
-      const exhume = (id: string): boolean => this.#dead.remove(batch, id)
-      const answer = this.#shard(fence.shard).write(batch, fence, write, this.#clock.now(), exhume)
+      const removeDead = (id: string): boolean => this.#dead.remove(batch, id)
+      const answer = this.#shard(fence.shard).write(batch, fence, write, this.clock.now(), removeDead)
       if (write.history !== undefined) this.#history.add(batch, write.history)
-      // Answers are made when they are looked at: only for those who leave notes.
+      // Reading the answers builds them, so read them only if an operation has a note.
       if (write.operations.some((operation) => operation.type !== 'answer' && operation.note !== undefined))
-        this.#history.add(batch, noted(write.operations, answer.answers))
+        this.#history.add(batch, historyOfWrites(write.operations, answer.answers))
       return answer
     })
   }
@@ -214,7 +228,7 @@ export class FileStore implements Store {
     return this.#run((batch) => {
       const shard = this.#shard(fence.shard)
       this.#indexRows(fence.shard, settlement)
-      const answer = shard.settle(batch, fence, settlement, this.#clock.now(), (letter) =>
+      const answer = shard.settle(batch, fence, settlement, this.clock.now(), (letter) =>
         this.#dead.add(batch, letter),
       )
       this.#history.add(batch, settlement.history)
@@ -228,7 +242,7 @@ export class FileStore implements Store {
       const shard = this.#shard(fence.shard)
       shard.checkFence(fence)
       const { settledLevel } = shard.row
-      return this.#sweeper.sweep(batch, fence.shard, settledLevel, this.#clock.now(), () =>
+      return this.#sweeper.sweep(batch, fence.shard, settledLevel, this.clock.now(), () =>
         this.#resetReaders(),
       )
     })
@@ -237,17 +251,17 @@ export class FileStore implements Store {
   // ---- the inbox
 
   async append(
-    requests: readonly Request[],
+    requests: readonly InboxRequest[],
   ): Promise<readonly ('appended' | 'answered-before' | 'expired')[]> {
     checkRequests(requests, this.maxPayloadBytes)
     return this.#run((batch) => {
       const inboxes = requests.map((request) => this.#shard(request.shard).inbox)
-      const now = this.#clock.now()
+      const now = this.clock.now()
       return requests.map((request, i) => inboxes[i]!.append(batch, request, now))
     })
   }
 
-  requests(fence: Fence, limit: number): Promise<readonly Request[]> {
+  requests(fence: Fence, limit: number): Promise<readonly InboxRequest[]> {
     return this.#run(() => {
       const shard = this.#shard(fence.shard)
       shard.checkFence(fence)
@@ -261,7 +275,7 @@ export class FileStore implements Store {
   ): Promise<readonly (OperationAnswer['outcome'] | undefined)[]> {
     return this.#run(() => {
       const { inbox } = this.#shard(shard)
-      const now = this.#clock.now()
+      const now = this.clock.now()
       return ids.map((id) => inbox.outcome(id, now))
     })
   }
@@ -280,6 +294,14 @@ export class FileStore implements Store {
     throw this.#wrongStrategy('extend')
   }
 
+  async longLeases(): Promise<readonly LongLease[]> {
+    throw this.#wrongStrategy('longLeases')
+  }
+
+  async cutShort(): Promise<readonly boolean[]> {
+    throw this.#wrongStrategy('cutShort')
+  }
+
   async settleClaimed(): Promise<readonly boolean[]> {
     throw this.#wrongStrategy('settleClaimed')
   }
@@ -290,7 +312,7 @@ export class FileStore implements Store {
     if (!this.#index.isDone) await this.#index.done
     return this.#run(() => {
       const table = this.#table
-      table.look()
+      table.dropPeeked()
       return names.map((name) => {
         const shard = this.#shards[shardOf(name, this.shardCount)]!
         return table.find(name, shard.row.settledLevel) ? table.row() : undefined
@@ -298,26 +320,12 @@ export class FileStore implements Store {
     })
   }
 
-  async list(query: ListQuery): Promise<Listed<TimerRow>> {
-    const budget = new TimeBudget(this.#clock, query.budgetMs)
-    const items: TimerRow[] = []
-    let place = listPlaceOf(query.cursor)
-    for (;;) {
-      const next = await this.#run((batch) => {
-        this.#sealed(batch)
-        return this.#lister.listSome(query, place, items, budget)
-      })
-      if (next === undefined || next.isOver === true) return listed(items, next)
-      place = next
-    }
+  list(query: ListQuery): Promise<Listed<TimerRow>> {
+    return this.#queries.list(query)
   }
 
-  async histogram(query: HistogramQuery): Promise<readonly number[]> {
-    const slices = new Array<number>(
-      Math.ceil((query.untilExclusive - query.fromInclusive) / query.sliceMs),
-    ).fill(0)
-    await this.#eachBucket((bucket) => this.#lister.addTo(slices, bucket, query))
-    return slices
+  histogram(query: HistogramQuery): Promise<readonly number[]> {
+    return this.#queries.histogram(query)
   }
 
   counts(): Promise<Counts> {
@@ -335,27 +343,22 @@ export class FileStore implements Store {
   }
 
   async countRows(): Promise<number> {
-    let count = 0
-    await this.#eachBucket((bucket) => (count += this.#lister.countIn(bucket)))
-    return count
+    return (await this.#queries.rowsByShard()).reduce((sum, rows) => sum + rows, 0)
   }
 
   async tallies(): Promise<readonly Tally[]> {
-    const rows = new Array<number>(this.shardCount).fill(0)
-    await this.#eachBucket((bucket) => (rows[bucket.shard]! += this.#lister.countIn(bucket)))
+    const rows = await this.#queries.rowsByShard()
     return await this.#run(() =>
       this.#shards.map(({ counts }, shard) => ({ shard, counts: { ...counts }, rows: rows[shard]! })),
     )
   }
 
-  async usage(namespace: string): Promise<Usage> {
-    const usage = { timers: 0, bytes: 0 }
-    await this.#eachBucket((bucket) => this.#lister.addUsage(usage, bucket, namespace))
-    return usage
+  usage(namespace: string): Promise<Usage> {
+    return this.#queries.usage(namespace)
   }
 
   deadLetters(query: DeadQuery): Promise<Listed<DeadLetter>> {
-    return this.#run(() => this.#dead.list(query, new TimeBudget(this.#clock, query.budgetMs)))
+    return this.#run(() => this.#dead.list(query, new TimeBudget(this.clock, query.budgetMs)))
   }
 
   removeDead(ids: readonly string[]): Promise<readonly boolean[]> {
@@ -363,7 +366,7 @@ export class FileStore implements Store {
   }
 
   history(query: HistoryQuery): Promise<Listed<HistoryEntry>> {
-    return this.#run(() => this.#history.list(query, new TimeBudget(this.#clock, query.budgetMs)))
+    return this.#run(() => this.#history.list(query, new TimeBudget(this.clock, query.budgetMs)))
   }
 
   pruneHistory(beforeExclusive: number): Promise<number> {
@@ -376,11 +379,11 @@ export class FileStore implements Store {
     member: Member,
     ttlMs: number,
   ): Promise<{ readonly now: number; readonly members: readonly Member[] }> {
-    return this.#run(() => this.#members.heartbeat(member, ttlMs, this.#clock.now()))
+    return this.#run(() => this.#members.heartbeat(member, ttlMs, this.clock.now()))
   }
 
-  leave(id: string): Promise<void> {
-    return this.#run(() => this.#members.leave(id))
+  removeMember(id: string): Promise<void> {
+    return this.#run(() => this.#members.remove(id))
   }
 
   settings(prefix: string): Promise<readonly Setting[]> {
@@ -392,31 +395,27 @@ export class FileStore implements Store {
   }
 
   wake(shard: number): void {
-    for (const listener of this.#listeners) {
-      queueMicrotask(() => {
-        if (this.#listeners.has(listener)) listener(shard)
-      })
-    }
+    this.#wakeListeners.wake(shard)
   }
 
   onWake(listener: (shard: number) => void): () => void {
-    // One of its own for each: the same function may listen twice.
-    const heard = (shard: number): void => listener(shard)
-    this.#listeners.add(heard)
-    return () => void this.#listeners.delete(heard)
+    return this.#wakeListeners.add(listener)
   }
 
   // ---- the folder
 
-  /** Copies the store, as it stands at one instant, into an empty or new folder; the store goes on meanwhile. */
+  /** Copies the store as of one instant to an empty or new folder. Calls go on meanwhile. */
   async backup(folder: string): Promise<void> {
     await this.#run(() => undefined)
     await this.#environment.backup(folder)
   }
 
-  /** Gives the room that is free inside the file back to the disk. Calls wait until it is done. */
+  /** Returns the free space inside the file to the disk. Calls wait until it is done. */
   async compact(): Promise<void> {
-    await this.#committer.alone(() => this.#environment.compact())
+    await this.#committer.runAlone(async () => {
+      await this.#environment.compact()
+      this.#owner.rewrite()
+    })
   }
 
   #restore(): void {
@@ -433,7 +432,7 @@ export class FileStore implements Store {
   }
 
   async #stop(): Promise<void> {
-    this.#listeners.clear()
+    this.#wakeListeners.clear()
     this.#index.stop()
     await this.#committer.stop()
     this.#owner.release()
@@ -446,57 +445,21 @@ export class FileStore implements Store {
     return this.#committer.run(apply)
   }
 
-  /** Rows of chunks that are still being built can only be read in order once they are closed. */
-  #sealed(batch: Batch): void {
-    this.#table.join(batch)
-    this.#table.seal()
-  }
-
-  async #eachBucket(look: (bucket: ReturnType<typeof firstBucket> & object) => void): Promise<void> {
-    const buckets = await this.#run((batch) => {
-      this.#sealed(batch)
-      return this.#table.buckets.flatMap((table) => table.all())
-    })
-    for (let at = 0; at < buckets.length;) {
-      await this.#run((batch) => {
-        this.#sealed(batch)
-        for (let rows = 0; at < buckets.length && rows < 20_000; at++) {
-          rows += buckets[at]!.rows + 100
-          look(buckets[at]!)
-        }
-      })
-    }
-  }
-
-  /** A follow-up asks for its row by name: before the index is complete, where the row lies must be read first. */
+  /** Settling finds rows by name. While the index is incomplete, the buckets of these rows must be indexed first. */
   #indexRows(shard: number, { done, dead, followUps }: Settlement): void {
     if (this.#index.isDone) return
-    for (const { position } of done) this.#index.indexAt(shard, position)
-    for (const { row } of dead) this.#index.indexAt(shard, row.position)
-    for (const { row } of followUps) this.#index.indexAt(shard, row.position)
+    for (const { position } of done) this.#index.ensureIndexedAt(shard, position)
+    for (const { row } of dead) this.#index.ensureIndexedAt(shard, row.position)
+    for (const { row } of followUps) this.#index.ensureIndexedAt(shard, row.position)
   }
 
-  /** Splits a heavy bucket that a load is about to read; true while there is more to do. */
-  async #splitSome(shard: number, from: number, untilExclusive: number): Promise<boolean> {
-    const buckets = this.#table.buckets[shard]
-    if (buckets === undefined) return false
-    const first = firstBucket(buckets, from)
-    if (first === undefined || first.start >= untilExclusive) return false
-    for (const bucket of buckets.overlapping(Math.max(first.start, from), Math.max(first.start, from) + 1)) {
-      if (this.#rewriter.split(bucket) === undefined) continue
-      return await this.#run((batch) => {
-        this.#index.index(bucket)
-        const split = this.#rewriter.split(bucket)
-        if (split === undefined) return false
-        this.#rewriter.step(batch, split, this.#shard(shard).row.settledLevel)
-        this.#readers[shard]!.reset()
-        return true
-      })
-    }
-    return false
+  #split(batch: Batch, bucket: Bucket): boolean {
+    const isSplit = this.#splitter.split(batch, bucket, this.#shard(bucket.shard).row.settledLevel)
+    if (isSplit) this.#readers[bucket.shard]!.reset()
+    return isSplit
   }
 
-  #forgetPlans(): void {
+  #afterUndo(): void {
     this.#resetReaders()
     this.#sweeper.reset()
   }
@@ -510,6 +473,6 @@ export class FileStore implements Store {
   }
 
   #wrongStrategy(call: string): StoreError {
-    return new StoreError('wrong-strategy', `${call} is for the strategy claim; a file store is owned`)
+    return new StoreError('wrong-strategy', `${call} needs the strategy claim, but a file store is owned`)
   }
 }

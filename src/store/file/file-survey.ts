@@ -2,21 +2,24 @@ import { accessSync, constants, existsSync } from 'node:fs'
 import path from 'node:path'
 import { StoreError } from '../../error/index.js'
 import { type Finding, finding, type StoredFormat, type StoreSurvey } from '../survey.js'
-import { Environment } from './environment.js'
-import { type FileSystem, isNetwork, thisFileSystem } from './file-system.js'
+import { Environment } from './lmdb/environment.js'
+import { type FileSystem, isNetwork, thisFileSystem } from './lmdb/file-system.js'
+import { openDefaults } from './defaults.js'
 import { FORMAT_VERSION } from './format.js'
-import { holderOf } from './owner-record.js'
+import { holderOf } from './lmdb/owner-record.js'
 
-const LITTLE_ROOM = 1024 ** 3
-
-/** Looks at the folder of a file store without taking it. */
+/** Inspects the folder of a file store without taking it. */
 export async function surveyFile(
   folder: string,
   fileSystem: FileSystem = thisFileSystem,
 ): Promise<StoreSurvey> {
   const isThere = existsSync(path.join(folder, 'data.mdb'))
   const nearest = nearestFolder(folder)
-  const findings = [roomOf(nearest, fileSystem), typeOf(nearest, fileSystem), rightsOf(nearest)]
+  const findings = [
+    freeSpaceFinding(nearest, fileSystem),
+    fileSystemFinding(nearest, fileSystem),
+    rightsFinding(nearest),
+  ]
   const known = { knownVersion: FORMAT_VERSION, findings }
   if (!isThere) return { format: undefined, heldBy: undefined, ...known }
   try {
@@ -46,53 +49,48 @@ async function readFolder(
   }
 }
 
-/** The folder itself, or the one that it would be made in. */
+/** The folder itself, or the one in which it would be created. */
 function nearestFolder(folder: string): string {
   let at = path.resolve(folder)
   while (!existsSync(at)) at = path.dirname(at)
   return at
 }
 
-function roomOf(folder: string, fileSystem: FileSystem): Finding {
+function freeSpaceFinding(folder: string, fileSystem: FileSystem): Finding {
   const { freeBytes } = fileSystem(folder)
   return finding(
     'room on the disk',
     `${Math.floor(freeBytes / 1024 ** 2)} MiB free`,
-    freeBytes >= LITTLE_ROOM,
+    freeBytes >= openDefaults.lowDiskBytes,
     {
       verdict: 'warn',
-      advice: 'make room: a store that cannot write takes no timers',
+      advice: 'free some space: a store that cannot write rejects new timers',
     },
   )
 }
 
-function typeOf(folder: string, fileSystem: FileSystem): Finding {
+function fileSystemFinding(folder: string, fileSystem: FileSystem): Finding {
   const isLocal = !isNetwork(fileSystem(folder).type)
   return finding(
     'persistence',
-    isLocal ? 'a local disk, every commit is flushed' : 'a network file system',
+    isLocal ? 'a local disk; every commit is flushed' : 'a network file system',
     isLocal,
     {
       verdict: 'fail',
-      advice: 'keep the folder on a local disk: network file systems do not keep their promises',
+      advice: 'keep the folder on a local disk: flushes on network file systems are not reliable',
     },
   )
 }
 
-function rightsOf(folder: string): Finding {
+function rightsFinding(folder: string): Finding {
   let isWritable = true
   try {
     accessSync(folder, constants.R_OK | constants.W_OK | constants.X_OK)
   } catch {
     isWritable = false
   }
-  return finding(
-    'rights',
-    isWritable ? `${folder} can be written` : `${folder} cannot be written`,
-    isWritable,
-    {
-      verdict: 'fail',
-      advice: 'make the folder writable for the user that runs Carillon',
-    },
-  )
+  return finding('rights', isWritable ? `${folder} is writable` : `${folder} is not writable`, isWritable, {
+    verdict: 'fail',
+    advice: 'make the folder writable for the user that runs Carillon',
+  })
 }

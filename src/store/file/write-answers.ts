@@ -2,15 +2,15 @@ import type { Place } from '../../timer/index.js'
 import type { OperationAnswer, WriteAnswer } from '../store.js'
 
 /**
- * The answers to a write, made when they are looked at. Nearly all say where a new timer stands, which is two
- * numbers; as objects they would outlive the wait for the disk, and the collector would carry them through it.
+ * The answers to a write, built only when somebody reads them. Nearly all answers are the place of a new timer, which
+ * is two numbers. As objects they would survive the wait for the disk, and the garbage collector would copy them.
  */
 export class WriteAnswers implements WriteAnswer {
   readonly readLevel: Place
   readonly #size: number
   readonly #positions: Float64Array
   readonly #revisions: Float64Array
-  readonly #others = new Map<number, OperationAnswer>()
+  readonly #exceptions = new Map<number, OperationAnswer>()
   #answers: readonly OperationAnswer[] | undefined
 
   constructor(size: number, readLevel: Place) {
@@ -21,25 +21,25 @@ export class WriteAnswers implements WriteAnswer {
   }
 
   get answers(): readonly OperationAnswer[] {
-    return (this.#answers ??= this.#made())
+    return (this.#answers ??= this.#build())
   }
 
-  /** A new timer, which replaced none. */
-  stored(index: number, position: number, revision: number): void {
+  /** Answers with the place of a new timer that replaced none. */
+  putNew(index: number, position: number, revision: number): void {
     this.#positions[index] = position
     this.#revisions[index] = revision
   }
 
   put(index: number, answer: OperationAnswer): void {
-    this.#others.set(index, answer)
+    this.#exceptions.set(index, answer)
   }
 
-  #made(): OperationAnswer[] {
+  #build(): OperationAnswer[] {
     const answers = new Array<OperationAnswer>(this.#size)
-    const others = this.#others
+    const exceptions = this.#exceptions
     for (let i = 0; i < answers.length; i++) {
-      const other = others.size === 0 ? undefined : others.get(i)
-      answers[i] = other ?? {
+      const exception = exceptions.size === 0 ? undefined : exceptions.get(i)
+      answers[i] = exception ?? {
         outcome: 'set',
         place: { position: this.#positions[i]!, revision: this.#revisions[i]! },
         replaced: undefined,

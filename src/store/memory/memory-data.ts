@@ -15,21 +15,23 @@ import type {
   Listed,
   KindName,
   ListQuery,
+  LongLease,
+  LongLeaseQuery,
   NewDeadLetter,
   NextDueQuery,
-  Receipt,
+  ClaimToken,
   Setting,
-  Strategy,
+  StoreMode,
   Usage,
 } from '../store.js'
 import type { TimerRow } from '../../timer/index.js'
 import type { MemoryRow } from './memory-row.js'
 import { MemoryShard } from './memory-shard.js'
 
-/** What the clients of one memory store share: the shards, and all that is not a shard's. */
+/** The data that all clients of one memory store share: the shards, and everything that belongs to no shard. */
 export class MemoryData {
   readonly clock: Clock
-  readonly strategy: Strategy
+  readonly strategy: StoreMode
   readonly shardCount: number
   readonly maxPayloadBytes: number
   readonly shards: readonly MemoryShard[]
@@ -44,7 +46,7 @@ export class MemoryData {
   #lastSettingVersion = 0
   #lastLease = 0
 
-  constructor(clock: Clock, strategy: Strategy, shardCount: number, maxPayloadBytes: number) {
+  constructor(clock: Clock, strategy: StoreMode, shardCount: number, maxPayloadBytes: number) {
     this.clock = clock
     this.strategy = strategy
     this.shardCount = shardCount
@@ -85,11 +87,7 @@ export class MemoryData {
       const lostOwner = found.lease?.owner
       const row = found.lease !== undefined ? shard.rewrite(found, { attempt: found.attempt + 1 }) : found
       row.lease = { owner: claim.owner, nonce: ++this.#lastLease, until: now + claim.leaseMs }
-      return {
-        row,
-        receipt: { ...nameOnly(row), identity: row.identity, revision: row.revision, nonce: row.lease.nonce },
-        lostOwner,
-      }
+      return { row, token: claimTokenOf(row, row.lease.nonce), lostOwner }
     })
   }
 
@@ -104,15 +102,38 @@ export class MemoryData {
     return next
   }
 
-  extend(receipt: Receipt, leaseMs: number, now: number): boolean {
-    const row = this.#held(receipt, now)
+  extend(token: ClaimToken, leaseMs: number, now: number): boolean {
+    const row = this.#leasedRow(token, now)
     if (row?.lease === undefined) return false
     row.lease.until = now + leaseMs
     return true
   }
 
+  longLeases({ beyondMs, limit }: LongLeaseQuery, now: number): LongLease[] {
+    const long: { readonly position: number; readonly lease: LongLease }[] = []
+    for (const shard of this.shards) {
+      for (const row of shard.rows.from(firstPlace)) {
+        if (row.position > now) break
+        if (row.lease === undefined || row.lease.until <= now + beyondMs) continue
+        const { nonce, until } = row.lease
+        long.push({ position: row.position, lease: { ...claimTokenOf(row, nonce), until } })
+      }
+    }
+    return long
+      .sort((a, b) => a.position - b.position)
+      .slice(0, limit)
+      .map(({ lease }) => lease)
+  }
+
+  cutShort(lease: LongLease, now: number): boolean {
+    const row = this.#leasedRow(lease, now)
+    if (row?.lease?.until !== lease.until) return false
+    row.lease.until = now
+    return true
+  }
+
   settleClaimed(settlement: ClaimSettlement, now: number): boolean {
-    const row = this.#held(settlement.receipt, now)
+    const row = this.#leasedRow(settlement.token, now)
     if (row === undefined) return false
     const shard = this.shardOfName(row)
     for (const note of settlement.notes ?? []) {
@@ -128,23 +149,23 @@ export class MemoryData {
         return true
       case 'dead':
         this.addDead({ row, diedAt: settlement.diedAt, reason: settlement.reason })
-        if (settlement.next !== undefined) shard.goOn(row, settlement.next)
+        if (settlement.next !== undefined) shard.continueClaimed(row, settlement.next)
         else {
           shard.remove(row)
           this.counts.dead++
         }
         return true
       case 'follow-up':
-        shard.goOn(row, settlement.progress)
+        shard.continueClaimed(row, settlement.progress)
         return true
     }
   }
 
-  /** The row a receipt still holds. */
-  #held(receipt: Receipt, now: number): MemoryRow | undefined {
-    const row = this.shardOfName(receipt).find(receipt)
+  /** The row of a lease, if the lease is still held. */
+  #leasedRow(token: ClaimToken, now: number): MemoryRow | undefined {
+    const row = this.shardOfName(token).find(token)
     const isHeld =
-      row?.revision === receipt.revision && row.lease?.nonce === receipt.nonce && row.lease.until > now
+      row?.revision === token.revision && row.lease?.nonce === token.nonce && row.lease.until > now
     return isHeld ? row : undefined
   }
 
@@ -158,7 +179,7 @@ export class MemoryData {
     let level: Place = { position: Number(position), revision: Number(revision) }
     let looked = 0
     for (let shard = Number(first); shard < this.shards.length; shard++, level = firstPlace) {
-      for (const row of this.standing(shard, level)) {
+      for (const row of this.unsettledRows(shard, level)) {
         const isOut = ++looked % 256 === 0 && this.clock.monotonic() - started >= (query.budgetMs ?? Infinity)
         if (items.length === query.limit || isOut) {
           return { items, cursor: cursorOf('list', [shard, row.position, row.revision]) }
@@ -174,7 +195,7 @@ export class MemoryData {
       Math.ceil((query.untilExclusive - query.fromInclusive) / query.sliceMs),
     ).fill(0)
     for (let shard = 0; shard < this.shards.length; shard++) {
-      for (const row of this.standing(shard, firstPlace)) {
+      for (const row of this.unsettledRows(shard, firstPlace)) {
         const isAsked =
           row.dueAt >= query.fromInclusive &&
           row.dueAt < query.untilExclusive &&
@@ -187,7 +208,7 @@ export class MemoryData {
   }
 
   /** The unsettled rows of a shard from `level` on. */
-  standing(shard: number, level: Place): Generator<MemoryRow, void, undefined> {
+  unsettledRows(shard: number, level: Place): Generator<MemoryRow, void, undefined> {
     const { rows, row } = this.shards[shard]!
     return rows.from(isBefore(level, row.settledLevel) ? row.settledLevel : level)
   }
@@ -195,7 +216,7 @@ export class MemoryData {
   countRows(): number {
     let count = 0
     for (let shard = 0; shard < this.shards.length; shard++) {
-      for (const _ of this.standing(shard, firstPlace)) count++
+      for (const _ of this.unsettledRows(shard, firstPlace)) count++
     }
     return count
   }
@@ -204,7 +225,7 @@ export class MemoryData {
     let timers = 0
     let bytes = 0
     for (let shard = 0; shard < this.shards.length; shard++) {
-      for (const row of this.standing(shard, firstPlace)) {
+      for (const row of this.unsettledRows(shard, firstPlace)) {
         if (row.namespace !== namespace) continue
         timers++
         bytes += row.payload.length
@@ -248,7 +269,7 @@ export class MemoryData {
     const before = this.#history.length
     this.#history = this.#history.filter((entry) => entry.at >= beforeExclusive)
     const pruned = before - this.#history.length
-    // Cursors count from the first entry there ever was.
+    // Cursors count from the first entry ever written.
     this.#lastHistory += pruned
     return pruned
   }
@@ -258,7 +279,7 @@ export class MemoryData {
   putSetting(name: string, value: string | undefined, ifVersion: number | undefined): number | undefined {
     const version = this.settings.get(name)?.version ?? 0
     if (ifVersion !== undefined && ifVersion !== version) return undefined
-    // Versions are the store's, not the setting's: one that went and came again is not mistaken for the old one.
+    // One counter for all settings: a setting that is removed and stored again gets a new version.
     const next = ++this.#lastSettingVersion
     if (value === undefined) this.settings.delete(name)
     else this.settings.set(name, { name, value, version: next })
@@ -266,11 +287,15 @@ export class MemoryData {
   }
 }
 
-/** Whether a row is of one of these kinds; of any when none are named. */
+/** Whether a row has one of these kinds; true when no kinds are given. */
 function isOfKinds(row: TimerName, kinds: readonly KindName[] | undefined): boolean {
   return kinds === undefined || kinds.some(({ namespace, kind }) => matchesName(row, { namespace, kind }))
 }
 
 function nameOnly({ namespace, kind, key }: TimerName): TimerName {
   return { namespace, kind, key }
+}
+
+function claimTokenOf(row: MemoryRow, nonce: number): ClaimToken {
+  return { ...nameOnly(row), identity: row.identity, revision: row.revision, nonce }
 }

@@ -1,22 +1,29 @@
-import type { OperationAnswer, Request } from '../store.js'
+import type { AppendAnswer, InboxRequest, OperationAnswer } from '../store.js'
 
 type Outcome = OperationAnswer['outcome']
 
-/** A shard's requests in the order of arrival, and what became of them, each remembered until its deadline. */
+/**
+ * The requests of a shard in order of arrival, and their outcomes until the deadline. A forgotten request must not be
+ * accepted again, even if the clock is set back. So a request has expired if its deadline is not after all forgotten
+ * deadlines.
+ *
+ * Proven by the chapter 'inbox' of the store contract and the mutant 'a request that the inbox has forgotten is accepted again'.
+ */
 export class MemoryInbox {
-  readonly #requests = new Map<string, Request>()
+  readonly #requests = new Map<string, InboxRequest>()
   readonly #answers = new Map<string, { readonly outcome: Outcome; readonly deadline: number }>()
+  #forgottenUntil = -Infinity
 
-  append(request: Request, now: number): 'appended' | 'answered-before' | 'expired' {
+  append(request: InboxRequest, now: number): AppendAnswer {
     this.#forget(now)
     if (this.#answers.has(request.id)) return 'answered-before'
     if (this.#requests.has(request.id)) return 'appended'
-    if (request.deadline <= now) return 'expired'
+    if (request.deadline <= Math.max(now, this.#forgottenUntil)) return 'expired'
     this.#requests.set(request.id, request)
     return 'appended'
   }
 
-  get(id: string): Request | undefined {
+  get(id: string): InboxRequest | undefined {
     return this.#requests.get(id)
   }
 
@@ -24,8 +31,8 @@ export class MemoryInbox {
     return this.#requests.size === 0
   }
 
-  oldest(limit: number): Request[] {
-    const oldest: Request[] = []
+  oldest(limit: number): InboxRequest[] {
+    const oldest: InboxRequest[] = []
     for (const request of this.#requests.values()) {
       if (oldest.length >= limit) break
       oldest.push(request)
@@ -33,7 +40,7 @@ export class MemoryInbox {
     return oldest
   }
 
-  answer(request: Request, outcome: Outcome): void {
+  answer(request: InboxRequest, outcome: Outcome): void {
     this.#requests.delete(request.id)
     this.#answers.set(request.id, { outcome, deadline: request.deadline })
   }
@@ -47,6 +54,7 @@ export class MemoryInbox {
     for (const [id, answer] of this.#answers) {
       if (answer.deadline > now) break
       this.#answers.delete(id)
+      this.#forgottenUntil = Math.max(this.#forgottenUntil, answer.deadline)
     }
   }
 }

@@ -1,9 +1,9 @@
 import type { TimerRow } from '../../timer/index.js'
-import type { Page } from '../store.js'
+import type { RowPage } from '../store.js'
 import { bytesOf } from './memory-row.js'
 
-/** A page over rows that are already there. */
-export function pageOf(rows: readonly TimerRow[]): Page {
+/** A page of rows that are in memory already. */
+export function pageOf(rows: readonly TimerRow[]): RowPage {
   return {
     size: rows.length,
     bytes: rows.reduce((sum, row) => sum + bytesOf(row), 0),

@@ -1,12 +1,12 @@
 import type { TimerContent, TimerProgress, TimerRow } from '../../timer/index.js'
-import type { Standing } from '../store.js'
+import type { RowVersion } from '../store.js'
 
-/** A row as the memory store keeps it: never changed, replaced by a new one; only its lease comes and goes. */
+/** A row in the memory store. Only its lease changes; every other change makes a new row. */
 export interface MemoryRow extends TimerRow {
   lease: RowLease | undefined
 }
 
-/** Who holds a row of a store with the strategy `claim`, and until when. */
+/** Who has leased a row of a store of the mode `claim`, and until when. */
 interface RowLease {
   readonly owner: string
   readonly nonce: number
@@ -25,7 +25,7 @@ export function rowOf(
     key: content.key,
     identity: content.identity,
     createdAt: content.createdAt,
-    // A copy: the caller's buffer is the caller's to change. `slice` of a Buffer would be a view.
+    // A copy, because the caller may change its buffer. `slice` of a Buffer would be a view.
     payload: new Uint8Array(content.payload),
     tags: [...content.tags],
     details: content.details,
@@ -38,11 +38,11 @@ export function rowOf(
   }
 }
 
-export function standingOf(row: TimerRow): Standing {
+export function versionOf(row: TimerRow): RowVersion {
   return { position: row.position, revision: row.revision, identity: row.identity }
 }
 
-/** About what a row takes in memory. */
+/** About how many bytes of memory a row needs. */
 export function bytesOf(row: TimerRow): number {
   return 160 + row.payload.length + 2 * (row.key.length + row.details.length)
 }

@@ -1,15 +1,16 @@
-import { isBefore, levelAfter, levelAt, nameText, type Place, type TimerName } from '../../timer/index.js'
+import { isBefore, levelAfter, levelAt, nameKey, type Place, type TimerName } from '../../timer/index.js'
 import {
   checkFence,
   checkInbox,
   checkReadLevel,
   checkSettlement,
-  claimed,
+  acquired,
   lowered,
   newShardRow,
   refenced,
   released,
   renewed,
+  settled,
 } from '../shard-row.js'
 import { newFromOf } from '../new-timers.js'
 import type {
@@ -27,37 +28,40 @@ import type {
   OwnerWrite,
   SettleAnswer,
   Settlement,
-  ShardClaim,
+  AcquireRequest,
   ShardRow,
   WriteAnswer,
 } from '../store.js'
 import { MemoryInbox } from './memory-inbox.js'
 import { pageOf } from './memory-page.js'
-import { bytesOf, type MemoryRow, rowOf, standingOf } from './memory-row.js'
+import { bytesOf, type MemoryRow, rowOf, versionOf } from './memory-row.js'
 import { OrderedRows } from './ordered-rows.js'
 
-/** What every shard of a store writes to. */
-export interface ShardLedger {
+/** What all shards of a store write to. */
+export interface SharedRecords {
   readonly counts: { -readonly [Name in keyof Counts]: number }
   addDead(letter: NewDeadLetter): DeadLetter
-  /** Takes a dead letter away; false when it is not there. */
+  /** Deletes a dead letter; false when it is not there. */
   removeDead(id: string): boolean
 }
 
 /**
- * One shard with the rules of the protocol, all in plain synchronous steps: each method either throws before
- * it has changed anything or carries out all of it. This is the reference the other stores are compared with.
+ * One shard with the store's half of the protocol, in synchronous steps. Each method either throws before it changes
+ * anything or does all of its work. This is the reference for the other stores.
+ *
+ * Proven by test/store/memory.test.ts (the store contract) and the mutants 'settle does not check the fence', 'takeover
+ * from the read level', 'a request stays in the inbox after it was applied' and others that patch this file.
  */
 export class MemoryShard {
   readonly rows = new OrderedRows<MemoryRow>()
   readonly inbox = new MemoryInbox()
   readonly #byName = new Map<string, MemoryRow>()
-  readonly #ledger: ShardLedger
+  readonly #records: SharedRecords
   #row: ShardRow
   #lastRevision = 0
 
-  constructor(shard: number, ledger: ShardLedger) {
-    this.#ledger = ledger
+  constructor(shard: number, ledger: SharedRecords) {
+    this.#records = ledger
     this.#row = newShardRow(shard)
   }
 
@@ -65,8 +69,8 @@ export class MemoryShard {
     return this.#row
   }
 
-  claim(claim: ShardClaim, now: number): ShardRow | undefined {
-    const row = claimed(this.#row, claim, now, this.#lastRevision)
+  acquire(claim: AcquireRequest, now: number): ShardRow | undefined {
+    const row = acquired(this.#row, claim, now, this.#lastRevision)
     if (row !== undefined) this.#row = row
     return row
   }
@@ -121,24 +125,24 @@ export class MemoryShard {
   settle(fence: Fence, settlement: Settlement, now: number): SettleAnswer {
     this.checkFence(fence)
     checkSettlement(this.#row, settlement, now, this.#lastRevision)
-    const { counts } = this.#ledger
+    const { counts } = this.#records
     for (const done of settlement.done) {
-      if (this.#take(done)) counts.settled++
+      if (this.#removeUnchanged(done)) counts.settled++
     }
     const dead = settlement.dead.map((letter): DeadAnswer => {
-      const row = this.#take(letter.row)
+      const row = this.#removeUnchanged(letter.row)
       if (row === undefined) return { kept: false, next: undefined }
-      this.#ledger.addDead(letter)
-      // A timer that goes on has not ended.
+      this.#records.addDead(letter)
+      // A timer that goes on has not ended and is not counted.
       if (letter.next === undefined) counts.dead++
-      return { kept: true, next: letter.next && this.#follow(row, letter.next) }
+      return { kept: true, next: letter.next && this.#putFollowUp(row, letter.next) }
     })
     const followUps = settlement.followUps.map((followUp) => {
-      const row = this.#take(followUp.row)
-      return row && this.#follow(row, followUp)
+      const row = this.#removeUnchanged(followUp.row)
+      return row && this.#putFollowUp(row, followUp)
     })
     counts.settled += settlement.settledCount
-    this.#row = { ...this.#row, settledLevel: settlement.level, lastSettlement: settlement.id }
+    this.#row = settled(this.#row, settlement)
     return { followUps, dead, readLevel: this.#row.readLevel }
   }
 
@@ -146,19 +150,19 @@ export class MemoryShard {
     this.checkFence(fence)
     const removed = this.rows.removeBefore(this.#row.settledLevel)
     for (const row of removed) {
-      const name = nameText(row)
+      const name = nameKey(row)
       if (this.#byName.get(name) === row) this.#byName.delete(name)
     }
     return { removed: removed.length, more: false }
   }
 
-  /** The row of this name, unless it is settled. */
+  /** The unsettled row of this name. */
   find(name: TimerName): MemoryRow | undefined {
-    const row = this.#byName.get(nameText(name))
+    const row = this.#byName.get(nameKey(name))
     return row === undefined || isBefore(row, this.#row.settledLevel) ? undefined : row
   }
 
-  /** Rewrites a standing row in place of itself, under a new revision. */
+  /** Replaces a row with a changed copy under a new revision. */
   rewrite(
     row: MemoryRow,
     changes: Partial<Pick<MemoryRow, 'dueAt' | 'attempt' | 'occurrence' | 'position' | 'details'>>,
@@ -170,14 +174,17 @@ export class MemoryShard {
     )
   }
 
-  /** Rewrites a row whose lease ends where it goes on. */
-  goOn(row: MemoryRow, { dueAt, attempt, occurrence, details = row.details }: ClaimProgress): void {
+  /** Ends the lease of a row and rewrites the row with its next progress. */
+  continueClaimed(
+    row: MemoryRow,
+    { dueAt, attempt, occurrence, details = row.details }: ClaimProgress,
+  ): void {
     this.rewrite(row, { dueAt, attempt, occurrence, details, position: dueAt })
   }
 
   remove(row: MemoryRow): void {
     this.rows.remove(row)
-    this.#byName.delete(nameText(row))
+    this.#byName.delete(nameKey(row))
   }
 
   checkFence(fence: Fence): void {
@@ -190,23 +197,23 @@ export class MemoryShard {
     if (request === undefined) return { outcome: 'answered-before' }
     const isLate = operation.type !== 'set' && request.deadline <= now
     const answer: OperationAnswer = isLate ? { outcome: 'expired' } : this.#change(operation, now)
-    // One that found its position taken over by the level is to be tried again with a later one.
+    // After 'below-level' the owner tries again with a later position, so the request stays.
     if (answer.outcome !== 'below-level') this.inbox.answer(request, answer.outcome)
     return answer
   }
 
   #change(operation: Operation, now: number): OperationAnswer {
-    const { counts } = this.#ledger
+    const { counts } = this.#records
     if (operation.type === 'answer') return { outcome: operation.outcome }
     const row = this.find(operation)
     if (operation.type === 'set') {
-      if (row?.identity === operation.identity) return { outcome: 'same', standing: standingOf(row) }
+      if (row?.identity === operation.identity) return { outcome: 'same', current: versionOf(row) }
       const isConflict =
         (operation.ifAbsent === true && row !== undefined) ||
         (operation.ifRevision !== undefined && operation.ifRevision !== row?.revision)
-      if (isConflict) return { outcome: 'conflict', standing: row && standingOf(row) }
+      if (isConflict) return { outcome: 'conflict', current: row && versionOf(row) }
       if (this.#isBelow(operation.position)) return this.#belowLevel()
-      if (operation.fromDead !== undefined && !this.#ledger.removeDead(operation.fromDead)) {
+      if (operation.fromDead !== undefined && !this.#records.removeDead(operation.fromDead)) {
         return { outcome: 'unknown' }
       }
       if (row !== undefined) {
@@ -215,27 +222,27 @@ export class MemoryShard {
       }
       counts.created++
       const place = this.#put(rowOf(operation, operation, operation.position, ++this.#lastRevision))
-      return { outcome: 'set', place: standingOf(place), replaced: row && standingOf(row) }
+      return { outcome: 'set', place: versionOf(place), replaced: row && versionOf(row) }
     }
     if (row === undefined || (operation.identity !== undefined && operation.identity !== row.identity)) {
       return { outcome: 'unknown' }
     }
     if (operation.ifRevision !== undefined && operation.ifRevision !== row.revision) {
-      return { outcome: 'conflict', standing: standingOf(row) }
+      return { outcome: 'conflict', current: versionOf(row) }
     }
-    // Only a store of the strategy `claim` has leases: with an owner, the owner knows what is firing.
+    // Rows have leases only in the mode `claim`. In the mode `owned`, the owner knows what is firing.
     if (row.lease !== undefined && row.lease.until > now) return { outcome: 'firing' }
     if (operation.type === 'cancel') {
       this.remove(row)
       counts.cancelled++
-      return { outcome: 'cancelled', removed: standingOf(row) }
+      return { outcome: 'cancelled', removed: versionOf(row) }
     }
     if (this.#isBelow(operation.position)) return this.#belowLevel()
     const { dueAt, position, attempt = row.attempt, details = row.details } = operation
     return {
       outcome: 'moved',
       row: this.rewrite(row, { dueAt, position, attempt, details }),
-      from: standingOf(row),
+      from: versionOf(row),
     }
   }
 
@@ -249,21 +256,21 @@ export class MemoryShard {
 
   #put(row: MemoryRow): MemoryRow {
     this.rows.add(row)
-    this.#byName.set(nameText(row), row)
+    this.#byName.set(nameKey(row), row)
     return row
   }
 
-  /** Puts a row that was taken out where it goes on. */
-  #follow(row: MemoryRow, progress: Omit<FollowUp, 'row'>): MemoryRow {
+  /** Puts a removed row back with its next progress. */
+  #putFollowUp(row: MemoryRow, progress: Omit<FollowUp, 'row'>): MemoryRow {
     const content = { ...row, details: progress.details ?? row.details }
     return this.#put(rowOf(content, progress, progress.position, ++this.#lastRevision))
   }
 
-  /** Takes a row out if it still stands as it was read. */
-  #take(row: TimerName & Place): MemoryRow | undefined {
-    const standing = this.find(row)
-    if (standing === undefined || standing.revision !== row.revision) return undefined
-    this.remove(standing)
-    return standing
+  /** Removes a row if it still has the revision that the owner read. */
+  #removeUnchanged(row: TimerName & Place): MemoryRow | undefined {
+    const current = this.find(row)
+    if (current === undefined || current.revision !== row.revision) return undefined
+    this.remove(current)
+    return current
   }
 }

@@ -1,11 +1,12 @@
-import { checkOptions, checkWhole, StateError } from '../../error/index.js'
+import { checkOptions, checkInteger, StateError } from '../../error/index.js'
 import { type Clock, systemClock } from '../../time/index.js'
 import { firstPlace, nameLimits, type Place, type TimerName, type TimerRow } from '../../timer/index.js'
-import { checkStrategy, shardAt } from '../check-call.js'
-import { checkRequests, checkWrite } from '../check-write.js'
-import { noted } from '../noted.js'
-import { MOST_SHARDS } from '../shard-count.js'
+import { checkMode, shardAt } from '../check/check-call.js'
+import { checkRequests, checkWrite } from '../check/check-write.js'
+import { historyOfWrites } from '../history-of-writes.js'
+import { MAX_SHARDS } from '../shard-count.js'
 import type {
+  AppendAnswer,
   ClaimedRow,
   ClaimSettlement,
   Counts,
@@ -20,20 +21,22 @@ import type {
   ListQuery,
   Loaded,
   LoadRequest,
+  LongLease,
+  LongLeaseQuery,
   Member,
   NextDueQuery,
   OperationAnswer,
   OwnerWrite,
-  Receipt,
-  Request,
+  ClaimToken,
+  InboxRequest,
   Setting,
   SettleAnswer,
   Settlement,
-  ShardClaim,
+  AcquireRequest,
   ShardRow,
   Store,
   StoreCapabilities,
-  Strategy,
+  StoreMode,
   Tally,
   Usage,
   WriteAnswer,
@@ -43,35 +46,37 @@ import type { MemoryShard } from './memory-shard.js'
 
 export interface MemoryStoreOptions {
   readonly clock?: Clock
-  readonly strategy?: Strategy
+  readonly strategy?: StoreMode
   readonly shardCount?: number
   readonly maxPayloadBytes?: number
-  /** How calls travel; the default goes straight. */
+  /** Carries calls to the data. Default: directly. */
   readonly carriage?: Carriage
 }
 
-/** The way of a call to the data and back: `commit` is the moment it happens. */
+/** Carries a call to the data and its answer back. The call happens when the carriage runs `commit`. */
 export interface Carriage {
   carry<Answer>(call: StoreCall, commit: () => Answer): Promise<Answer>
-  /** The way of a wake-up. */
+  /** Carries a wake-up to a listener. */
   wake(deliver: () => void): void
 }
 
 export interface StoreCall {
   readonly name: keyof Store
-  /** The shard it concerns, if it concerns one. */
+  /** The shard that the call is about, if it is about one. */
   readonly shard?: number
 }
 
-const straight: Carriage = {
+const directCarriage: Carriage = {
   carry: async (_call, commit) => commit(),
   wake: (deliver) => queueMicrotask(deliver),
 }
 
 /**
- * The reference store: simple and right, in this process only, gone when the process ends. Every call commits
- * at one instant, so a `Carriage` can delay it, lose its answer, or fail it before or after that instant; that
- * is how the simulator plants faults. `connect` gives another client of the same data.
+ * The reference store: simple and correct, in the memory of this process. Every call commits at one instant. A
+ * `Carriage` can delay a call, lose its answer, or fail it before or after that instant; the simulator plants its faults
+ * that way. `connect` makes another client of the same data.
+ *
+ * Proven by test/store/memory.test.ts and test/store/memory-payload.test.ts.
  */
 export class MemoryStore implements Store {
   readonly name = 'memory'
@@ -87,11 +92,11 @@ export class MemoryStore implements Store {
 
   constructor(options: MemoryStoreOptions = {}, data: MemoryData = dataFor(options)) {
     this.#data = data
-    this.#carriage = options.carriage ?? straight
+    this.#carriage = options.carriage ?? directCarriage
   }
 
-  /** Another client of the same data, whose calls travel their own way. */
-  connect(carriage: Carriage = straight): MemoryStore {
+  /** Another client of the same data, with a carriage of its own. */
+  connect(carriage: Carriage = directCarriage): MemoryStore {
     return new MemoryStore({ carriage }, this.#data)
   }
 
@@ -99,8 +104,12 @@ export class MemoryStore implements Store {
     return this.#data.shardCount
   }
 
-  get strategy(): Strategy {
+  get mode(): StoreMode {
     return this.#data.strategy
+  }
+
+  get clock(): Clock {
+    return this.#data.clock
   }
 
   get maxPayloadBytes(): number {
@@ -123,8 +132,8 @@ export class MemoryStore implements Store {
     return this.#call({ name: 'shards' }, () => this.#data.shards.map((shard) => shard.row))
   }
 
-  claim(claim: ShardClaim): Promise<ShardRow | undefined> {
-    return this.#onShard('claim', claim.shard, (shard, now) => shard.claim(claim, now))
+  acquire(claim: AcquireRequest): Promise<ShardRow | undefined> {
+    return this.#onShard('acquire', claim.shard, (shard, now) => shard.acquire(claim, now))
   }
 
   renew(fence: Fence, leaseMs: number): Promise<ShardRow> {
@@ -150,13 +159,13 @@ export class MemoryStore implements Store {
   }
 
   async write(fence: Fence | undefined, write: OwnerWrite): Promise<WriteAnswer> {
-    checkStrategy(this, fence === undefined ? 'claim' : 'owned', 'write')
+    checkMode(this, fence === undefined ? 'claim' : 'owned', 'write')
     checkWrite(write, this.maxPayloadBytes)
     if (fence !== undefined) {
       return this.#onShard('write', fence.shard, (shard, now) => {
         const answer = shard.write(fence, write, now)
         this.#data.addHistory(write.history ?? [])
-        this.#data.addHistory(noted(write.operations, answer.answers))
+        this.#data.addHistory(historyOfWrites(write.operations, answer.answers))
         return answer
       })
     }
@@ -167,7 +176,7 @@ export class MemoryStore implements Store {
         return shard.write(undefined, { operations: [operation] }, now).answers[0]!
       })
       this.#data.addHistory(write.history ?? [])
-      this.#data.addHistory(noted(write.operations, answers))
+      this.#data.addHistory(historyOfWrites(write.operations, answers))
       return { answers, readLevel: firstPlace }
     })
   }
@@ -186,17 +195,15 @@ export class MemoryStore implements Store {
 
   // ---- the inbox
 
-  async append(
-    requests: readonly Request[],
-  ): Promise<readonly ('appended' | 'answered-before' | 'expired')[]> {
-    checkStrategy(this, 'owned', 'append')
+  async append(requests: readonly InboxRequest[]): Promise<readonly AppendAnswer[]> {
+    checkMode(this, 'owned', 'append')
     checkRequests(requests, this.maxPayloadBytes)
     return this.#call({ name: 'append' }, (now) =>
       requests.map((request) => this.#shard(request.shard).inbox.append(request, now)),
     )
   }
 
-  requests(fence: Fence, limit: number): Promise<readonly Request[]> {
+  requests(fence: Fence, limit: number): Promise<readonly InboxRequest[]> {
     return this.#onShard('requests', fence.shard, (shard) => {
       shard.checkFence(fence)
       return shard.inbox.oldest(limit)
@@ -213,27 +220,37 @@ export class MemoryStore implements Store {
   // ---- claims
 
   async claimDue(claim: DueClaim): Promise<readonly ClaimedRow[]> {
-    checkStrategy(this, 'claim', 'claimDue')
+    checkMode(this, 'claim', 'claimDue')
     return this.#call({ name: 'claimDue' }, (now) => this.#data.claimDue(claim, now))
   }
 
   async nextDue(query: NextDueQuery): Promise<number | undefined> {
-    checkStrategy(this, 'claim', 'nextDue')
+    checkMode(this, 'claim', 'nextDue')
     return this.#call({ name: 'nextDue' }, (now) => this.#data.nextDue(query, now))
   }
 
-  async extend(receipts: readonly Receipt[], leaseMs: number): Promise<readonly boolean[]> {
-    checkStrategy(this, 'claim', 'extend')
+  async extend(tokens: readonly ClaimToken[], leaseMs: number): Promise<readonly boolean[]> {
+    checkMode(this, 'claim', 'extend')
     return this.#call({ name: 'extend' }, (now) =>
-      receipts.map((receipt) => this.#data.extend(receipt, leaseMs, now)),
+      tokens.map((token) => this.#data.extend(token, leaseMs, now)),
     )
+  }
+
+  async longLeases(query: LongLeaseQuery): Promise<readonly LongLease[]> {
+    checkMode(this, 'claim', 'longLeases')
+    return this.#call({ name: 'longLeases' }, (now) => this.#data.longLeases(query, now))
+  }
+
+  async cutShort(leases: readonly LongLease[]): Promise<readonly boolean[]> {
+    checkMode(this, 'claim', 'cutShort')
+    return this.#call({ name: 'cutShort' }, (now) => leases.map((lease) => this.#data.cutShort(lease, now)))
   }
 
   async settleClaimed(
     settlements: readonly ClaimSettlement[],
     history: readonly HistoryEntry[],
   ): Promise<readonly boolean[]> {
-    checkStrategy(this, 'claim', 'settleClaimed')
+    checkMode(this, 'claim', 'settleClaimed')
     return this.#call({ name: 'settleClaimed' }, (now) => {
       this.#data.addHistory(history)
       return settlements.map((settlement) => this.#data.settleClaimed(settlement, now))
@@ -297,8 +314,8 @@ export class MemoryStore implements Store {
     return this.#call({ name: 'heartbeat' }, (now) => this.#data.members.heartbeat(member, ttlMs, now))
   }
 
-  leave(id: string): Promise<void> {
-    return this.#call({ name: 'leave' }, () => this.#data.members.leave(id))
+  removeMember(id: string): Promise<void> {
+    return this.#call({ name: 'removeMember' }, () => this.#data.members.remove(id))
   }
 
   settings(prefix: string): Promise<readonly Setting[]> {
@@ -316,16 +333,16 @@ export class MemoryStore implements Store {
   }
 
   onWake(listener: (shard: number) => void): () => void {
-    // Each listener hears by the way of its own client.
-    const heard = (shard: number): void =>
+    // Each listener is woken through the carriage of its own client.
+    const wakeListener = (shard: number): void =>
       this.#carriage.wake(() => {
-        if (this.#data.wakeListeners.has(heard)) listener(shard)
+        if (this.#data.wakeListeners.has(wakeListener)) listener(shard)
       })
-    this.#data.wakeListeners.add(heard)
-    this.#listeners.add(heard)
+    this.#data.wakeListeners.add(wakeListener)
+    this.#listeners.add(wakeListener)
     return () => {
-      this.#data.wakeListeners.delete(heard)
-      this.#listeners.delete(heard)
+      this.#data.wakeListeners.delete(wakeListener)
+      this.#listeners.delete(wakeListener)
     }
   }
 
@@ -351,6 +368,6 @@ function dataFor(options: MemoryStoreOptions): MemoryData {
   checkOptions('MemoryStore', options, ['clock', 'strategy', 'shardCount', 'maxPayloadBytes', 'carriage'])
   const { clock = systemClock, strategy = 'owned', shardCount = 1 } = options
   const { maxPayloadBytes = nameLimits.payloadBytes } = options
-  checkWhole('shardCount', shardCount, 1, MOST_SHARDS)
+  checkInteger('shardCount', shardCount, 1, MAX_SHARDS)
   return new MemoryData(clock, strategy, shardCount, maxPayloadBytes)
 }

@@ -3,8 +3,8 @@ import { comparePlaces, isBefore, type Place } from '../../timer/index.js'
 const BLOCK = 512
 
 /**
- * Rows in the order of their places: a list of sorted blocks, split when they grow and dropped when empty, so
- * that adding and removing stay cheap among millions.
+ * Rows in the order of their places: an array of sorted blocks. A block is split when it grows too large and dropped
+ * when it is empty, so that adding and removing stay cheap among millions of rows.
  */
 export class OrderedRows<Row extends Place> {
   readonly #blocks: Row[][] = []
@@ -53,7 +53,7 @@ export class OrderedRows<Row extends Place> {
     return removed
   }
 
-  /** The rows from `level` on, in order. The rows must not change while it runs. */
+  /** The rows from `level` on, in order. Rows must not be added or removed during the iteration. */
   *from(level: Place): Generator<Row, void, undefined> {
     let index = Math.max(0, this.#blockAfter(level) - 1)
     let at = index < this.#blocks.length ? firstNotBefore(this.#blocks[index]!, level) : 0

@@ -1,63 +1,71 @@
-import type { Fence, OperationAnswer, Request, RequestedOperation } from '../store.js'
-import { listOf, sent } from './answer-row.js'
-import { byteaArray, ElementList, int8Array, int8s, textArray } from './binary-array.js'
-import type { Database } from './database.js'
-import type { PostgresClient, Row } from './driver.js'
-import { EmptyInboxes } from './empty-inboxes.js'
-import { outcomes } from './schema-common.js'
+import type { Fence, OperationAnswer, InboxRequest, RequestedOperation } from '../store.js'
+import { EmptyInboxCheck } from './calls/empty-inbox-check.js'
+import { arrayOf, sentArrays } from './codec/answer-row.js'
+import { byteaArray, ArrayElements, int8Array, int8Values, textArray } from './codec/binary-array.js'
+import { fenceParameters, placeholders } from './codec/parameters.js'
+import type { Database } from './net/database.js'
+import type { PostgresClient, Row } from './net/driver.js'
+import { outcomes } from './schema/common.js'
 
 type Appended = 'appended' | 'answered-before' | 'expired'
 
 const appendAnswers: readonly Appended[] = ['appended', 'answered-before', 'expired']
 
-const APPEND = `select ${sent(['answers'])} from S.append($1, $2, $3, $4, $5, $6)`
+const appendBy = (name: string): string =>
+  `select ${sentArrays(['answers'])} from S.${name}(${placeholders(6)})`
+const APPEND = appendBy('append')
+const APPEND_WITH = appendBy('append_with')
 
-const REQUESTS = `select ${sent(['ids', 'deadlines', 'operations', 'payloads'])}
-  from S.requests($1, $2, $3, $4, $5, $6)`
+const REQUESTS = `select ${sentArrays(['ids', 'deadlines', 'operations', 'payloads'])}
+  from S.requests(${placeholders(6)})`
 
-/** The requests to shards, and what became of them. */
+/**
+ * The inboxes of the shards, and the answers to their requests.
+ *
+ * Proven by test/store/postgres/contract.test.ts and test/store/postgres/caller-transaction.test.ts.
+ */
 export class PostgresInbox {
   readonly #database: Database
   readonly #now: () => number | null
-  readonly #empty: EmptyInboxes
-  // Shards in whose inbox something was at the last look: there is likely to be more.
+  readonly #emptyCheck: EmptyInboxCheck
+  // Shards whose inbox had requests at the last check. Likely it has more, so the check for empty ones is skipped.
   readonly #busy = new Set<number>()
 
   constructor(database: Database, now: () => number | null) {
     this.#database = database
     this.#now = now
-    this.#empty = new EmptyInboxes(database)
+    this.#emptyCheck = new EmptyInboxCheck(database)
   }
 
-  async append(requests: readonly Request[]): Promise<readonly Appended[]> {
+  async append(requests: readonly InboxRequest[]): Promise<readonly Appended[]> {
     if (requests.length === 0) return []
     const [row] = await this.#database.write('append', APPEND, this.#parameters(requests))
     return appendedOf(row!)
   }
 
-  /** Appends as a part of the caller's transaction, by the caller's connection. */
-  async appendWith(client: PostgresClient, requests: readonly Request[]): Promise<readonly Appended[]> {
+  /** Appends in the caller's transaction, on the caller's connection. The requests arrive when it commits. */
+  async appendWith(client: PostgresClient, requests: readonly InboxRequest[]): Promise<readonly Appended[]> {
     if (requests.length === 0) return []
-    const [row] = await this.#database.writeWith(client, 'append', APPEND, this.#parameters(requests))
+    const [row] = await this.#database.writeWith(client, 'append', APPEND_WITH, this.#parameters(requests))
     return appendedOf(row!)
   }
 
-  async requests(fence: Fence, fenceParameters: readonly unknown[], limit: number): Promise<Request[]> {
+  async requests(fence: Fence, limit: number): Promise<InboxRequest[]> {
     const { shard } = fence
-    if (!this.#busy.has(shard) && (await this.#empty.isEmpty(fence))) return []
-    const [row] = await this.#database.read('requests', REQUESTS, [...fenceParameters, limit])
-    const ids = new ElementList(listOf(row!, 'ids'))
+    if (!this.#busy.has(shard) && (await this.#emptyCheck.isEmpty(fence))) return []
+    const [row] = await this.#database.read('requests', REQUESTS, [...fenceParameters(fence), limit])
+    const ids = new ArrayElements(arrayOf(row!, 'ids'))
     if (ids.length > 0) this.#busy.add(shard)
     else this.#busy.delete(shard)
-    const deadlines = int8s(listOf(row!, 'deadlines'))
-    const operations = new ElementList(listOf(row!, 'operations'))
-    const payloads = new ElementList(listOf(row!, 'payloads'))
+    const deadlines = int8Values(arrayOf(row!, 'deadlines'))
+    const operations = new ArrayElements(arrayOf(row!, 'operations'))
+    const payloads = new ArrayElements(arrayOf(row!, 'payloads'))
     return Array.from({ length: ids.length }, (_, i) => ({
-      id: ids.text(i),
+      id: ids.string(i),
       shard,
       deadline: deadlines[i]!,
       operation: {
-        ...(JSON.parse(operations.text(i)) as RequestedOperation),
+        ...(JSON.parse(operations.string(i)) as RequestedOperation),
         ...(payloads.isNull(i) ? {} : { payload: payloads.bytes(i) }),
       } as RequestedOperation,
     }))
@@ -74,13 +82,13 @@ export class PostgresInbox {
       [shard, textArray(ids, (id) => id), this.#now()],
     )
     const answers = new Array<OperationAnswer['outcome'] | undefined>(ids.length).fill(undefined)
-    const codes = int8s(listOf(rows[0]!, 'outcomes'))
-    for (const [i, number] of int8s(listOf(rows[0]!, 'numbers')).entries())
+    const codes = int8Values(arrayOf(rows[0]!, 'outcomes'))
+    for (const [i, number] of int8Values(arrayOf(rows[0]!, 'numbers')).entries())
       answers[number - 1] = outcomes[codes[i]!]
     return answers
   }
 
-  #parameters(requests: readonly Request[]): unknown[] {
+  #parameters(requests: readonly InboxRequest[]): unknown[] {
     return [
       this.#now(),
       int8Array(requests, (request) => request.shard),
@@ -93,5 +101,5 @@ export class PostgresInbox {
 }
 
 function appendedOf(row: Row): Appended[] {
-  return Array.from(int8s(listOf(row, 'answers')), (code) => appendAnswers[code]!)
+  return Array.from(int8Values(arrayOf(row, 'answers')), (code) => appendAnswers[code]!)
 }

@@ -1,33 +1,37 @@
-import { checkOptions, checkWhole, InvalidInputError, shown } from '../../error/index.js'
+import { checkOptions, checkInteger, InvalidInputError, shown } from '../../error/index.js'
 import { type Clock, systemClock } from '../../time/index.js'
 import { nameLimits } from '../../timer/index.js'
-import { checkStrategyOption } from '../check-call.js'
-import { MOST_SHARDS, USUAL_SHARDS } from '../shard-count.js'
-import type { Strategy } from '../store.js'
+import { checkStrategyOption } from '../check/check-call.js'
+import { MAX_SHARDS, DEFAULT_SHARDS } from '../shard-count.js'
+import type { StoreMode } from '../store.js'
+import { optionDefaults } from './defaults.js'
+import { allowances, type PostgresAllowance } from './net/durability.js'
 
 export interface PostgresStoreOptions {
-  /** Whose time the store keeps. The database's own unless a clock other than the machine's is given. */
+  /** The store's clock. Default the clock of the database server. */
   readonly clock?: Clock
-  /** How timers find their way to memory. Default `owned`; a store that is there keeps what it was made with. */
-  readonly strategy?: Strategy
-  /** How many shards a new store gets. Default what the URL says (`?shards=64`), else 16; one that is there keeps what it has. */
+  /** The mode of a new store. Default `owned`. An existing store keeps its mode. */
+  readonly strategy?: StoreMode
+  /** How many shards a new store gets. Default the URL's `?shards=64`, else 16. An existing store keeps its number. */
   readonly shardCount?: number
   readonly maxPayloadBytes?: number
-  /** The schema that holds the tables. Default what the URL says (`?schema=mine`), else `carillon`. */
+  /** The schema that holds the tables. Default the URL's `?schema=mine`, else `carillon`. */
   readonly schema?: string
-  /** Most connections for timers. Default 10; one more listens, two more are for leases and heartbeats. */
+  /** The most connections for timers. Default 10. One more listens, and two more serve leases and heartbeats. */
   readonly maxConnections?: number
-  /** A statement that takes longer is undone by the server. Default 30,000. */
+  /** The server cancels a statement that takes longer. Default 30,000. */
   readonly statementTimeoutMs?: number
-  /** Give up connecting after this long. Default 10,000. */
+  /** How long to wait for a connection. Default 10,000. */
   readonly connectTimeoutMs?: number
+  /** Server settings to accept although they may lose timers. Default the URL's `?allow=no-fsync`, else none. */
+  readonly allow?: readonly PostgresAllowance[]
 }
 
-export interface WholePostgresStoreOptions extends Required<Omit<PostgresStoreOptions, 'strategy'>> {
-  readonly strategy: Strategy | undefined
+export interface CompletePostgresStoreOptions extends Required<Omit<PostgresStoreOptions, 'strategy'>> {
+  readonly strategy: StoreMode | undefined
 }
 
-const known = [
+const optionNames = [
   'clock',
   'strategy',
   'shardCount',
@@ -36,65 +40,88 @@ const known = [
   'maxConnections',
   'statementTimeoutMs',
   'connectTimeoutMs',
+  'allow',
 ]
 
-// A batch of payloads is one message, and PostgreSQL's messages end at 1 GB.
-const MOST_PAYLOAD_BYTES = 64 << 20
+// A batch of payloads is one message, and a message of PostgreSQL has at most 1 GB.
+const MAX_PAYLOAD_BYTES = 64 << 20
 
-/** The options with their defaults; refuses what it does not know. */
+/** Fills in the defaults. Refuses unknown options and wrong values. */
 export function postgresStoreOptions(
   options: PostgresStoreOptions,
-  ofUrl: Omit<TakenApart, 'url'> = {},
-): WholePostgresStoreOptions {
-  checkOptions('PostgresStore', options, known)
-  const whole = {
+  ofUrl: Omit<ParsedStoreUrl, 'url'> = {},
+): CompletePostgresStoreOptions {
+  checkOptions('PostgresStore', options, optionNames)
+  const complete = {
     clock: options.clock ?? systemClock,
     strategy: options.strategy,
-    shardCount: options.shardCount ?? ofUrl.shardCount ?? USUAL_SHARDS,
+    shardCount: options.shardCount ?? ofUrl.shardCount ?? DEFAULT_SHARDS,
     maxPayloadBytes: options.maxPayloadBytes ?? nameLimits.payloadBytes,
-    schema: options.schema ?? ofUrl.schema ?? 'carillon',
-    maxConnections: options.maxConnections ?? 10,
-    statementTimeoutMs: options.statementTimeoutMs ?? 30_000,
-    connectTimeoutMs: options.connectTimeoutMs ?? 10_000,
+    schema: options.schema ?? ofUrl.schema ?? optionDefaults.schema,
+    maxConnections: options.maxConnections ?? optionDefaults.maxConnections,
+    statementTimeoutMs: options.statementTimeoutMs ?? optionDefaults.statementTimeoutMs,
+    connectTimeoutMs: options.connectTimeoutMs ?? optionDefaults.connectTimeoutMs,
+    allow: options.allow ?? ofUrl.allow ?? [],
   }
-  checkWhole('shardCount', whole.shardCount, 1, MOST_SHARDS)
-  checkWhole('maxPayloadBytes', whole.maxPayloadBytes, 0, MOST_PAYLOAD_BYTES)
-  checkWhole('maxConnections', whole.maxConnections, 1, 1000)
-  checkWhole('statementTimeoutMs', whole.statementTimeoutMs, 1, 3_600_000)
-  checkWhole('connectTimeoutMs', whole.connectTimeoutMs, 1, 3_600_000)
-  checkStrategyOption(whole.strategy)
-  if (typeof whole.schema !== 'string' || !/^[a-z_][a-z0-9_]{0,40}$/.test(whole.schema)) {
+  checkInteger('shardCount', complete.shardCount, 1, MAX_SHARDS)
+  checkInteger('maxPayloadBytes', complete.maxPayloadBytes, 0, MAX_PAYLOAD_BYTES)
+  checkInteger('maxConnections', complete.maxConnections, 1, 1000)
+  checkInteger('statementTimeoutMs', complete.statementTimeoutMs, 1, 3_600_000)
+  checkInteger('connectTimeoutMs', complete.connectTimeoutMs, 1, 3_600_000)
+  checkStrategyOption(complete.strategy)
+  if (!Array.isArray(complete.allow) || !complete.allow.every(isAllowance)) {
     throw new InvalidInputError(
       'invalid-option',
-      `schema must be a name of small letters, digits and _, at most 41, got ${shown(whole.schema)}`,
+      `allow takes an array of ${allowances.join(', ')}, got ${shown(complete.allow)}`,
     )
   }
-  return whole
+  if (typeof complete.schema !== 'string' || !/^[a-z_][a-z0-9_]{0,40}$/.test(complete.schema)) {
+    throw new InvalidInputError(
+      'invalid-option',
+      `schema must have at most 41 characters, only lower-case letters, digits and _, and no digit first, got ${shown(complete.schema)}`,
+    )
+  }
+  return complete
 }
 
-/** What a URL says: as the driver takes it, and what the driver would not understand. */
-interface TakenApart {
+/** A store URL: the part for the driver, and the parameters that only Carillon knows. */
+interface ParsedStoreUrl {
+  /** As the driver takes it. */
   readonly url: string
   readonly schema?: string
   readonly shardCount?: number
+  readonly allow?: readonly PostgresAllowance[]
 }
 
-export function takenApart(url: string): TakenApart {
+export function parseStoreUrl(url: string): ParsedStoreUrl {
   const parsed = URL.canParse(url) ? new URL(url) : undefined
   const schema = parsed?.searchParams.get('schema') ?? undefined
   const shards = parsed?.searchParams.get('shards') ?? undefined
-  if (parsed === undefined || (schema === undefined && shards === undefined)) return { url }
-  if (shards !== undefined && !(/^[1-9]\d{0,3}$/.test(shards) && Number(shards) <= MOST_SHARDS)) {
+  const allow = parsed?.searchParams.get('allow')?.split(',')
+  if (parsed === undefined || (schema ?? shards ?? allow) === undefined) return { url }
+  if (shards !== undefined && !(/^[1-9]\d{0,3}$/.test(shards) && Number(shards) <= MAX_SHARDS)) {
     throw new InvalidInputError(
       'invalid-store-url',
-      `shards takes a whole number from 1 to ${MOST_SHARDS}, got ${shown(shards)}`,
+      `shards takes an integer from 1 to ${MAX_SHARDS}, got ${shown(shards)}`,
     )
   }
+  if (allow !== undefined && !allow.every(isAllowance)) {
+    throw new InvalidInputError(
+      'invalid-store-url',
+      `allow takes ${allowances.join(', ')}, got ${shown(allow.join(','))}`,
+    )
+  }
+  parsed.searchParams.delete('allow')
   parsed.searchParams.delete('schema')
   parsed.searchParams.delete('shards')
   return {
     url: parsed.href,
     ...(schema !== undefined && { schema }),
     ...(shards !== undefined && { shardCount: Number(shards) }),
+    ...(allow !== undefined && { allow }),
   }
+}
+
+function isAllowance(text: unknown): text is PostgresAllowance {
+  return allowances.some((allowance) => allowance === text)
 }

@@ -1,10 +1,9 @@
-import { InvalidInputError, StateError } from '../../error/index.js'
-import { systemClock } from '../../time/index.js'
-import { levelAt, type Place, type TimerName, type TimerRow, shardOf } from '../../timer/index.js'
-import { checkStrategy, unknownShard } from '../check-call.js'
-import { checkRequests, checkWrite } from '../check-write.js'
-import { FewAtOnce } from '../few-at-once.js'
-import { claimed, lowered, refenced, released, renewed } from '../shard-row.js'
+import { StateError } from '../../error/index.js'
+import { type Clock, systemClock } from '../../time/index.js'
+import type { Place, TimerName, TimerRow } from '../../timer/index.js'
+import { checkMode, unknownShard } from '../check/check-call.js'
+import { checkRequests, checkWrite } from '../check/check-write.js'
+import { acquired, lowered, refenced, released, renewed } from '../shard-row.js'
 import type {
   ClaimedRow,
   ClaimSettlement,
@@ -20,83 +19,63 @@ import type {
   ListQuery,
   Loaded,
   LoadRequest,
+  LongLease,
+  LongLeaseQuery,
   Member,
   NextDueQuery,
   OperationAnswer,
   OwnerWrite,
-  Receipt,
-  Request,
+  ClaimToken,
+  InboxRequest,
   Setting,
   SettleAnswer,
   Settlement,
-  ShardClaim,
+  AcquireRequest,
   ShardRow,
   Store,
   StoreCapabilities,
-  Strategy,
+  StoreMode,
   Tally,
   Usage,
   WriteAnswer,
 } from '../store.js'
-import { numberOf, sent } from './answer-row.js'
-import { int8Array } from './binary-array.js'
-import { ClusterTables } from './cluster-tables.js'
-import { Database } from './database.js'
-import {
-  type ConnectionOptions,
-  type Driver,
-  loadDriver,
-  clientOf,
-  type PostgresClient,
-  type PostgresPool,
-} from './driver.js'
-import { isLevelOnly, LevelSettlements } from './level-settlements.js'
-import { migrate, type StoreFormat } from './migrations.js'
-import { placeOf, writeAnswerColumns, WriteBatch } from './write-batch.js'
-import { OwnerWrites } from './owner-writes.js'
-import { PlainWrites } from './plain-writes.js'
-import { dollars, PostgresClaims } from './postgres-claims.js'
+import { numberOf } from './codec/answer-row.js'
+import { LEASE_CONNECTIONS, MAX_TCP_USER_TIMEOUT_MS } from './defaults.js'
+import { Database } from './net/database.js'
+import { clientOf, type ConnectionOptions, connectionOptions, type Driver, loadDriver } from './net/driver.js'
+import { checkDurability } from './net/durability.js'
+import { openSessionPool } from './net/session-pool.js'
+import { WakeChannel } from './net/wake-channel.js'
+import { ClusterTables, MICROSECONDS } from './parts/cluster-tables.js'
+import { RecordTables } from './parts/record-tables.js'
+import { RowReader } from './parts/row-reader.js'
+import { ShardTable } from './parts/shard-table.js'
+import { PostgresClaims } from './postgres-claims.js'
 import { PostgresInbox } from './postgres-inbox.js'
-import { PostgresTransactions } from './postgres-transactions.js'
+import { PostgresOwnerCalls } from './postgres-owner-calls.js'
 import {
+  type CompletePostgresStoreOptions,
+  parseStoreUrl,
   type PostgresStoreOptions,
   postgresStoreOptions,
-  takenApart,
-  type WholePostgresStoreOptions,
 } from './postgres-store-options.js'
-import { RecordTables } from './record-tables.js'
-import { rowColumnNames, RowColumns } from './row-columns.js'
-import { RowReading } from './row-reading.js'
-import { SettlementBatch } from './settlement-batch.js'
-import { ShardTable } from './shard-table.js'
-import { TakenNames } from './taken-names.js'
-import { WakeChannel } from './wake-channel.js'
-
-/** How long an answer may wait for a process that does not take it. */
-const LONGEST_STUCK_MS = 5000
-
-/** Connections that only leases and heartbeats use: they must not wait for timers, or a busy owner is replaced. */
-const LEASE_CONNECTIONS = 2
+import { PostgresTransactions } from './postgres-transactions.js'
+import { migrate, type StoreFormat } from './schema/migrations.js'
 
 /**
- * So many pages are read at once. An instance takes in rows slower than the server reads them: more at once would share
- * the server's cores, and the first of them come when the last is nearly done.
- */
-const MOST_LOADS = 3
-/** A page that waits so long for others is read beside them: they may hang, at a lock or a connection that is gone. */
-const LOAD_PATIENCE_MS = 500
-
-/** How many rows one `sweep` removes. */
-const SWEEP_ROWS = 2000
-
-/**
- * Timers in a PostgreSQL database, shared by any number of processes. Every call is one statement, so it happens
- * wholly or not at all, and what is acknowledged is committed: it outlives what the server's commits outlive.
+ * Timers in a PostgreSQL database that any number of processes share. Every call is one statement, so it happens
+ * completely or not at all. An acknowledged call is committed, and survives whatever the server's commits survive.
+ *
+ * This class checks arguments and passes each call on to the part that carries it out.
+ *
+ * Proven by test/store/postgres/contract.test.ts, test/store/postgres/faults.test.ts and
+ * test/store/postgres/engine.test.ts.
  */
 export class PostgresStore implements Store {
   readonly name = 'postgres'
   readonly capabilities: StoreCapabilities = Object.freeze({ shared: true, durable: true, claim: true })
-  readonly strategy: Strategy
+  readonly mode: StoreMode
+  readonly clock: Clock | undefined
   readonly shardCount: number
   readonly maxPayloadBytes: number
   readonly schema: string
@@ -105,18 +84,13 @@ export class PostgresStore implements Store {
   readonly #leases: Database
   readonly #now: () => number | null
   readonly #shards: ShardTable
+  readonly #ownerCalls: PostgresOwnerCalls
   readonly #inbox: PostgresInbox
   readonly #claims: PostgresClaims
-  readonly #reading: RowReading
+  readonly #reading: RowReader
   readonly #records: RecordTables
   readonly #cluster: ClusterTables
   readonly #wakes: WakeChannel
-  readonly #plainWrites: PlainWrites
-  readonly #ownerWrites: OwnerWrites
-  readonly #levelSettlements: LevelSettlements
-  readonly #taken = new TakenNames()
-  readonly #loads: FewAtOnce
-  #lastSweep: Promise<unknown> = Promise.resolve()
   #stopping: Promise<void> | undefined
 
   private constructor(
@@ -125,61 +99,54 @@ export class PostgresStore implements Store {
     driver: Driver,
     connection: ConnectionOptions,
     format: StoreFormat,
-    options: WholePostgresStoreOptions,
+    options: CompletePostgresStoreOptions,
   ) {
     const { clock } = options
-    this.strategy = format.strategy
+    this.mode = format.strategy
+    this.clock = clock === systemClock ? undefined : clock
     this.shardCount = format.shardCount
     this.maxPayloadBytes = options.maxPayloadBytes
     this.schema = options.schema
     this.#database = database
     this.#leases = leases
     this.#now = clock === systemClock ? () => null : () => clock.now()
-    this.#loads = new FewAtOnce(MOST_LOADS, { clock, ms: LOAD_PATIENCE_MS })
-    this.#plainWrites = new PlainWrites(database)
-    this.#ownerWrites = new OwnerWrites(database, this.#now)
-    this.#levelSettlements = new LevelSettlements(database, this.#now)
     this.#shards = new ShardTable(leases, this.#now)
+    this.#ownerCalls = new PostgresOwnerCalls(database, clock, this.#now)
     this.#inbox = new PostgresInbox(database, this.#now)
     this.#claims = new PostgresClaims(database, this.#now, format.shardCount)
-    this.#reading = new RowReading(database, clock, format.shardCount)
+    this.#reading = new RowReader(database, clock, format.shardCount)
     this.#records = new RecordTables(database)
     this.#cluster = new ClusterTables(leases, this.#now)
     this.transactions = new PostgresTransactions(
-      () => poolOf(driver, connection, options.maxConnections),
+      () => openSessionPool(driver, connection, options.maxConnections, { allow: options.allow }),
       options.maxConnections,
       {
         settleClaimed: async (client, settlement) => {
-          checkStrategy(this, 'claim', 'settleClaimed')
+          checkMode(this, 'claim', 'settleClaimed')
           return (await this.#claims.settle([settlement], [], client))[0]!
         },
-        settle: (client, fence, settlement) => this.#settle(fence, settlement, client),
+        settle: (client, fence, settlement) => this.#ownerCalls.settleWith(client, fence, settlement),
       },
     )
     this.#wakes = new WakeChannel(database, () => new driver.Client(connection), format.shardCount)
   }
 
-  /** Opens the store in a database, and makes it there when there is none. */
+  /** Opens the store in a database. Creates its schema first if there is none. */
   static async open(url: string, options: PostgresStoreOptions = {}): Promise<PostgresStore> {
-    const { url: connectionString, ...ofUrl } = takenApart(url)
-    const whole = postgresStoreOptions(options, ofUrl)
+    const { url: connectionString, ...ofUrl } = parseStoreUrl(url)
+    const complete = postgresStoreOptions(options, ofUrl)
     const driver = await loadDriver()
-    const connection = {
-      connectionString,
-      application_name: 'carillon',
-      connectionTimeoutMillis: whole.connectTimeoutMs,
-      statement_timeout: whole.statementTimeoutMs,
-      // The server undoes a statement in time; when not even that is heard, the connection is given up.
-      query_timeout: whole.statementTimeoutMs + 5000,
-      keepAlive: true,
-    }
-    const stuckMs = Math.min(whole.statementTimeoutMs, LONGEST_STUCK_MS)
-    const [database, leases] = [whole.maxConnections, LEASE_CONNECTIONS].map(
-      (most) => new Database(poolOf(driver, connection, most), whole.schema, stuckMs),
+    const connection = connectionOptions(connectionString, complete)
+    const { allow, maxConnections, schema } = complete
+    const tcpUserTimeoutMs = Math.min(complete.statementTimeoutMs, MAX_TCP_USER_TIMEOUT_MS)
+    const [database, leases] = [maxConnections, LEASE_CONNECTIONS].map(
+      (count) =>
+        new Database(openSessionPool(driver, connection, count, { allow, tcpUserTimeoutMs }), schema),
     ) as [Database, Database]
     try {
-      const format = await migrate(database, whole)
-      return new PostgresStore(database, leases, driver, connection, format, whole)
+      await checkDurability(database, allow)
+      const format = await migrate(database, complete)
+      return new PostgresStore(database, leases, driver, connection, format, complete)
     } catch (error) {
       await database.stop()
       await leases.stop()
@@ -188,8 +155,8 @@ export class PostgresStore implements Store {
   }
 
   async now(): Promise<number> {
-    const [row] = await this.#database.read('now', 'select S.now_ms($1) as now', [this.#now()])
-    return numberOf(row!, 'now')
+    const [row] = await this.#database.read('now', `select ${MICROSECONDS} as exact`)
+    return this.#now() ?? numberOf(row!, 'exact') / 1000
   }
 
   stop(): Promise<void> {
@@ -202,22 +169,22 @@ export class PostgresStore implements Store {
     return this.#shards.all()
   }
 
-  claim(claim: ShardClaim): Promise<ShardRow | undefined> {
-    return this.#shards.change('claim', claim.shard, ({ row, now, lastRevision }) =>
-      claimed(row, claim, now, lastRevision),
+  acquire(claim: AcquireRequest): Promise<ShardRow | undefined> {
+    return this.#shards.change('acquire', claim.shard, ({ row, now, lastRevision }) =>
+      acquired(row, claim, now, lastRevision),
     )
   }
 
   async renew(fence: Fence, leaseMs: number): Promise<ShardRow> {
-    const row = await this.#shards.change('renew', fence.shard, (standing) =>
-      renewed(standing.row, fence, leaseMs, standing.now),
+    const row = await this.#shards.change('renew', fence.shard, ({ row: current, now }) =>
+      renewed(current, fence, leaseMs, now),
     )
     return row!
   }
 
   async refence(fence: Fence, nonce: number, leaseMs: number): Promise<ShardRow> {
-    const row = await this.#shards.change('refence', fence.shard, (standing) =>
-      refenced(standing.row, fence, nonce, leaseMs, standing.now),
+    const row = await this.#shards.change('refence', fence.shard, ({ row: current, now }) =>
+      refenced(current, fence, nonce, leaseMs, now),
     )
     return row!
   }
@@ -226,27 +193,10 @@ export class PostgresStore implements Store {
     await this.#shards.change('release', fence.shard, ({ row }) => released(row, fence))
   }
 
-  // ---- the owner
+  // ---- an owner's calls
 
   load(fence: Fence, request: LoadRequest): Promise<Loaded> {
-    return this.#loads.run(() => this.#load(fence, request))
-  }
-
-  async #load(fence: Fence, request: LoadRequest): Promise<Loaded> {
-    const { from, untilExclusive, limit, limitBytes } = request
-    const [row] = await this.#database.write('load', LOAD, [
-      ...fenceParameters(fence),
-      from.position,
-      from.revision,
-      untilExclusive,
-      limit,
-      Math.ceil(limitBytes),
-    ])
-    return {
-      page: new RowColumns(row!),
-      readLevel: placeOf(row!, 'read'),
-      nextPosition: row!['next_position'] === null ? undefined : numberOf(row!, 'next_position'),
-    }
+    return this.#ownerCalls.load(fence, request)
   }
 
   async lower(fence: Fence, from: Place, to: Place): Promise<void> {
@@ -254,73 +204,35 @@ export class PostgresStore implements Store {
   }
 
   async write(fence: Fence | undefined, write: OwnerWrite): Promise<WriteAnswer> {
-    checkStrategy(this, fence === undefined ? 'claim' : 'owned', 'write')
+    checkMode(this, fence === undefined ? 'claim' : 'owned', 'write')
     checkWrite(write, this.maxPayloadBytes)
-    if (fence !== undefined && this.#taken.areNamesFree) {
-      const answer = await this.#plainWrites.write(fence, write)
-      if (answer !== undefined) return answer
-    }
-    if (fence === undefined) return await this.#writeClaimed(write)
-    const answer = await this.#ownerWrites.write(fence, write)
-    this.#taken.learn(answer.answers)
-    return answer
+    return fence === undefined ? await this.#claims.write(write) : await this.#ownerCalls.write(fence, write)
   }
 
-  async #writeClaimed(write: OwnerWrite): Promise<WriteAnswer> {
-    const batch = new WriteBatch(write)
-    const shards = int8Array(write.operations, (one) =>
-      one.type === 'answer' ? null : shardOf(one, this.shardCount),
-    )
-    const values = [this.#now(), ...batch.parameters(shards)]
-    const [row] = await this.#database.write('write', WRITE_CLAIMED, values)
-    const revisions = batch.newRevisions(row!)
-    const settledLevel = levelAt(0)
-    const answers = batch.answers(row!, {
-      revisionOf: (index) => revisions[index]!,
-      settledLevelOf: () => settledLevel,
-    })
-    return { answers, readLevel: levelAt(0) }
+  settle(fence: Fence, settlement: Settlement): Promise<SettleAnswer> {
+    return this.#ownerCalls.settle(fence, settlement)
   }
 
-  async settle(fence: Fence, settlement: Settlement): Promise<SettleAnswer> {
-    const answer = isLevelOnly(settlement)
-      ? await this.#levelSettlements.settle(fence, settlement)
-      : undefined
-    return answer ?? (await this.#settle(fence, settlement))
-  }
-
-  /** One shard after the other: whoever sets and settles needs the connections more. */
   sweep(fence: Fence): Promise<{ readonly removed: number; readonly more: boolean }> {
-    const swept = this.#lastSweep.then(() => this.#sweep(fence))
-    this.#lastSweep = swept.catch(() => undefined)
-    return swept
-  }
-
-  async #sweep(fence: Fence): Promise<{ readonly removed: number; readonly more: boolean }> {
-    const [row] = await this.#database.write(
-      'sweep',
-      `select removed, more::integer::bigint as more from S.sweep(${dollars(6)})`,
-      [...fenceParameters(fence), SWEEP_ROWS],
-    )
-    return { removed: numberOf(row!, 'removed'), more: numberOf(row!, 'more') === 1 }
+    return this.#ownerCalls.sweep(fence)
   }
 
   // ---- the inbox
 
   async append(
-    requests: readonly Request[],
+    requests: readonly InboxRequest[],
   ): Promise<readonly ('appended' | 'answered-before' | 'expired')[]> {
     this.#checkRequests(requests)
     return await this.#inbox.append(requests)
   }
 
   /**
-   * Appends as a part of the caller's own transaction, by the caller's connection: the requests are there when
-   * that is committed, and its owners are woken then; rolled back, nothing was asked.
+   * Appends in the caller's own transaction, on the caller's connection. The commit makes the requests visible and
+   * wakes the owners of their shards. A rollback undoes both.
    */
   async appendWith(
     transaction: unknown,
-    requests: readonly Request[],
+    requests: readonly InboxRequest[],
   ): Promise<readonly ('appended' | 'answered-before' | 'expired')[]> {
     this.#checkRequests(requests)
     const client = clientOf(transaction)
@@ -329,8 +241,8 @@ export class PostgresStore implements Store {
     return answers
   }
 
-  requests(fence: Fence, limit: number): Promise<readonly Request[]> {
-    return this.#inbox.requests(fence, fenceParameters(fence), limit)
+  requests(fence: Fence, limit: number): Promise<readonly InboxRequest[]> {
+    return this.#inbox.requests(fence, limit)
   }
 
   answers(
@@ -340,28 +252,38 @@ export class PostgresStore implements Store {
     return this.#inbox.answers(shard, ids)
   }
 
-  // ---- claims
+  // ---- row claims
 
   async claimDue(claim: DueClaim): Promise<readonly ClaimedRow[]> {
-    checkStrategy(this, 'claim', 'claimDue')
+    checkMode(this, 'claim', 'claimDue')
     return await this.#claims.claimDue(claim)
   }
 
   async nextDue(query: NextDueQuery): Promise<number | undefined> {
-    checkStrategy(this, 'claim', 'nextDue')
+    checkMode(this, 'claim', 'nextDue')
     return await this.#claims.nextDue(query)
   }
 
-  async extend(receipts: readonly Receipt[], leaseMs: number): Promise<readonly boolean[]> {
-    checkStrategy(this, 'claim', 'extend')
-    return await this.#claims.extend(receipts, leaseMs)
+  async extend(tokens: readonly ClaimToken[], leaseMs: number): Promise<readonly boolean[]> {
+    checkMode(this, 'claim', 'extend')
+    return await this.#claims.extend(tokens, leaseMs)
+  }
+
+  async longLeases(query: LongLeaseQuery): Promise<readonly LongLease[]> {
+    checkMode(this, 'claim', 'longLeases')
+    return await this.#claims.longLeases(query)
+  }
+
+  async cutShort(leases: readonly LongLease[]): Promise<readonly boolean[]> {
+    checkMode(this, 'claim', 'cutShort')
+    return await this.#claims.cutShort(leases)
   }
 
   async settleClaimed(
     settlements: readonly ClaimSettlement[],
     history: readonly HistoryEntry[],
   ): Promise<readonly boolean[]> {
-    checkStrategy(this, 'claim', 'settleClaimed')
+    checkMode(this, 'claim', 'settleClaimed')
     return await this.#claims.settle(settlements, history)
   }
 
@@ -388,7 +310,7 @@ export class PostgresStore implements Store {
   }
 
   tallies(): Promise<readonly Tally[]> {
-    return this.#reading.tallies(this.strategy)
+    return this.#reading.tallies(this.mode)
   }
 
   usage(namespace: string): Promise<Usage> {
@@ -420,8 +342,8 @@ export class PostgresStore implements Store {
     return this.#cluster.heartbeat(member, ttlMs)
   }
 
-  leave(id: string): Promise<void> {
-    return this.#cluster.leave(id)
+  removeMember(id: string): Promise<void> {
+    return this.#cluster.removeMember(id)
   }
 
   settings(prefix: string): Promise<readonly Setting[]> {
@@ -441,16 +363,6 @@ export class PostgresStore implements Store {
     return this.#wakes.onWake(listener)
   }
 
-  async #settle(fence: Fence, settlement: Settlement, client?: PostgresClient): Promise<SettleAnswer> {
-    const batch = new SettlementBatch(settlement)
-    const values = [this.#now(), ...fenceParameters(fence), ...batch.parameters()]
-    const [row] =
-      client === undefined
-        ? await this.#database.write('settle', SETTLE, values)
-        : await this.#database.writeWith(client, 'settle', SETTLE, values)
-    return batch.answer(row!)
-  }
-
   async #stop(): Promise<void> {
     await this.#wakes.stop()
     await this.transactions.stop()
@@ -458,32 +370,12 @@ export class PostgresStore implements Store {
     await this.#leases.stop()
   }
 
-  #checkRequests(requests: readonly Request[]): void {
-    checkStrategy(this, 'owned', 'append')
+  #checkRequests(requests: readonly InboxRequest[]): void {
+    checkMode(this, 'owned', 'append')
     checkRequests(requests, this.maxPayloadBytes)
     for (const { shard } of requests) {
       if (!(Number.isInteger(shard) && shard >= 0 && shard < this.shardCount))
         throw unknownShard(shard, this.shardCount)
     }
-  }
-}
-
-const WRITE_CLAIMED = `select ${sent(['new_revisions'])}, ${writeAnswerColumns} from S.write_claimed(${dollars(32)})`
-const SETTLE = `select base, read_position, read_revision, ${sent(['dead_letters', 'followed'])}
-  from S.settle(${dollars(44)})`
-const LOAD = `select read_position, read_revision, next_position, bytes, ${sent(rowColumnNames)}
-  from S.load(${dollars(10)})`
-
-function fenceParameters({ shard, epoch, nonce, settledLevel }: Fence): number[] {
-  return [shard, epoch, nonce, settledLevel.position, settledLevel.revision]
-}
-
-function poolOf(driver: Driver, connection: ConnectionOptions, max: number): PostgresPool {
-  try {
-    return new driver.Pool({ ...connection, max, idleTimeoutMillis: 30_000 })
-  } catch (error) {
-    throw new InvalidInputError('invalid-store-url', `cannot open PostgreSQL: ${String(error)}`, {
-      cause: error,
-    })
   }
 }

@@ -1,81 +1,46 @@
 import { finding, type StoreSurvey } from '../survey.js'
-import { textOf } from './answer-row.js'
-import { types } from './database.js'
-import { type ConnectionOptions, loadDriver, type PostgresClient } from './driver.js'
-import { faultOf } from './fault.js'
-import { migrations, readFormat } from './migrations.js'
-import { postgresStoreOptions, takenApart } from './postgres-store-options.js'
+import { stringOf } from './codec/answer-row.js'
+import { columnTypes } from './net/database.js'
+import { migrations, readFormat } from './schema/migrations.js'
+import { withConnection } from './with-connection.js'
 
-/** Has a connection of its own for as long as it takes. A long one may take its time over each statement. */
-export async function withConnection<Answer>(
-  url: string,
-  call: string,
-  use: (client: PostgresClient, schema: string) => Promise<Answer>,
-  { isLong = false }: { readonly isLong?: boolean } = {},
-): Promise<Answer> {
-  const { url: connectionString, ...ofUrl } = takenApart(url)
-  const { schema, connectTimeoutMs, statementTimeoutMs } = postgresStoreOptions({}, ofUrl)
-  const driver = await loadDriver()
-  const options: ConnectionOptions = {
-    connectionString,
-    application_name: 'carillon',
-    connectionTimeoutMillis: connectTimeoutMs,
-    statement_timeout: isLong ? 0 : statementTimeoutMs,
-    query_timeout: isLong ? 0 : statementTimeoutMs + 5000,
-    keepAlive: true,
-  }
-  const client = new driver.Client(options)
-  client.on('error', () => undefined)
-  try {
-    await client.connect()
-  } catch (error) {
-    throw faultOf(error, 'connecting', call)
-  }
-  try {
-    return await use(client, schema)
-  } catch (error) {
-    throw faultOf(error, 'reading', call)
-  } finally {
-    await client.end().catch(() => undefined)
-  }
-}
-
-/** Looks at the server and at the schema, and changes neither. */
+/** Checks the server and the schema. Changes neither. */
 export async function surveyPostgres(url: string): Promise<StoreSurvey> {
   return await withConnection(url, 'survey', async (client, schema) => {
     const format = await readFormat(client, schema)
     const { rows } = await client.query({
       text: `select current_setting('fsync') as fsync, current_setting('full_page_writes') as pages,
-        current_setting('synchronous_commit') as commit, current_setting('autovacuum') as vacuum,
+        (select reset_val from pg_settings where name = 'synchronous_commit') as commit, current_setting('autovacuum') as vacuum,
         current_setting('server_version') as version,
         has_database_privilege(current_database(), 'CREATE')::text as may_create,
         pg_is_in_recovery()::text as is_replica`,
-      types,
+      types: columnTypes,
     })
-    const of = (name: string): string => textOf(rows[0]!, name)
-    const isWhole = of('fsync') === 'on' && of('pages') === 'on'
-    const mayMake = format?.version === migrations.length || of('may_create') === 'true'
+    const setting = (name: string): string => stringOf(rows[0]!, name)
+    const isCrashSafe = setting('fsync') === 'on' && setting('pages') === 'on'
+    const mayCreate = format?.version === migrations.length || setting('may_create') === 'true'
     const findings = [
-      finding('server', `PostgreSQL ${of('version')}`, of('is_replica') === 'false', {
+      finding('server', `PostgreSQL ${setting('version')}`, setting('is_replica') === 'false', {
         verdict: 'fail',
-        advice: 'this is a replica, which takes no writes: name the primary',
+        advice: 'this is a replica, which takes no writes: use the URL of the primary',
       }),
-      finding('persistence', `fsync ${of('fsync')}, full_page_writes ${of('pages')}`, isWhole, {
+      finding('persistence', `fsync ${setting('fsync')}, full_page_writes ${setting('pages')}`, isCrashSafe, {
         verdict: 'fail',
-        advice: 'turn fsync and full_page_writes on: without them a power cut may damage the database',
+        advice:
+          'turn fsync and full_page_writes on: without them a power loss may damage the database, and a store opens only with ?allow=no-fsync,no-full-page-writes',
       }),
-      finding('commits', `synchronous_commit ${of('commit')}`, of('commit') !== 'off', {
+      finding('commits', `synchronous_commit ${setting('commit')}`, setting('commit') !== 'off', {
         verdict: 'warn',
         advice:
-          'turn synchronous_commit on: else the last acknowledged timers may be lost in a crash of the server',
+          'turn synchronous_commit on: Carillon sets it for its own connections, but a crash of the server may lose timers that you set in your own transactions',
       }),
-      finding('autovacuum', of('vacuum'), of('vacuum') === 'on', {
+      finding('autovacuum', setting('vacuum'), setting('vacuum') === 'on', {
         verdict: 'warn',
-        advice: 'turn autovacuum on: rows that are done are left for it',
+        advice: 'turn autovacuum on: it removes the space of deleted rows',
       }),
-      finding('rights', mayMake ? 'enough' : 'no right to make a schema', mayMake, {
+      finding('rights', mayCreate ? 'enough' : 'no right to create a schema', mayCreate, {
         verdict: 'fail',
-        advice: 'grant create on the database, or let its owner run carillon migrate once',
+        advice: 'grant create on the database, or run carillon migrate once as its owner',
       }),
     ]
     return { format, knownVersion: migrations.length, heldBy: undefined, findings }

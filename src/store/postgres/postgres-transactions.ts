@@ -1,4 +1,4 @@
-import { StateError, StoreError } from '../../error/index.js'
+import { InvalidInputError, StateError, StoreError } from '../../error/index.js'
 import type {
   ClaimSettlement,
   Fence,
@@ -7,54 +7,57 @@ import type {
   SettlingTransaction,
   StoreTransactions,
 } from '../store.js'
-import type { PoolClient, PostgresClient, PostgresPool } from './driver.js'
-import { faultOf, isConnectionLost } from './fault.js'
+import type { PoolClient, PostgresClient } from './net/driver.js'
+import { faultOf, isConnectionLost } from './net/fault.js'
+import type { SessionPool } from './net/session-pool.js'
 
-/** Settles by a connection of the caller's. */
-export interface SettlesWith {
+/** Settles on a given connection, in its transaction. */
+export interface ClientSettler {
   settleClaimed(client: PostgresClient, settlement: ClaimSettlement): Promise<boolean>
   settle(client: PostgresClient, fence: Fence, settlement: Settlement): Promise<SettleAnswer>
 }
 
 /**
- * Transactions that handlers write in and that settle their firings. They have connections of their own, so that
- * handlers that take their time never keep the store itself from its work; whoever comes when all are in use waits.
+ * Transactions in which a handler writes, and which settle its firing. They have a pool of their own, so that slow
+ * handlers never take connections from the store. If all `capacity` transactions are in use, `begin` waits.
+ *
+ * Proven by test/store/postgres/handler-transaction.test.ts.
  */
 export class PostgresTransactions implements StoreTransactions {
   readonly capacity: number
-  readonly #openPool: () => PostgresPool
-  readonly #settles: SettlesWith
+  readonly #openPool: () => SessionPool
+  readonly #settler: ClientSettler
   readonly #open = new Set<PostgresTransaction>()
   readonly #waiting: (() => void)[] = []
   #inUse = 0
-  #pool: PostgresPool | undefined
+  #pool: SessionPool | undefined
   #isStopped = false
 
-  /** The pool is opened when it is first needed. */
-  constructor(openPool: () => PostgresPool, capacity: number, settles: SettlesWith) {
+  /** Opens the pool at the first `begin`. */
+  constructor(openPool: () => SessionPool, capacity: number, settler: ClientSettler) {
     this.#openPool = openPool
     this.capacity = capacity
-    this.#settles = settles
+    this.#settler = settler
   }
 
   async begin(): Promise<SettlingTransaction> {
-    await this.#take()
+    await this.#acquireSlot()
     try {
       if (this.#isStopped) throw new StateError('stopped', 'the PostgreSQL store was stopped before begin')
       const client = await this.#connect()
-      const transaction = new PostgresTransaction(client, this.#settles, () => {
+      const transaction = new PostgresTransaction(client, this.#settler, () => {
         this.#open.delete(transaction)
-        this.#giveBack()
+        this.#releaseSlot()
       })
       this.#open.add(transaction)
       return transaction
     } catch (error) {
-      this.#giveBack()
+      this.#releaseSlot()
       throw error
     }
   }
 
-  /** Undoes what is under way. */
+  /** Rolls back the open transactions, and ends the pool. */
   async stop(): Promise<void> {
     this.#isStopped = true
     for (const transaction of this.#open) transaction.abandon()
@@ -64,7 +67,7 @@ export class PostgresTransactions implements StoreTransactions {
   async #connect(): Promise<PoolClient> {
     let client: PoolClient
     try {
-      client = await this.#ready().connect()
+      client = await (this.#pool ??= this.#openPool()).connect()
     } catch (error) {
       throw faultOf(error, 'connecting', 'begin')
     }
@@ -77,16 +80,7 @@ export class PostgresTransactions implements StoreTransactions {
     }
   }
 
-  #ready(): PostgresPool {
-    if (this.#pool !== undefined) return this.#pool
-    const pool = this.#openPool()
-    // A connection that fails is the pool's to replace; whoever used it hears of it by the answer to the call.
-    pool.on('error', () => undefined)
-    pool.on('connect', (client) => client.on('error', () => undefined))
-    return (this.#pool = pool)
-  }
-
-  #take(): Promise<void> {
+  #acquireSlot(): Promise<void> {
     if (this.#inUse < this.capacity) {
       this.#inUse++
       return Promise.resolve()
@@ -94,40 +88,43 @@ export class PostgresTransactions implements StoreTransactions {
     return new Promise((resolve) => this.#waiting.push(resolve))
   }
 
-  #giveBack(): void {
+  #releaseSlot(): void {
     const next = this.#waiting.shift()
     if (next === undefined) this.#inUse--
     else next()
   }
 }
 
-/** One of them, from `begin` to its end, which comes once. */
+/** One transaction. It ends once: by commit, rollback or abandon. */
 class PostgresTransaction implements SettlingTransaction {
   readonly connection: { readonly query: (...query: unknown[]) => Promise<unknown> }
   readonly #client: PoolClient
-  readonly #settles: SettlesWith
+  readonly #settler: ClientSettler
   readonly #onEnd: () => void
   #isOver = false
 
-  constructor(client: PoolClient, settles: SettlesWith, onEnd: () => void) {
+  constructor(client: PoolClient, settler: ClientSettler, onEnd: () => void) {
     this.#client = client
-    this.#settles = settles
+    this.#settler = settler
     this.#onEnd = onEnd
-    // Not the connection itself: a handler that goes on after the end would write into somebody else's transaction.
+    // Not the connection itself: a handler that runs on after the end would write into another transaction.
     this.connection = Object.freeze({
       query: async (...query: unknown[]) => {
         this.#checkOpen('query')
-        return await (client as { query(...words: unknown[]): Promise<unknown> }).query(...query)
+        checkNotPrepared(query[0])
+        return await (client as { query(...args: unknown[]): Promise<unknown> }).query(...query)
       },
     })
   }
 
   async settleClaimed(settlement: ClaimSettlement): Promise<boolean> {
-    return await this.#sent('settleClaimed', () => this.#settles.settleClaimed(this.#client, settlement))
+    return await this.#sendBeforeCommit('settleClaimed', () =>
+      this.#settler.settleClaimed(this.#client, settlement),
+    )
   }
 
   async settle(fence: Fence, settlement: Settlement): Promise<SettleAnswer> {
-    return await this.#sent('settle', () => this.#settles.settle(this.#client, fence, settlement))
+    return await this.#sendBeforeCommit('settle', () => this.#settler.settle(this.#client, fence, settlement))
   }
 
   async commit(): Promise<void> {
@@ -137,8 +134,8 @@ class PostgresTransaction implements SettlingTransaction {
     try {
       await this.#client.query({ text: 'commit' })
     } catch (error) {
-      if (isConnectionLost(error)) lost = error as Error
-      throw faultOf(error, 'writing', 'commit')
+      if (await isConnectionLost(error, this.#client)) lost = error as Error
+      throw faultOf(error, 'writing', 'commit', lost !== undefined)
     } finally {
       this.#release(lost)
     }
@@ -151,7 +148,7 @@ class PostgresTransaction implements SettlingTransaction {
     try {
       await this.#client.query({ text: 'rollback' })
     } catch (error) {
-      // Without its connection the server undoes it by itself.
+      // The server rolls back a transaction whose connection is lost.
       lost = error as Error
     } finally {
       this.#release(lost)
@@ -164,8 +161,8 @@ class PostgresTransaction implements SettlingTransaction {
     this.#release(new Error('abandoned'))
   }
 
-  /** What fails before the commit was sent did not happen, also when the connection was lost. */
-  async #sent<Answer>(call: string, send: () => Promise<Answer>): Promise<Answer> {
+  /** Before the commit is sent, a failed statement has no effect, even if the connection was lost. */
+  async #sendBeforeCommit<Answer>(call: string, send: () => Promise<Answer>): Promise<Answer> {
     this.#checkOpen(call)
     try {
       return await send()
@@ -184,6 +181,16 @@ class PostgresTransaction implements SettlingTransaction {
 
   #checkOpen(call: string): void {
     if (!this.#isOver) return
-    throw new StateError('transaction-over', `${call} came after the end of the firing's transaction`)
+    throw new StateError('transaction-over', `${call} came after the firing's transaction had ended`)
   }
+}
+
+// A prepared transaction would wait for its second phase, and its firing would be settled without it.
+function checkNotPrepared(query: unknown): void {
+  const text = typeof query === 'object' && query !== null && 'text' in query ? query.text : query
+  if (typeof text !== 'string' || !/^\s*prepare\s+transaction\b/i.test(text)) return
+  throw new InvalidInputError(
+    'two-phase-commit',
+    'the transaction of a firing cannot be prepared: return from the handler to commit it',
+  )
 }

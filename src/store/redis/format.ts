@@ -1,120 +1,140 @@
 import { shown, StoreError } from '../../error/index.js'
-import type { Strategy } from '../store.js'
+import type { StoreMode } from '../store.js'
 import { shardKey, storeKey } from './keys.js'
-import type { RedisNodes } from './nodes.js'
-import { replyCodeOf } from './redis-error.js'
-import type { RedisTarget } from './redis-url.js'
-import { Script } from './script.js'
-import { formatLua, hinderedLua, upgradedLua } from './scripts/shared.lua.js'
+import type { RedisNodes, ServerReport } from './net/nodes.js'
+import { replyCodeOf } from './net/redis-error.js'
+import type { RedisTarget } from './net/redis-url.js'
+import { Script } from './scripts/script.js'
+import { formatLua, liveMembersLua, setVersionLua } from './scripts/shared.lua.js'
 import { upgradeLua } from './scripts/upgrade.lua.js'
 
-/** What a store is, written when it is made and never changed but by an upgrade. */
+/** The store's fixed properties. They are written when the store is created. */
 export interface RedisFormat {
   readonly shardCount: number
-  readonly strategy: Strategy
+  readonly strategy: StoreMode
   readonly bucketMs: number
 }
 
 export const FORMAT_VERSION = 3
 const formatScript = Script.writing(formatLua)
 const upgradeScript = Script.writing(upgradeLua)
-const upgradedScript = Script.writing(upgradedLua)
-const hinderedScript = Script.reading(hinderedLua)
+const setVersionScript = Script.writing(setVersionLua)
+const liveMembersScript = Script.reading(liveMembersLua)
 
-/** Reads what the store is, or makes it: of many who come at once, one does. */
-export async function takeFormat(
+/** Reads the store's format, or creates the store. Of several processes that try at once, one creates it. */
+export async function readOrCreateFormat(
   nodes: RedisNodes,
-  wanted: Omit<RedisFormat, 'strategy'> & { readonly strategy: Strategy | undefined },
+  wanted: Omit<RedisFormat, 'strategy'> & { readonly strategy: StoreMode | undefined },
 ): Promise<RedisFormat> {
   const key = storeKey(nodes.target.prefix)
-  const words = [
+  const args = [
     '',
     String(FORMAT_VERSION),
     String(wanted.shardCount),
     wanted.strategy ?? 'owned',
     String(wanted.bucketMs),
   ]
-  const reply = await formatScript.run(nodes, key, words).catch(foreign)
+  const reply = await formatScript.run(nodes, key, args).catch(rethrowForeign)
   const [format, version, shards, strategy, width] = (reply as (Buffer | null)[]).map((text) =>
     String(text ?? ''),
   )
   if (format !== 'carillon' || !(Number(version) >= 1)) {
-    throw new StoreError('store-foreign', `the key ${key} holds something that Carillon did not write`)
+    throw new StoreError('store-foreign', `the key ${key} holds data that Carillon did not write`)
   }
   if (Number(version) > FORMAT_VERSION) {
     throw new StoreError(
       'store-newer',
-      `the store ${nodes.target.prefix} has layout version ${version}; this version of Carillon knows ${FORMAT_VERSION}`,
+      `the store ${nodes.target.prefix} has layout version ${version}; this version of Carillon knows versions up to ${FORMAT_VERSION}`,
     )
   }
   if (wanted.strategy !== undefined && wanted.strategy !== strategy) {
     throw new StoreError(
       'wrong-strategy',
-      `the store ${nodes.target.prefix} was made for the strategy ${strategy}, asked was ${wanted.strategy}: open it as ${strategy}, or export its timers into a store of another prefix`,
+      `the store ${nodes.target.prefix} was made for the strategy ${strategy}, not ${wanted.strategy}: open it as ${strategy}, or export its timers into a store with another prefix`,
     )
   }
-  const found = { shardCount: Number(shards), strategy: strategy as Strategy, bucketMs: Number(width) }
+  const found = { shardCount: Number(shards), strategy: strategy as StoreMode, bucketMs: Number(width) }
   if (Number.isInteger(found.shardCount) && found.shardCount > 0 && found.bucketMs > 0) {
     if (Number(version) < FORMAT_VERSION) await upgrade(nodes, found.shardCount)
     return found
   }
-  throw new StoreError('store-damaged', `the key ${key} says ${shown(shards)} shards of ${shown(width)} ms`)
+  throw new StoreError(
+    'store-damaged',
+    `the key ${key} has an invalid format: ${shown(shards)} shards, buckets of ${shown(width)} ms`,
+  )
 }
 
 /**
- * Shard by shard, and the version last: whoever is interrupted, or comes meanwhile, does it again. Refused while an
- * instance is alive: it knows the older layout only, and what it acknowledged from then on nobody would find.
+ * Upgrades each shard, and writes the version last. A process that is interrupted, or opens the store meanwhile,
+ * repeats it. Throws while an instance is alive: that one knows only the older layout, and nobody would find what it
+ * acknowledges after the upgrade.
  */
 async function upgrade(nodes: RedisNodes, shardCount: number): Promise<void> {
   const { prefix } = nodes.target
-  const alive = Number(await hinderedScript.run(nodes, storeKey(prefix), ['', String(FORMAT_VERSION)]))
+  const alive = Number(await liveMembersScript.run(nodes, storeKey(prefix), ['', String(FORMAT_VERSION)]))
   if (alive > 0) {
     throw new StoreError(
       'store-in-use',
-      `the store ${prefix} has an older layout, and ${alive} instances that know no other are alive: stop them, then this one brings it to layout ${FORMAT_VERSION}`,
+      `the store ${prefix} has an older layout, and ${alive} instances that know only that layout are alive: stop them, then open the store again to upgrade it to layout ${FORMAT_VERSION}`,
     )
   }
   await Promise.all(
     Array.from({ length: shardCount }, (_, shard) => upgradeScript.run(nodes, shardKey(prefix, shard), [''])),
   )
-  await upgradedScript.run(nodes, storeKey(prefix), ['', String(FORMAT_VERSION)])
+  await setVersionScript.run(nodes, storeKey(prefix), ['', String(FORMAT_VERSION)])
 }
 
-function foreign(error: unknown): never {
+function rethrowForeign(error: unknown): never {
   if (error instanceof Error && replyCodeOf(error.cause) === 'WRONGTYPE') {
-    throw new StoreError(
-      'store-foreign',
-      'the key of the store holds something that Carillon did not write',
-      {
-        cause: error,
-      },
-    )
+    throw new StoreError('store-foreign', "the store's key holds data that Carillon did not write", {
+      cause: error,
+    })
   }
   throw error
 }
 
-/** Refuses a server that may forget what it acknowledged, unless the URL allows it; `info` is what it says of itself. */
-export function checkServer(info: string, { allowsEviction, allowsNoAof }: RedisTarget): void {
+/** Throws for a server that may lose what it acknowledged, unless the URL allows it. */
+export function checkServer({ info, flushing }: ServerReport, target: RedisTarget): void {
+  const { allowsEviction, allowsNoAof } = target
   const policy = /^maxmemory_policy:(\S+)/m.exec(info)?.[1]
   const version = /^redis_version:(\S+)/m.exec(info)?.[1] ?? ''
   if (!(Number.parseInt(version, 10) >= 7)) {
-    throw new StoreError(
-      'store-older',
-      `the Redis store needs Redis 7 or later, this one is ${shown(version)}`,
-    )
+    throw new StoreError('store-older', `the Redis store needs Redis 7 or later, got ${shown(version)}`)
   }
   if (!allowsEviction && policy !== 'noeviction') {
     throw new StoreError(
       'store-evicting',
-      `Redis has maxmemory-policy ${policy ?? 'unknown'}: it may throw timers away when its memory is full. ` +
+      `Redis has maxmemory-policy ${policy ?? 'unknown'}: it may delete timers when its memory is full. ` +
         'Set noeviction, or open the store with ?allow=eviction',
     )
   }
-  if (!allowsNoAof && !/^aof_enabled:1/m.test(info)) {
+  const hasFile = /^aof_enabled:1/m.test(info)
+  if (!allowsNoAof && !hasFile) {
     throw new StoreError(
       'store-volatile',
-      'Redis keeps no append-only file: acknowledged timers would be gone after a restart. ' +
+      'Redis keeps no append-only file: a restart would lose acknowledged timers. ' +
         'Set appendonly yes, or open the store with ?allow=no-aof',
+    )
+  }
+  if (hasFile && flushing !== undefined) checkFlushing(flushing, target)
+}
+
+function checkFlushing(
+  flushing: NonNullable<ServerReport['flushing']>,
+  { allowsNoFsync, allowsNoFsyncOnRewrite }: RedisTarget,
+): void {
+  if (!allowsNoFsync && flushing.get('appendfsync') === 'no') {
+    throw new StoreError(
+      'store-volatile',
+      'Redis has appendfsync no: a power loss loses what the system has not written yet, often half a minute. ' +
+        'Set appendfsync everysec or always, or open the store with ?allow=no-fsync',
+    )
+  }
+  if (!allowsNoFsyncOnRewrite && flushing.get('no-appendfsync-on-rewrite') === 'yes') {
+    throw new StoreError(
+      'store-volatile',
+      'Redis has no-appendfsync-on-rewrite yes: a power loss during a rewrite of its file loses what was written since the rewrite began. ' +
+        'Set it to no, or open the store with ?allow=no-fsync-on-rewrite',
     )
   }
 }

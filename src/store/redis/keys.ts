@@ -1,9 +1,9 @@
-/** The store's own key: all that is no shard's begins with it, in one slot. */
+/** The store's own key. All keys that belong to no shard begin with it, so they are in one cluster slot. */
 export function storeKey(prefix: string): string {
   return `{${prefix}}`
 }
 
-/** A shard's key: all that is the shard's begins with it, in one slot. */
+/** A shard's key. All keys of the shard begin with it, so they are in one cluster slot. */
 export function shardKey(prefix: string, shard: number): string {
   return `{${prefix}:${shard}}`
 }

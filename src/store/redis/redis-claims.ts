@@ -1,88 +1,107 @@
-import { nameText } from '../../timer/index.js'
+import { shardOf } from '../../timer/index.js'
 import type {
   ClaimedRow,
   ClaimSettlement,
+  ClaimToken,
   DueClaim,
   HistoryEntry,
-  KindName,
+  LongLease,
+  LongLeaseQuery,
   NextDueQuery,
-  Receipt,
+  StoreClaims,
 } from '../store.js'
-import { Packer } from './packer.js'
-import { parsePlace } from './place-text.js'
-import { historyWords, type RedisShard } from './redis-shard.js'
-import { rowOf } from './row-codec.js'
-import type { ShardScripts } from './scripts.js'
-import { packClaimSettlement } from './settlement-codec.js'
+import { callByShard, HistoryByShard } from './batch/by-shard.js'
+import { POSITION_DIGITS } from './codec/place-codec.js'
+import type { RedisShard } from './redis-shard.js'
+import type { ShardScripts } from './scripts/shard-scripts.js'
+import { ShardClaims } from './shard-claims.js'
 
-/** What a shard of the strategy `claim` does: leases of its due rows. */
-export class RedisClaims {
-  readonly shard: RedisShard
-  readonly #scripts: ShardScripts
+/**
+ * Row claims of a whole store: each call becomes one script per shard that it concerns. So a call is atomic within a
+ * shard, not across shards.
+ *
+ * Proven by test/store/redis/claim.test.ts and the store contract.
+ */
+export class RedisClaims implements StoreClaims {
+  readonly #shards: readonly ShardClaims[]
 
-  constructor(shard: RedisShard, scripts: ShardScripts) {
-    this.shard = shard
-    this.#scripts = scripts
+  constructor(shards: readonly RedisShard[], scripts: ShardScripts) {
+    this.#shards = shards.map((shard) => new ShardClaims(shard, scripts))
   }
 
-  /** The places, as text, of what could be claimed now. */
-  async due(claim: DueClaim): Promise<string[]> {
-    const words = [String(claim.limit), ...scopesOf(claim)]
-    return ((await this.shard.run(this.#scripts.peekDue, words)) as Buffer[]).map(String)
-  }
-
-  async claimDue(claim: DueClaim, limit: number): Promise<ClaimedRow[]> {
-    const words = [String(limit), String(claim.leaseMs), claim.owner, ...scopesOf(claim)]
-    const flat = (await this.shard.run(this.#scripts.claimDue, words)) as Buffer[]
-    const rows: ClaimedRow[] = []
-    for (let index = 0; index < flat.length; index += 4) {
-      const row = rowOf(flat[index]!, flat[index + 1]!)
-      const { namespace, kind, key, identity, revision } = row
-      rows.push({
-        row,
-        receipt: { namespace, kind, key, identity, revision, nonce: Number(flat[index + 2]) },
-        lostOwner: lostOwnerOf(String(flat[index + 3])),
-      })
+  async claimDue(claim: DueClaim): Promise<ClaimedRow[]> {
+    if (claim.limit <= 0) return []
+    if (this.#shards.length === 1) return await this.#shards[0]!.claimDue(claim, claim.limit)
+    for (;;) {
+      const claimed = await this.#claimEarliest(claim)
+      // Undefined: nothing was due. An empty array: others claimed everything that was seen, and there may be more.
+      if (claimed === undefined || claimed.length > 0) return claimed ?? []
     }
-    return rows
+  }
+
+  /**
+   * Asks each shard what is due, then claims from each as many rows as it has among the earliest of all. Answers
+   * undefined when nothing is due.
+   */
+  async #claimEarliest(claim: DueClaim): Promise<ClaimedRow[] | undefined> {
+    const due = await Promise.all(this.#shards.map((shard) => shard.peekDue(claim)))
+    if (due.every((places) => places.length === 0)) return undefined
+    const earliest = due
+      .flatMap((places, shard) =>
+        places.map((place) => ({ position: place.slice(0, POSITION_DIGITS), shard })),
+      )
+      .toSorted((a, b) => (a.position < b.position ? -1 : a.position > b.position ? 1 : a.shard - b.shard))
+      .slice(0, claim.limit)
+    const counts = new Map<number, number>()
+    for (const { shard } of earliest) counts.set(shard, (counts.get(shard) ?? 0) + 1)
+    const claimed = await Promise.all(
+      [...counts].map(([shard, count]) => this.#shards[shard]!.claimDue(claim, count)),
+    )
+    return claimed.flat().toSorted((a, b) => a.row.position - b.row.position)
   }
 
   async nextDue(query: NextDueQuery): Promise<number | undefined> {
-    const words = [String(query.withinMs), ...scopesOf(query)]
-    const place = await this.shard.run(this.#scripts.nextDue, words)
-    return place === null ? undefined : parsePlace(String(place)).position
+    const found = await Promise.all(this.#shards.map((shard) => shard.nextDue(query)))
+    const next = Math.min(...found.map((position) => position ?? Infinity))
+    return next === Infinity ? undefined : next
   }
 
-  async extend(receipts: readonly Receipt[], leaseMs: number): Promise<boolean[]> {
-    const packer = new Packer()
-    for (const receipt of receipts) {
-      packer.textAfterShort(nameText(receipt)).double(receipt.revision).double(receipt.nonce)
-    }
-    const words = [String(leaseMs), String(receipts.length), packer.done()]
-    return flagsOf(await this.shard.run(this.#scripts.extend, words))
+  extend(tokens: readonly ClaimToken[], leaseMs: number): Promise<boolean[]> {
+    return callByShard(
+      tokens,
+      (token) => shardOf(token, this.#shards.length),
+      (shard, some) => this.#shards[shard]!.extend(some, leaseMs),
+    )
   }
 
-  async settle(
+  async longLeases(query: LongLeaseQuery): Promise<LongLease[]> {
+    const found = await Promise.all(this.#shards.map((shard) => shard.longLeases(query)))
+    return found
+      .flat()
+      .toSorted((a, b) => a.position - b.position)
+      .slice(0, query.limit)
+      .map(({ lease }) => lease)
+  }
+
+  cutShort(leases: readonly LongLease[]): Promise<boolean[]> {
+    return callByShard(
+      leases,
+      (lease) => shardOf(lease, this.#shards.length),
+      (shard, some) => this.#shards[shard]!.cutShort(some),
+    )
+  }
+
+  async settleClaimed(
     settlements: readonly ClaimSettlement[],
     history: readonly HistoryEntry[],
   ): Promise<boolean[]> {
-    const packer = new Packer()
-    for (const settlement of settlements) packClaimSettlement(packer, settlement)
-    const words = [String(settlements.length), packer.done(), ...historyWords(history)]
-    return flagsOf(await this.shard.run(this.#scripts.settleClaimed, words))
+    const entries = new HistoryByShard(history, this.#shards.length)
+    const answers = await callByShard(
+      settlements,
+      ({ token }) => shardOf(token, this.#shards.length),
+      (shard, some) => this.#shards[shard]!.settle(some, entries.take(shard)),
+    )
+    await Promise.all(entries.remaining().map(([shard, some]) => this.#shards[shard]!.settle([], some)))
+    return answers
   }
-}
-
-function scopesOf({ kinds }: { readonly kinds?: readonly KindName[] }): string[] {
-  if (kinds === undefined) return ['all']
-  return ['some', ...kinds.map(({ namespace, kind }) => `${namespace}\0${kind}`)]
-}
-
-/** After a mark, so that an owner without a name is not taken for none. */
-function lostOwnerOf(text: string): string | undefined {
-  return text === '' ? undefined : text.slice(1)
-}
-
-function flagsOf(reply: unknown): boolean[] {
-  return Array.from(String(reply), (letter) => letter === '1')
 }

@@ -1,56 +1,60 @@
 import type { TimerRow } from '../../timer/index.js'
-import type { Page } from '../store.js'
-import { chunkRows, eachInChunk } from './chunk.js'
-import { positionAt, revisionAt } from './place-text.js'
-import { dueAtOf, rowAt, Scopes } from './row-codec.js'
-import { type Sheet, sheetOf } from './sheet.js'
+import type { RowPage } from '../store.js'
+import { chunkRows, eachInChunk } from './codec/chunk.js'
+import { positionAt, revisionAt } from './codec/place-codec.js'
+import { dueAtOf, rowAt, ScopeReader } from './codec/row-codec.js'
+import { type ByteView, byteViewOf } from './codec/byte-view.js'
 
-// What a row weighs in memory beside its bytes.
-const ROW_BYTES = 160
+// The memory that a row takes beside its bytes.
+const ROW_OVERHEAD_BYTES = 160
 
-/** A page of rows as they came from their parts: put in order here, made into rows when they are asked for. */
-export class RedisPage implements Page {
+/**
+ * A page of rows as the load script sent them. The page sorts them by place, and builds a row only when it is asked for.
+ *
+ * Proven by test/store/redis/chunks.test.ts and the store contract.
+ */
+export class RedisPage implements RowPage {
   readonly size: number
   readonly bytes: number
   readonly positions: Float64Array
   readonly revisions: Float64Array
   readonly dueAts: Float64Array
-  /** What the value of each lies in, and from where to where. */
-  readonly #sheets: Sheet[] = []
+  /** The buffer that holds each row's value, and the value's bounds in it. */
+  readonly #buffers: ByteView[] = []
   readonly #froms: Uint32Array
   readonly #ends: Uint32Array
-  /** Which of them comes when; undefined when they came in order. */
+  /** The rows' indexes in the order of their places. Undefined when they arrived in that order. */
   readonly #order: Uint32Array | undefined
-  readonly #scopes = new Scopes()
+  readonly #scope = new ScopeReader()
 
-  /** Fields and values of hashes in turn, and chunks, in which not all rows need to stand. */
+  /** `flat` has fields and values of hashes in turn. A chunk may contain rows that were removed. */
   constructor(flat: readonly Buffer[], chunks: readonly Buffer[]) {
-    const sheets = chunks.map(sheetOf)
-    const most = sheets.reduce((sum, sheet) => sum + chunkRows(sheet), flat.length / 2)
-    const positions = new Float64Array(most)
-    const revisions = new Float64Array(most)
-    this.#froms = new Uint32Array(most)
-    this.#ends = new Uint32Array(most)
+    const buffers = chunks.map(byteViewOf)
+    const capacity = buffers.reduce((sum, buffer) => sum + chunkRows(buffer), flat.length / 2)
+    const positions = new Float64Array(capacity)
+    const revisions = new Float64Array(capacity)
+    this.#froms = new Uint32Array(capacity)
+    this.#ends = new Uint32Array(capacity)
     let size = 0
     let bytes = 0
     let isSorted = true
-    const add = (sheet: Sheet, position: number, revision: number, from: number, end: number): void => {
+    const add = (buffer: ByteView, position: number, revision: number, from: number, end: number): void => {
       positions[size] = position
       revisions[size] = revision
-      this.#sheets.push(sheet)
+      this.#buffers.push(buffer)
       this.#froms[size] = from
       this.#ends[size] = end
-      bytes += ROW_BYTES + end - from
+      bytes += ROW_OVERHEAD_BYTES + end - from
       if (size > 0 && compareAt(positions, revisions, size - 1, size) > 0) isSorted = false
       size++
     }
     for (let index = 0; index < flat.length; index += 2) {
       const place = flat[index]!
-      const sheet = sheetOf(flat[index + 1]!)
-      add(sheet, positionAt(place, 0), revisionAt(place, 0), 0, sheet.bytes.length)
+      const buffer = byteViewOf(flat[index + 1]!)
+      add(buffer, positionAt(place, 0), revisionAt(place, 0), 0, buffer.bytes.length)
     }
-    for (const sheet of sheets) {
-      eachInChunk(sheet, (position, revision, from, end) => add(sheet, position, revision, from, end))
+    for (const buffer of buffers) {
+      eachInChunk(buffer, (position, revision, from, end) => add(buffer, position, revision, from, end))
     }
     this.size = size
     this.bytes = bytes
@@ -60,19 +64,19 @@ export class RedisPage implements Page {
     this.revisions = this.#inOrder(revisions)
     this.dueAts = new Float64Array(size)
     for (let index = 0; index < size; index++) {
-      const at = this.#at(index)
-      this.dueAts[index] = dueAtOf(this.#sheets[at]!, this.#froms[at]!)
+      const at = this.#sourceIndex(index)
+      this.dueAts[index] = dueAtOf(this.#buffers[at]!, this.#froms[at]!)
     }
   }
 
   row(index: number): TimerRow {
     const place = { position: this.positions[index]!, revision: this.revisions[index]! }
-    const at = this.#at(index)
-    return rowAt(place, this.#sheets[at]!, this.#froms[at]!, this.#ends[at]!, this.#scopes)
+    const at = this.#sourceIndex(index)
+    return rowAt(place, this.#buffers[at]!, this.#froms[at]!, this.#ends[at]!, this.#scope)
   }
 
-  /** Which of those that came stands there. */
-  #at(index: number): number {
+  /** The index of arrival of the row at an index of the page. */
+  #sourceIndex(index: number): number {
     return this.#order === undefined ? index : this.#order[index]!
   }
 

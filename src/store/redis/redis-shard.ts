@@ -1,48 +1,68 @@
 import type { Place, TimerName, TimerRow } from '../../timer/index.js'
-import { nameText } from '../../timer/index.js'
+import { nameKey } from '../../timer/index.js'
 import type {
+  Counts,
   Fence,
   HistoryEntry,
   Loaded,
   LoadRequest,
   OperationAnswer,
   OwnerWrite,
-  Request,
+  InboxRequest,
   SettleAnswer,
   Settlement,
-  ShardClaim,
+  AcquireRequest,
   ShardRow,
   Tally,
   Usage,
   WriteAnswer,
 } from '../store.js'
 import { NewTimers } from '../new-timers.js'
-import type { Reply, Word } from './connection.js'
+import type { Reply, Argument } from './net/connection.js'
+import { SWEEP_ROWS } from './defaults.js'
 import { shardKey } from './keys.js'
-import { BelievedRevision } from './believed-revision.js'
-import type { RedisNodes } from './nodes.js'
-import { packOperations, parseAnswers } from './operation-codec.js'
-import { Packer } from './packer.js'
-import { packPlainSets, plainSourceOf } from './packed-plain-sets.js'
-import { parsePlace, placeText } from './place-text.js'
-import { packEntry } from './record-codec.js'
+import { PredictedRevision } from './batch/predicted-revision.js'
+import type { RedisNodes } from './net/nodes.js'
+import { packOperations, parseAnswers } from './codec/operation-codec.js'
+import { Packer } from './codec/packer.js'
+import { packSets, setSourceOf } from './batch/packed-sets.js'
+import { parsePlace, placeText } from './codec/place-codec.js'
+import { packEntry } from './codec/record-codec.js'
 import { RedisPage } from './redis-page.js'
-import { batchesOf, packRequests, parseRequests } from './request-codec.js'
-import { rowOf } from './row-codec.js'
-import { Script } from './script.js'
+import { splitIntoBatches, packRequests, parseRequests } from './codec/request-codec.js'
+import { rowOf } from './codec/row-codec.js'
+import { Script } from './scripts/script.js'
 import { pruneHistoryLua } from './scripts/shared.lua.js'
-import type { ShardScripts } from './scripts.js'
-import { packOutcomes, parseOutcomes } from './settlement-codec.js'
-import { operationsOf, WriteQueue } from './write-queue.js'
+import type { ShardScripts } from './scripts/shard-scripts.js'
+import { packOutcomes, parseOutcomes } from './codec/settlement-codec.js'
+import { operationCount, WriteQueue } from './batch/write-queue.js'
 
-const noFence: readonly Word[] = ['', '', '']
-const SWEPT_ROWS = 1000
+const noFence: readonly Argument[] = ['', '', '']
+const rowFields = [
+  'epoch',
+  'nonce',
+  'owner',
+  'lease',
+  'read',
+  'settled',
+  'settlement',
+  'sbefore',
+  'srev',
+  'sdue',
+  'late',
+]
+const countFields = ['count:created', 'count:settled', 'count:cancelled', 'count:replaced', 'count:dead']
 
 type AppendAnswer = 'appended' | 'answered-before' | 'expired'
 
 const pruneHistoryScript = Script.writing(pruneHistoryLua)
 
-/** One shard on its server: each call is one script there, which happens wholly or not at all. */
+/**
+ * One shard on its server. Each call is one script there, which happens completely or not at all. The fence is
+ * checked in the same script (rule 1).
+ *
+ * Proven by test/store/redis/contract.test.ts, test/store/redis/writes.test.ts and test/store/redis/losses.test.ts.
+ */
 export class RedisShard {
   readonly shard: number
   readonly key: string
@@ -50,9 +70,9 @@ export class RedisShard {
   readonly #scripts: ShardScripts
   readonly #now: () => string
   readonly #writes = new WriteQueue((fence, write) => this.#write(fence, write))
-  readonly #revisions = new BelievedRevision()
+  readonly #revisions = new PredictedRevision()
 
-  /** `now` is the time by another clock than the server's; empty for the server's own. */
+  /** `now` gives the time of a test's clock, or an empty string for the server's clock. */
   constructor(shard: number, nodes: RedisNodes, scripts: ShardScripts, now: () => string) {
     this.shard = shard
     this.key = shardKey(nodes.target.prefix, shard)
@@ -64,46 +84,34 @@ export class RedisShard {
   // ---- ownership
 
   async row(): Promise<ShardRow> {
-    const names = [
-      'epoch',
-      'nonce',
-      'owner',
-      'lease',
-      'read',
-      'settled',
-      'settlement',
-      'sbefore',
-      'srev',
-      'sdue',
-    ]
-    return this.#rowOf(await this.nodes.call(this.key, ['HMGET', this.key, ...names]))
+    return this.#parseRow(await this.nodes.call(this.key, ['HMGET', this.key, ...rowFields]))
   }
 
-  async claim({ owner, nonce, leaseMs, expectedEpoch }: ShardClaim): Promise<ShardRow | undefined> {
-    const words = [owner, String(nonce), String(leaseMs), String(expectedEpoch)]
-    const reply = await this.run(this.#scripts.claim, words)
-    return reply === null ? undefined : this.#rowOf(reply)
+  async acquire({ owner, nonce, leaseMs, expectedEpoch }: AcquireRequest): Promise<ShardRow | undefined> {
+    const args = [owner, String(nonce), String(leaseMs), String(expectedEpoch)]
+    const reply = await this.run(this.#scripts.acquire, args)
+    return reply === null ? undefined : this.#parseRow(reply)
   }
 
   async renew(fence: Fence, leaseMs: number): Promise<ShardRow> {
-    return this.#rowOf(await this.run(this.#scripts.renew, [...fenceOf(fence), String(leaseMs)]))
+    return this.#parseRow(await this.run(this.#scripts.renew, [...fenceArgs(fence), String(leaseMs)]))
   }
 
   async refence(fence: Fence, nonce: number, leaseMs: number): Promise<ShardRow> {
-    const words = [...fenceOf(fence), String(nonce), String(leaseMs)]
-    return this.#rowOf(await this.run(this.#scripts.refence, words))
+    const args = [...fenceArgs(fence), String(nonce), String(leaseMs)]
+    return this.#parseRow(await this.run(this.#scripts.refence, args))
   }
 
   async release(fence: Fence): Promise<void> {
-    await this.run(this.#scripts.release, fenceOf(fence))
+    await this.run(this.#scripts.release, fenceArgs(fence))
   }
 
   // ---- the owner
 
   async load(fence: Fence, { from, untilExclusive, limit, limitBytes }: LoadRequest): Promise<Loaded> {
     const end = placeText({ position: untilExclusive, revision: 0 })
-    const words = [...fenceOf(fence), placeText(from), end, String(limit), String(limitBytes)]
-    const reply = (await this.run(this.#scripts.load, words)) as [Buffer, Buffer, Buffer[], Buffer[]]
+    const args = [...fenceArgs(fence), placeText(from), end, String(limit), String(limitBytes)]
+    const reply = (await this.run(this.#scripts.load, args)) as [Buffer, Buffer, Buffer[], Buffer[]]
     const [read, left, rows, chunks] = reply
     return {
       page: new RedisPage(rows, chunks),
@@ -113,34 +121,33 @@ export class RedisShard {
   }
 
   async lower(fence: Fence, from: Place, to: Place): Promise<void> {
-    await this.run(this.#scripts.lower, [...fenceOf(fence), placeText(from), placeText(to)])
+    await this.run(this.#scripts.lower, [...fenceArgs(fence), placeText(from), placeText(to)])
   }
 
-  /** Writes that meet share a script. */
+  /** Concurrent writes share a script. */
   write(fence: Fence | undefined, write: OwnerWrite): Promise<WriteAnswer> {
     return this.#writes.write(fence, write)
   }
 
   async #write(fence: Fence | undefined, write: OwnerWrite): Promise<WriteAnswer> {
     const { history = [], ifInboxEmpty = false } = write
-    const plain = plainSourceOf(write)
-    const count = operationsOf(write)
-    const believed = this.#revisions.next(count)
-    const words = [
-      ...(fence === undefined ? noFence : fenceOf(fence)),
+    const sets = setSourceOf(write)
+    const count = operationCount(write)
+    const predicted = this.#revisions.next(count)
+    const args = [
+      ...(fence === undefined ? noFence : fenceArgs(fence)),
       ifInboxEmpty ? '1' : '',
-      ...(plain === undefined
-        ? ['', ...packOperations(write.operations, this.shard), ...historyWords(history)]
-        : [String(believed), ...packPlainSets(plain, believed)]),
+      ...(sets === undefined
+        ? ['', ...packOperations(write.operations, this.shard), ...historyArgs(history)]
+        : [String(predicted), ...packSets(sets, predicted)]),
     ]
     let lastRevision: number | undefined
     try {
-      const reply = (await this.run(this.#scripts.write, words)) as [Buffer, Buffer, Buffer, Buffer]
+      const reply = (await this.run(this.#scripts.write, args)) as [Buffer, Buffer, Buffer, Buffer]
       const [read, settled, before, answers] = reply
       lastRevision = Number(before)
       const readLevel = parsePlace(String(read))
-      if (plain !== undefined && answers.length === 0)
-        return new NewTimers(write, lastRevision + 1, readLevel)
+      if (sets !== undefined && answers.length === 0) return new NewTimers(write, lastRevision + 1, readLevel)
       return { answers: parseAnswers(write.operations, answers, String(settled), lastRevision), readLevel }
     } finally {
       this.#revisions.answered(count, lastRevision)
@@ -151,45 +158,45 @@ export class RedisShard {
     const { done, dead, followUps, level } = settlement
     const packer = new Packer()
     const count = packOutcomes(packer, settlement)
-    const lowest = lowestOf([...followUps, ...dead.flatMap(({ next }) => next ?? [])])
-    const words = [
-      ...fenceOf(fence),
+    const lowest = lowestPosition([...followUps, ...dead.flatMap(({ next }) => next ?? [])])
+    const args = [
+      ...fenceArgs(fence),
       String(settlement.id),
       placeText(level),
       String(lowest),
       String(settlement.settledCount),
       String(count),
       packer.done(),
-      ...historyWords(settlement.history),
+      ...historyArgs(settlement.history),
     ]
-    const [read, answers] = (await this.run(this.#scripts.settle, words)) as [Buffer, Buffer]
+    const [read, answers] = (await this.run(this.#scripts.settle, args)) as [Buffer, Buffer]
     const settled = parseOutcomes(settlement, answers)
     return {
       dead: settled
         .slice(done.length, done.length + dead.length)
-        .map(({ stood, next }) => ({ kept: stood, next })),
+        .map(({ wasLive, next }) => ({ kept: wasLive, next })),
       followUps: settled.slice(done.length + dead.length).map(({ next }) => next),
       readLevel: parsePlace(String(read)),
     }
   }
 
   async sweep(fence: Fence): Promise<{ readonly removed: number; readonly more: boolean }> {
-    const words = [...fenceOf(fence), String(SWEPT_ROWS)]
-    const [removed, more] = (await this.run(this.#scripts.sweep, words)) as [number, number]
+    const args = [...fenceArgs(fence), String(SWEEP_ROWS)]
+    const [removed, more] = (await this.run(this.#scripts.sweep, args)) as [number, number]
     return { removed, more: more === 1 }
   }
 
   // ---- the inbox
 
-  async append(requests: readonly Request[]): Promise<AppendAnswer[]> {
-    const answers = batchesOf(requests).map((some) => this.#append(some))
+  async append(requests: readonly InboxRequest[]): Promise<AppendAnswer[]> {
+    const answers = splitIntoBatches(requests).map((some) => this.#append(some))
     return (await Promise.all(answers)).flat()
   }
 
-  async #append(requests: readonly Request[]): Promise<AppendAnswer[]> {
+  async #append(requests: readonly InboxRequest[]): Promise<AppendAnswer[]> {
     const letters = String(await this.run(this.#scripts.append, packRequests(requests)))
     if (letters === '') return requests.map(() => 'appended')
-    // Some of them are not new: those that are come alone.
+    // Some are not new, so nothing was appended. The new ones are sent again without the others.
     const fresh = requests.filter((_, index) => letters[index] === 'n')
     const answers = fresh.length === 0 ? [] : await this.#append(fresh)
     let next = 0
@@ -199,9 +206,9 @@ export class RedisShard {
     })
   }
 
-  async requests(fence: Fence, limit: number): Promise<Request[]> {
-    const flat = (await this.run(this.#scripts.requests, [...fenceOf(fence), String(limit)])) as Buffer[]
-    const requests: Request[] = []
+  async requests(fence: Fence, limit: number): Promise<InboxRequest[]> {
+    const flat = (await this.run(this.#scripts.requests, [...fenceArgs(fence), String(limit)])) as Buffer[]
+    const requests: InboxRequest[] = []
     for (let index = 0; index < flat.length; index += 2) {
       parseRequests(requests, limit, this.shard, flat[index]!, flat[index + 1]!)
     }
@@ -217,17 +224,17 @@ export class RedisShard {
   // ---- reading
 
   async find(names: readonly TimerName[]): Promise<(TimerRow | undefined)[]> {
-    const flat = (await this.run(this.#scripts.find, names.map(nameText))) as Buffer[]
+    const flat = (await this.run(this.#scripts.find, names.map(nameKey))) as Buffer[]
     return pairsOf(flat, (field, value) => (field.length === 0 ? undefined : rowOf(field, value)))
   }
 
-  /** Some rows from a place on, in order, and the place to go on from. */
-  async page(
+  /** Some rows from a place on, in order, and the place where the next page begins. */
+  async listPage(
     from: Place,
     limit: number,
   ): Promise<{ readonly page: RedisPage; readonly next: Place | undefined }> {
-    const words = [placeText(from), String(limit)]
-    const [left, rows, chunks] = (await this.run(this.#scripts.list, words)) as [Buffer, Buffer[], Buffer[]]
+    const args = [placeText(from), String(limit)]
+    const [left, rows, chunks] = (await this.run(this.#scripts.list, args)) as [Buffer, Buffer[], Buffer[]]
     return {
       page: new RedisPage(rows, chunks),
       next: left.length === 0 ? undefined : parsePlace(String(left)),
@@ -244,16 +251,14 @@ export class RedisShard {
     return sum
   }
 
+  async counts(): Promise<Counts> {
+    const reply = await this.nodes.call(this.key, ['HMGET', this.key, ...countFields])
+    return parseCounts(reply as (Buffer | null)[])
+  }
+
   async tally(): Promise<Tally> {
     const [rows, counts] = (await this.run(this.#scripts.tally, [])) as [number, (Buffer | null)[]]
-    const [created, settled, cancelled, replaced, dead] = counts.map((text) => Number(text ?? 0)) as [
-      number,
-      number,
-      number,
-      number,
-      number,
-    ]
-    return { shard: this.shard, counts: { created, settled, cancelled, replaced, dead }, rows }
+    return { shard: this.shard, counts: parseCounts(counts), rows }
   }
 
   async usage(namespace: string): Promise<Usage> {
@@ -272,10 +277,10 @@ export class RedisShard {
     return { timers, bytes }
   }
 
-  /** Adds to `slices` what is due in each; `words` are start, end, width, namespace and kind. */
-  async addToHistogram(slices: number[], words: readonly string[]): Promise<void> {
+  /** Adds the number of rows due in each slice. `args` are start, end, slice width, namespace and kind. */
+  async addToHistogram(slices: number[], args: readonly string[]): Promise<void> {
     for (let cursor = '-'; cursor !== '';) {
-      const [next, , flat] = (await this.run(this.#scripts.count, [cursor, ...words])) as [
+      const [next, , flat] = (await this.run(this.#scripts.count, [cursor, ...args])) as [
         Buffer,
         number,
         number[],
@@ -285,7 +290,7 @@ export class RedisShard {
     }
   }
 
-  /** Drops history before an instant; answers how many entries went. */
+  /** Removes history before an instant. Answers how many entries it removed. */
   async pruneHistory(beforeExclusive: number): Promise<number> {
     const history = `${this.key}:history`
     for (let sum = 0; ;) {
@@ -295,12 +300,12 @@ export class RedisShard {
     }
   }
 
-  run(script: Script, words: readonly Word[]): Promise<Reply> {
-    return script.run(this.nodes, this.key, [this.#now(), ...words])
+  run(script: Script, args: readonly Argument[]): Promise<Reply> {
+    return script.run(this.nodes, this.key, [this.#now(), ...args])
   }
 
-  #rowOf(reply: Reply): ShardRow {
-    const [epoch, nonce, owner, lease, read, settled, settlement, before, untilRevision, dueUntil] = (
+  #parseRow(reply: Reply): ShardRow {
+    const [epoch, nonce, owner, lease, read, settled, settlement, before, untilRevision, dueUntil, late] = (
       reply as (Buffer | null)[]
     ).map((text) => (text === null ? '' : String(text)))
     return {
@@ -309,11 +314,12 @@ export class RedisShard {
       nonce: Number(nonce),
       owner: owner!,
       leaseUntil: Number(lease),
-      readLevel: levelOf(read!),
-      settledLevel: levelOf(settled!),
+      readLevel: parseLevel(read!),
+      settledLevel: parseLevel(settled!),
+      lateBefore: Number(late),
       lastSettlement: Number(settlement),
       suspects: {
-        before: levelOf(before!),
+        before: parseLevel(before!),
         untilRevision: Number(untilRevision),
         dueUntil: Number(dueUntil),
       },
@@ -321,23 +327,35 @@ export class RedisShard {
   }
 }
 
-/** Entries of history as scripts take them: how many, and the entries. */
-export function historyWords(history: readonly HistoryEntry[]): [string, Buffer] {
+/** History entries as script arguments: the count, and the entries packed. */
+export function historyArgs(history: readonly HistoryEntry[]): [string, Buffer] {
   const packer = new Packer()
   for (const entry of history) packEntry(packer, entry)
   return [String(history.length), packer.done()]
 }
 
-/** The lowest position of what is to follow. */
-function lowestOf(following: readonly { readonly position: number }[]): number {
+/** The lowest position of the follow-ups. */
+function lowestPosition(following: readonly { readonly position: number }[]): number {
   return following.reduce((least, { position }) => Math.min(least, position), Number.MAX_SAFE_INTEGER)
 }
 
-function fenceOf({ epoch, nonce, settledLevel }: Fence): string[] {
+function fenceArgs({ epoch, nonce, settledLevel }: Fence): string[] {
   return [String(epoch), String(nonce), placeText(settledLevel)]
 }
 
-function levelOf(text: string): Place {
+/** The counters in the order of `countFields`. */
+function parseCounts(reply: readonly (Buffer | null)[]): Counts {
+  const [created, settled, cancelled, replaced, dead] = reply.map((digits) => Number(digits ?? 0)) as [
+    number,
+    number,
+    number,
+    number,
+    number,
+  ]
+  return { created, settled, cancelled, replaced, dead }
+}
+
+function parseLevel(text: string): Place {
   return parsePlace(text || '0'.repeat(26))
 }
 

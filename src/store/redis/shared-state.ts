@@ -1,14 +1,15 @@
 import type { Member, Setting } from '../store.js'
 import { storeKey } from './keys.js'
-import type { RedisNodes } from './nodes.js'
-import { Script } from './script.js'
+import type { RedisNodes } from './net/nodes.js'
+import type { Reply } from './net/connection.js'
+import { Script } from './scripts/script.js'
 import { heartbeatLua, nowLua, putSettingLua } from './scripts/shared.lua.js'
 
 const nowScript = Script.reading(nowLua)
 const putSettingScript = Script.writing(putSettingLua)
 const heartbeatScript = Script.writing(heartbeatLua)
 
-/** What instances share beside timers: the time, members and settings. All of it lies in one slot. */
+/** What instances share besides timers: the time, members and settings. All of it is in one cluster slot. */
 export class SharedState {
   readonly #nodes: RedisNodes
   readonly #key: string
@@ -21,20 +22,20 @@ export class SharedState {
   }
 
   async now(): Promise<number> {
-    return Number(await nowScript.run(this.#nodes, this.#key, [this.#now()]))
+    return toMilliseconds(await nowScript.run(this.#nodes, this.#key, [this.#now()]))
   }
 
   async heartbeat({ id, details }: Member, ttlMs: number): Promise<{ now: number; members: Member[] }> {
-    const words = [this.#now(), id, String(ttlMs), details]
-    const [now, ...flat] = (await heartbeatScript.run(this.#nodes, this.#key, words)) as Buffer[]
+    const args = [this.#now(), id, String(ttlMs), details]
+    const [now, ...flat] = (await heartbeatScript.run(this.#nodes, this.#key, args)) as Buffer[]
     const members: Member[] = []
     for (let index = 0; index < flat.length; index += 2) {
       members.push({ id: String(flat[index]), details: String(flat[index + 1]) })
     }
-    return { now: Number(now), members }
+    return { now: toMilliseconds(now!), members }
   }
 
-  async leave(id: string): Promise<void> {
+  async removeMember(id: string): Promise<void> {
     await this.#nodes.call(this.#key, ['HDEL', `${this.#key}:members`, id], { isWrite: true })
   }
 
@@ -52,8 +53,13 @@ export class SharedState {
   }
 
   async putSetting(name: string, value: string | undefined, ifVersion?: number): Promise<number | undefined> {
-    const words = [this.#now(), name, String(ifVersion ?? ''), value === undefined ? '0' : '1', value ?? '']
-    const version = await putSettingScript.run(this.#nodes, this.#key, words)
+    const args = [this.#now(), name, String(ifVersion ?? ''), value === undefined ? '0' : '1', value ?? '']
+    const version = await putSettingScript.run(this.#nodes, this.#key, args)
     return version === null ? undefined : Number(version)
   }
+}
+
+// The division rounds to the nearest double. A time just below a whole millisecond never becomes that millisecond.
+function toMilliseconds(microseconds: Reply): number {
+  return Number(microseconds) / 1000
 }

@@ -1,17 +1,20 @@
-import { Engine } from '../../engine/index.js'
-import type { MakeEngine } from './simulated-process.js'
-import { drawPlan, type Plan } from './plan.js'
+import { OwnerEngine } from '../../engine/index.js'
+import type { MakeEngine } from './world/simulated-process.js'
+import { drawPlan, type Plan } from './plan/plan.js'
 import { Simulation } from './simulation.js'
-import type { PromiseName, Violation } from './violation.js'
+import type { Theme } from './plan/theme.js'
+import type { PromiseName, Violation } from './check/violation.js'
 
 export interface SimulateOptions {
-  /** Makes the engines; Carillon's own unless given. */
+  /** Makes the engines. Default: Carillon's own. */
   readonly makeEngine?: MakeEngine
-  /** Only these faults strike, by their numbers. */
+  /** Only these faults happen, by their ids. */
   readonly onlyFaults?: readonly number[] | undefined
-  /** Only these operations are submitted, by their numbers. */
+  /** Only these operations are submitted, by their ids. */
   readonly onlyOperations?: readonly number[] | undefined
-  /** Only these promises are looked at; all unless given. */
+  /** Themes to leave out. */
+  readonly without?: readonly Theme[] | undefined
+  /** Check only these promises. Default: all. */
   readonly promises?: readonly PromiseName[] | undefined
   /** Keep a line for each event. */
   readonly isTraced?: boolean
@@ -27,23 +30,26 @@ export interface SimulationReport {
   readonly plan: Plan
 }
 
-const ownEngine: MakeEngine = (options) => new Engine(options)
+const ownEngine: MakeEngine = (options) => new OwnerEngine(options)
 
-/** What every whole run must have done. */
+/**
+ * How often each thing must happen at least in a complete run. A run that does nothing proves nothing. More cannot be
+ * asked of every seed: in seed 36116 the only machine is cut off or stopping until the faults end, and fires 4 timers.
+ */
 const leastActivity: Readonly<Record<string, number>> = {
   set: 8,
-  fired: 5,
-  'ended settled': 4,
+  fired: 2,
+  'ended settled': 2,
   calls: 50,
   faults: 1,
 }
 
 /**
- * Runs engines through the trouble that `seed` draws and checks the promises. The same seed with the same
- * options is the same run, event by event.
+ * Runs engines through the faults and operations that `seed` draws, and checks the promises. The same seed with the same
+ * options gives the same run, event by event.
  */
 export async function simulate(seed: number, options: SimulateOptions = {}): Promise<SimulationReport> {
-  const whole = drawPlan(seed)
+  const whole = drawPlan(seed, options.without)
   const { onlyFaults, onlyOperations } = options
   const plan: Plan = {
     ...whole,
@@ -56,7 +62,8 @@ export async function simulate(seed: number, options: SimulateOptions = {}): Pro
   if (journal.violations.length === 0 && onlyFaults === undefined && onlyOperations === undefined) {
     for (const [what, least] of Object.entries(leastActivity)) {
       const count = journal.counts.get(what) ?? 0
-      if (count < least) journal.broken('activity', `${count} times ${what}, at least ${least} were wanted`)
+      if (count < least)
+        journal.violated('activity', `${what} happened ${count} times, expected at least ${least}`)
     }
   }
   return {

@@ -1,30 +1,36 @@
 import { MemoryStore } from '../../store/index.js'
 import { VirtualClock } from '../../time/index.js'
-import { Chaos } from './chaos.js'
-import { Client } from './client.js'
-import type { CallFilter, Fault } from './fault.js'
-import { FiringCheck } from './firing-check.js'
-import { Journal } from './journal.js'
-import { Ledger } from './ledger.js'
-import { lifeText } from './life.js'
-import { FINALE_MS } from './operation.js'
-import { Machine } from './machine.js'
-import { Peephole } from './peephole.js'
-import type { Plan } from './plan.js'
-import { Receiver } from './receiver.js'
-import { ShardCheck } from './shard-check.js'
-import type { MakeEngine } from './simulated-process.js'
-import type { PromiseName } from './violation.js'
-import type { World } from './world.js'
+import { Chaos } from './plan/chaos.js'
+import { Client } from './world/client.js'
+import type { CallFilter, Fault } from './plan/fault.js'
+import { FiringCheck } from './check/firing-check.js'
+import { Journal } from './check/journal.js'
+import { Ledger } from './check/ledger.js'
+import { lifeText } from './world/life.js'
+import { FINALE_MS, simulatedKinds } from './plan/operation.js'
+import { Machine } from './world/machine.js'
+import { StoreInspector } from './check/store-inspector.js'
+import type { Plan } from './plan/plan.js'
+import { Receiver, SLOW_KEY } from './world/receiver.js'
+import { ShardCheck } from './check/shard-check.js'
+import { StoreTime } from './world/store-time.js'
+import type { MakeEngine, SimulatedProcess } from './world/simulated-process.js'
+import type { PromiseName } from './check/violation.js'
+import type { World } from './world/world.js'
 
 const SLICE_MS = 500
-const LONGEST_CALM_MS = 240_000
-// After everything has ended, what fires once more is a violation.
+const MAX_CALM_MS = 240_000
+// Above the identities that a plan uses.
+const FIRST_IDENTITY = 1_000_000
+const MAX_CALM_SKEW_MS = 450
+// How long to watch after everything has ended: any further firing is a violation.
 const AFTERWARDS_MS = 4000
 
 /**
- * One run: machines with engines over one memory store, first in trouble, then in calm until everything that
- * was set has ended. It stops at the first violation.
+ * One run: machines with engines over one memory store. First faults and operations strike as planned. Then comes a
+ * calm until every timer has ended. The run stops at the first violation.
+ *
+ * Proven by test/testing/simulation/simulation.test.ts, and by every mutant of test/engine/mutants.ts that seeds notice.
  */
 export class Simulation {
   readonly journal: Journal
@@ -32,8 +38,11 @@ export class Simulation {
   readonly #world: World
   readonly #client: Client
   readonly #machines: readonly Machine[]
-  readonly #onGoing = new Map<Fault, () => void>()
+  readonly #activeFaults = new Map<Fault, () => void>()
   #isCalm = false
+  #lastIdentity = FIRST_IDENTITY
+  /** Operations that wait at the gate of a paused or blocked process, and that process. */
+  readonly #entering = new Map<symbol, SimulatedProcess>()
 
   constructor(
     plan: Plan,
@@ -43,17 +52,20 @@ export class Simulation {
     this.#plan = plan
     const { seed, shardCount, settings, instances, travel, handling } = plan
     const clock = new VirtualClock()
-    const store = new MemoryStore({ clock, shardCount })
-    const peephole = new Peephole(store)
+    const time = new StoreTime(clock)
+    const store = new MemoryStore({ clock: time.clock, shardCount })
+    const inspector = new StoreInspector(store)
     const journal = new Journal(clock, options.isTraced ?? false, options.promises)
-    const ledger = new Ledger(shardCount, journal, peephole)
-    const shardCheck = new ShardCheck(journal, ledger, peephole)
+    const { maxClockOffsetMs } = settings
+    const ledger = new Ledger({ shardCount, journal, inspector, time, maxClockOffsetMs })
+    const shardCheck = new ShardCheck(journal, ledger, inspector)
     const chaos = new Chaos(travel, instances.length)
-    const ownerOf = (shard: number): string => peephole.shards()[shard]!.owner
-    const check = new FiringCheck(journal, ledger, ownerOf, settings.maxClockOffsetMs)
-    const receiver = new Receiver(seed, handling, { chaos, check, journal })
+    const ownerOf = (shard: number): string => inspector.shards()[shard]!.owner
+    const check = new FiringCheck({ journal, ledger, time, ownerOf, settings })
+    const longestBlockMs = settings.leaseMs / 4
+    const receiver = new Receiver(seed, handling, { chaos, check, journal, longestBlockMs })
     this.journal = journal
-    this.#world = { plan, clock, store, peephole, journal, ledger, shardCheck, chaos, receiver }
+    this.#world = { plan, clock, time, store, inspector, journal, ledger, shardCheck, chaos, receiver }
     this.#client = new Client(journal, ledger)
     let lastNumber = 0
     const nextNumber = (): number => ++lastNumber
@@ -62,7 +74,7 @@ export class Simulation {
 
   async run(): Promise<void> {
     const { clock } = this.#world
-    for (const fault of this.#plan.faults) clock.wakeAfter(fault.at, () => this.#strike(fault))
+    for (const fault of this.#plan.faults) clock.wakeAfter(fault.at, () => this.#inject(fault))
     for (const operation of this.#plan.operations) {
       clock.wakeAfter(operation.at, () =>
         this.#operate(operation.instance, (process) => this.#client.submit(operation, process)),
@@ -73,16 +85,22 @@ export class Simulation {
         this.#operate(again.instance, (process) => this.#client.submit(operation, process)),
       )
     }
-    for (const machine of this.#machines) machine.boot()
+    for (const [index, machine] of this.#machines.entries()) {
+      const { bootAfterMs } = this.#plan.instances[index]!
+      if (bootAfterMs === 0) machine.boot()
+      else clock.wakeAfter(bootAfterMs, () => machine.boot())
+    }
     await this.#pass(this.#plan.troubleMs + SLICE_MS)
     this.#calm()
-    if (this.#plan.hasTakeover) await this.#takeover()
+    if (this.#plan.hasRebalance) await this.#joinWhileBusy()
+    if (this.#plan.strayMs !== undefined) await this.#setOwnerClockOff(this.#plan.strayMs)
+    if (this.#plan.hasTakeover) await this.#killOwner()
     for (const machine of this.#machines) {
       machine.isDown = false
       machine.boot()
     }
     await this.#pass(FINALE_MS)
-    for (let passed = 0; passed < LONGEST_CALM_MS && !this.#hasEnded(); passed += SLICE_MS)
+    for (let passed = 0; passed < MAX_CALM_MS && !this.#hasEnded(); passed += SLICE_MS)
       await this.#pass(SLICE_MS)
     await this.#pass(AFTERWARDS_MS)
     if (this.journal.violations.length === 0) this.#checkEnd()
@@ -90,31 +108,36 @@ export class Simulation {
   }
 
   #operate(instance: number, act: (process: NonNullable<Machine['process']>) => void): void {
-    // Whoever finds this machine down goes to another.
+    // A client that finds this machine down goes to the next one.
     const { length } = this.#machines
     for (let i = 0; i < length; i++) {
       const process = this.#machines[(instance + i) % length]!.open
       if (process === undefined) continue
-      process.gate.enter(() => act(process))
+      const entry = Symbol('operation')
+      this.#entering.set(entry, process)
+      process.gate.enter(() => {
+        this.#entering.delete(entry)
+        act(process)
+      })
       return
     }
     this.journal.count('operations not begun')
   }
 
-  #strike(fault: Fault): void {
+  #inject(fault: Fault): void {
     const machine = this.#machines[fault.instance]!
-    const { clock, chaos, journal } = this.#world
+    const { clock, chaos, journal, time } = this.#world
     const during = (forMs: number, end: () => void): void => {
-      this.#onGoing.set(fault, end)
+      this.#activeFaults.set(fault, end)
       clock.wakeAfter(forMs, () => this.#end(fault))
     }
     const upon = (call: CallFilter | undefined, act: () => void): void => {
-      // Not within the turn that sends the call: that one ends as it will.
+      // Not within the turn that sends the call: the process finishes that turn.
       if (call === undefined) act()
       else chaos.arm(fault.instance, call, () => clock.wakeAfter(0, () => (this.#isCalm ? undefined : act())))
     }
     journal.count('faults')
-    journal.say(`m${fault.instance}`, () => `FAULT ${JSON.stringify(fault)}`)
+    journal.log(`m${fault.instance}`, () => `FAULT ${JSON.stringify(fault)}`)
     switch (fault.type) {
       case 'crash':
         upon(fault.upon, () => machine.crash(fault.sent, fault.downMs, fault.isSameMember))
@@ -143,55 +166,191 @@ export class Simulation {
         return
       case 'calls':
       case 'handlers':
+      case 'blocks':
         chaos.begin(fault)
         return
       case 'jump':
-        machine.clock.jump(fault.byMs)
-        during(fault.forMs, () => machine.clock.jump(-fault.byMs))
+        machine.setClock(fault.byMs)
+        during(fault.forMs, () => machine.setClock(-fault.byMs))
         return
       case 'drift':
         machine.clock.drift(fault.rate)
+        return
+      case 'store-jump':
+        this.#setStoreClock(fault.byMs, fault.isEverywhere)
+        during(fault.forMs, () => this.#setStoreClock(-fault.byMs, fault.isEverywhere))
+        return
+      case 'store-drift':
+        time.clock.drift(fault.rate)
+        return
+      case 'power':
+        this.#losePower()
+        during(fault.downMs, () => {
+          chaos.isStoreDown = false
+        })
     }
   }
 
+  #setStoreClock(byMs: number, isEverywhere: boolean): void {
+    this.#world.time.jump(byMs)
+    for (const machine of this.#machines) {
+      if (isEverywhere) machine.setClock(byMs)
+      else machine.process?.disturb()
+    }
+  }
+
+  #losePower(): void {
+    this.#world.chaos.isStoreDown = true
+    for (const { process } of this.#machines) process?.losePower()
+  }
+
   #end(fault: Fault): void {
-    const end = this.#onGoing.get(fault)
-    this.#onGoing.delete(fault)
+    const end = this.#activeFaults.get(fault)
+    this.#activeFaults.delete(fault)
     end?.()
   }
 
   #calm(): void {
-    this.journal.say('', () => 'ALL IS CALM')
+    this.journal.log('', () => 'ALL IS CALM')
     this.#isCalm = true
     this.#world.chaos.calm()
-    for (const fault of this.#onGoing.keys()) this.#end(fault)
+    for (const fault of this.#activeFaults.keys()) this.#end(fault)
     this.#world.receiver.releaseAll()
+    // This includes clocks that were wrong from the beginning. All run at one rate from now on: the calm may take
+    // minutes, in which a clock that runs a thousandth fast would be further off than is allowed.
+    const { clock: storeClock } = this.#world.time
+    storeClock.drift(1)
+    for (const machine of this.#machines) {
+      machine.clock.drift(1)
+      const offMs = machine.clock.now() - storeClock.now()
+      if (Math.abs(offMs) > MAX_CALM_SKEW_MS) machine.setClock(-offMs)
+    }
     for (const machine of this.#machines) machine.boot()
   }
 
-  /** An owner dies for good: its shards must have another one in time. */
-  async #takeover(): Promise<void> {
+  /** Waits until heartbeats, leases and shard assignments have settled. */
+  async #rest(): Promise<void> {
     const { leaseMs, acquireMs, heartbeatMs } = this.#plan.settings
-    const { peephole, journal } = this.#world
     await this.#pass(3 * (leaseMs + acquireMs + heartbeatMs))
-    if (journal.violations.length > 0) return
-    const victim = this.#machines.find(
-      ({ process }) =>
-        process !== undefined && peephole.shards().some(({ owner }) => owner === process.member),
+  }
+
+  /** The longest that this many calls to the store take, one after the other. */
+  #callsMs(count: number): number {
+    return count * 2 * this.#plan.travel.maxMs
+  }
+
+  /** A machine whose process owns a shard, if there is one. */
+  #owner(): Machine | undefined {
+    const owners = new Set(this.#world.inspector.shards().map(({ owner }) => owner))
+    return this.#machines.find(({ process }) => process !== undefined && owners.has(process.member))
+  }
+
+  /**
+   * A scene: a machine joins while attempts are running that take longer than their owner waits before it releases the
+   * shard. Timers that become due meanwhile must start in time.
+   *
+   * The bound: the last owner starts timers until it releases the shard. The new owner looks for shards every
+   * `acquireMs`, knows members that are at most `heartbeatMs` old, reads the inbox within `inboxPollMs`, and needs a
+   * few calls to begin.
+   */
+  async #joinWhileBusy(): Promise<void> {
+    const { settings, shardCount } = this.#plan
+    const { acquireMs, heartbeatMs, stopMs, leaseMs, inboxPollMs } = settings
+    const { journal } = this.#world
+    await this.#rest()
+    const joiner = this.#owner()
+    if (joiner === undefined || journal.violations.length > 0) return
+    joiner.stop(undefined)
+    await this.#pass(stopMs + settings.settleMs + this.#callsMs(4) + 2 * leaseMs + 2 * acquireMs)
+    journal.log('', () => 'LONG ATTEMPTS BEGIN')
+    const slowMs = stopMs + 2 * leaseMs + acquireMs + heartbeatMs
+    for (let count = 0; count < 4 * shardCount; count++) this.#set(`${SLOW_KEY}${slowMs}-${count}`, 1)
+    await this.#pass(inboxPollMs + acquireMs + this.#callsMs(8))
+    journal.log('', () => 'A MACHINE JOINS')
+    journal.count('rebalances')
+    joiner.boot()
+    const boundMs = acquireMs + heartbeatMs + inboxPollMs + this.#callsMs(16) + 150
+    const stepMs = Math.max(10, Math.round(acquireMs / 7))
+    const probes: Probe[] = []
+    for (let passed = 0; passed < stopMs + 3 * (acquireMs + heartbeatMs); passed += stepMs) {
+      const probe = this.#set(`probe-${probes.length}`, stepMs)
+      if (probe !== undefined) probes.push(probe)
+      await this.#pass(stepMs)
+    }
+    await this.#pass(boundMs)
+    for (const probe of probes) this.#checkProbe(probe, boundMs)
+  }
+
+  #checkProbe({ identity, dueAt }: Probe, boundMs: number): void {
+    const { ledger, journal } = this.#world
+    const life = ledger.life(identity)
+    // A timer that nobody acknowledged may be missing.
+    if (journal.violations.length > 0 || (life === undefined && !ledger.appended.has(identity))) return
+    const lateMs = (life?.attempts[0]?.startedAt ?? journal.at) - dueAt
+    if (lateMs <= boundMs) return
+    const what = life === undefined ? `timer ${identity}` : lifeText(life)
+    journal.violated(
+      'rebalance',
+      `${what} was ${Math.round(lateMs)} ms late while a machine joined; at most ${Math.round(boundMs)} ms are allowed`,
     )
+  }
+
+  /** Sets a timer at a machine that accepts operations. */
+  #set(key: string, dueInMs: number): Probe | undefined {
+    const identity = ++this.#lastIdentity
+    const set = { identity, kind: simulatedKinds[0], key, dueInMs, condition: 'none' } as const
+    const action = { type: 'set', sets: [set], again: undefined } as const
+    let probe: Probe | undefined
+    this.#operate(identity % this.#machines.length, (process) => {
+      const inMs = process.plannedNow() + dueInMs - this.#world.time.clock.now()
+      probe = { identity, dueAt: this.journal.at + Math.max(0, inMs) }
+      this.#client.submit({ id: identity, at: this.journal.at, instance: process.instance, action }, process)
+    })
+    return probe
+  }
+
+  /** A scene: the clock of an owner is set far off. Other machines must own its shards in time. */
+  async #setOwnerClockOff(byMs: number): Promise<void> {
+    const { leaseMs, acquireMs, heartbeatMs, stopMs, settleMs } = this.#plan.settings
+    const { inspector, journal } = this.#world
+    await this.#rest()
+    const stray = this.#owner()
+    if (stray?.process === undefined || journal.violations.length > 0) return
+    const { member } = stray.process
+    journal.log('', () => `THE CLOCK OF ${member} IS SET BY ${byMs} ms`)
+    journal.count('strays')
+    stray.setClock(byMs)
+    await this.#pass(
+      leaseMs + 2 * heartbeatMs + 2 * acquireMs + stopMs + 2 * settleMs + this.#callsMs(12) + 100,
+    )
+    for (const { shard, owner } of inspector.shards()) {
+      if (owner === member)
+        journal.violated(15, `shard ${shard} still has the owner ${member}, whose clock is off`)
+      else if (owner === '') journal.violated(15, `shard ${shard} has no owner after ${member} released it`)
+    }
+    stray.setClock(-byMs)
+  }
+
+  /** A scene: an owner dies for good. Its shards must have another owner in time. */
+  async #killOwner(): Promise<void> {
+    const { leaseMs, acquireMs } = this.#plan.settings
+    const { inspector, journal } = this.#world
+    await this.#rest()
+    if (journal.violations.length > 0) return
+    const victim = this.#owner()
     const dead = victim?.process?.member
     if (victim === undefined || dead === undefined) {
-      journal.broken(15, 'in calm no shard has an owner')
+      journal.violated(15, 'no shard has an owner although all is calm')
       return
     }
-    journal.say('', () => `${dead} DIES`)
+    journal.log('', () => `${dead} DIES`)
     victim.isDown = true
     victim.crash('commits', 0, false)
     journal.count('deaths')
     await this.#pass(leaseMs + acquireMs + this.#plan.travel.maxMs * 6 + 100)
     if (journal.violations.length > 0) return
-    for (const { shard, owner } of peephole.shards()) {
-      if (owner === dead) journal.broken(15, `shard ${shard} still has the dead owner ${dead}`)
+    for (const { shard, owner } of inspector.shards()) {
+      if (owner === dead) journal.violated(15, `shard ${shard} still has the dead owner ${dead}`)
     }
   }
 
@@ -207,7 +366,10 @@ export class Simulation {
     const { violations } = this.journal
     return (
       violations.length > 0 ||
-      (ledger.standingCount === 0 && ledger.requests.size === 0 && this.#client.waiting.length === 0)
+      (ledger.standingCount === 0 &&
+        ledger.requests.size === 0 &&
+        this.#client.waiting.length === 0 &&
+        ![...this.#entering.values()].some(({ gate }) => !gate.isShut))
     )
   }
 
@@ -215,21 +377,28 @@ export class Simulation {
     const { ledger, clock, shardCheck } = this.#world
     for (let shard = 0; shard < this.#plan.shardCount; shard++) {
       for (const life of ledger.standing(shard).values()) {
-        this.journal.broken(
+        this.journal.violated(
           1,
-          `${lifeText(life)} was due ${clock.now() - life.version.dueAt} ms ago and still stands`,
+          `${lifeText(life)} was due ${clock.now() - life.version.dueAt} ms ago and has not ended`,
         )
       }
     }
     for (const life of [...ledger.lives.values()].flat()) {
       if (life.state === 'settled' && life.attempts.length === 0) {
-        this.journal.broken(1, `${lifeText(life)} was never delivered`)
+        this.journal.violated(1, `${lifeText(life)} was never delivered`)
       }
     }
     for (const request of ledger.requests.values()) {
-      this.journal.broken(6, `request ${request.id} to shard ${request.shard} was never applied`)
+      this.journal.violated(6, `request ${request.id} to shard ${request.shard} was never applied`)
     }
     shardCheck.checkRows()
     this.#client.checkEnd()
   }
+}
+
+/** A timer that is set to measure when it starts. */
+interface Probe {
+  readonly identity: number
+  /** In true milliseconds since the run began; not before it was set. */
+  readonly dueAt: number
 }

@@ -2,7 +2,7 @@ import { VirtualClock } from '../../time/index.js'
 
 const STEP_MS = 1000
 
-/** A virtual clock that can be made to run by a second with every reading, so that any time budget is soon over. */
+/** A virtual clock that can be made to advance a second at each reading, so that every time budget soon runs out. */
 export class ContractClock extends VirtualClock {
   runsWhenRead = false
   #ranMs = 0

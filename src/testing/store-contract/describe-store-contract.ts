@@ -1,22 +1,23 @@
-import { describeClaims } from './claims.js'
-import { describeCluster } from './cluster.js'
-import { describeConcurrency } from './concurrency.js'
-import { describeConditions } from './conditions.js'
-import { describeFences } from './fences.js'
-import { describeInbox } from './inbox.js'
-import { describeLifecycle } from './lifecycle.js'
-import { describeList } from './list.js'
-import { describeLoad } from './load.js'
+import { describeClaims } from './cases/claims.js'
+import { describeCluster } from './cases/cluster.js'
+import { describeConcurrency } from './cases/concurrency.js'
+import { describeConditions } from './cases/conditions.js'
+import { describeFences } from './cases/fences.js'
+import { describeFields } from './cases/fields.js'
+import { describeInbox } from './cases/inbox.js'
+import { describeLifecycle } from './cases/lifecycle.js'
+import { describeList } from './cases/list.js'
+import { describeLoad } from './cases/load.js'
 import { describeModel } from './model/describe-model.js'
-import { describeNames } from './names.js'
-import { describeNotes } from './notes.js'
-import { describePlainSets } from './plain-sets.js'
-import { describeRecords } from './records.js'
-import { describeSettle } from './settle.js'
-import { describeShards } from './shards.js'
+import { describeNames } from './cases/names.js'
+import { describeNotes } from './cases/notes.js'
+import { describePlainSets } from './cases/set-columns.js'
+import { describeRecords } from './cases/records.js'
+import { describeSettle } from './cases/settle.js'
+import { describeShards } from './cases/shards.js'
 import { type OpenContractStore, type StoreContractOptions, Suite } from './suite.js'
-import { describeSweep } from './sweep.js'
-import { describeWrite } from './write.js'
+import { describeSweep } from './cases/sweep.js'
+import { describeWrite } from './cases/write.js'
 
 const chapters: readonly (readonly [title: string, describe: (suite: Suite) => void])[] = [
   ['lifecycle', describeLifecycle],
@@ -34,14 +35,17 @@ const chapters: readonly (readonly [title: string, describe: (suite: Suite) => v
   ['list', describeList],
   ['records', describeRecords],
   ['names', describeNames],
+  ['fields', describeFields],
   ['cluster', describeCluster],
   ['concurrency', describeConcurrency],
   ['model', describeModel],
 ]
 
 /**
- * The proof of the store contract for one backend, as cases of your test runner: every clause of `Store`, and
- * 100,000 random operations compared with a model. Each case opens a fresh store on a virtual clock.
+ * Tests a store against the contract, as cases of your test runner: every clause of `Store`, and 100,000 random
+ * operations compared with a model. Each case opens a new store on a virtual clock.
+ *
+ * Proven by test/testing/planted-faults.test.ts: stores with a planted fault must fail the right case.
  *
  *     describeStoreContract('mine', (options) => MyStore.open(options), { runner: { describe, it } })
  */

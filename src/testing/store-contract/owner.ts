@@ -13,10 +13,11 @@ import type {
   ShardRow,
 } from '../../store/index.js'
 import type { Place, TimerRow } from '../../timer/index.js'
-import { answerOf, rowOf, samePlace, setOf } from './sample.js'
+import { answerOf, samePlace, setOf } from './sample.js'
+import { rowOf } from './timer-fields.js'
 import type { World } from './world.js'
 
-/** An owner that remembers its fence and levels, as an engine would. */
+/** An owner that keeps its fence and levels, as an engine does. */
 export class Owner {
   readonly world: World
   fence: Fence

@@ -1,6 +1,6 @@
 import { InvalidInputError } from '../../error/index.js'
 
-/** What the suite needs of a test runner: vitest, jest, mocha and node:test all have it. */
+/** What the suite needs from a test runner. vitest, jest, mocha and node:test all have it. */
 export interface TestRunner {
   readonly describe: (title: string, body: () => void) => unknown
   readonly it: RunnerIt
@@ -11,7 +11,7 @@ interface RunnerIt {
   readonly skip: (title: string, run: () => Promise<void>) => unknown
 }
 
-/** The runner of a file whose runner puts `describe` and `it` among the globals. */
+/** The runner made of the global `describe` and `it`. */
 export function globalRunner(): TestRunner {
   const { describe, it } = globalThis as Partial<TestRunner>
   if (typeof describe === 'function' && typeof it === 'function') return { describe, it }

@@ -2,17 +2,18 @@ import assert from 'node:assert/strict'
 import type { ErrorCode } from '../../error/index.js'
 import type { Listed, Operation, OperationAnswer, SetOperation, Store } from '../../store/index.js'
 import type { Place, TimerName, TimerRow } from '../../timer/index.js'
+import { plain } from './timer-fields.js'
 
 export const NAMESPACE = 'contract'
 
-let identities = 1_000_000_000
+let identities = 2 ** 48
 
-/** Every call another life. */
+/** An identity that no other timer of this run has. It needs more than 32 bits. */
 export function newIdentity(): number {
   return ++identities
 }
 
-/** A `set` of a new life of this name, due at its position unless told otherwise. */
+/** A `set` of a new timer with this name. It is due at its position unless `parts` says otherwise. */
 export function setOf(
   { namespace, kind, key }: TimerName,
   position: number,
@@ -36,34 +37,7 @@ export function setOf(
   }
 }
 
-/** A row with nothing of how a store happens to hold it. */
-export function plain(row: TimerRow) {
-  return {
-    namespace: row.namespace,
-    kind: row.kind,
-    key: row.key,
-    identity: row.identity,
-    createdAt: row.createdAt,
-    payload: Buffer.from(row.payload).toString('hex'),
-    tags: [...row.tags],
-    details: row.details,
-    dueAt: row.dueAt,
-    attempt: row.attempt,
-    occurrence: row.occurrence,
-    position: row.position,
-    revision: row.revision,
-  }
-}
-
-/** The row that a `set` makes when it is stored at `place`. */
-export function rowOf(set: SetOperation, place: Place): TimerRow {
-  const { namespace, kind, key, identity, createdAt, payload, tags, details, dueAt, attempt, occurrence } =
-    set
-  const content = { namespace, kind, key, identity, createdAt, payload, tags, details }
-  return { ...content, dueAt, attempt, occurrence, position: place.position, revision: place.revision }
-}
-
-/** A place is where it says, whatever else comes along with it. */
+/** Compares only position and revision. */
 export function samePlace(actual: Place | undefined, expected: Place, message?: string): void {
   const { position, revision } = expected
   const got = actual && { position: actual.position, revision: actual.revision }
@@ -78,7 +52,7 @@ export function keysOf(rows: readonly TimerName[]): string[] {
   return rows.map((row) => row.key)
 }
 
-/** The answer, which must be this outcome. */
+/** The answer, which must have this outcome. */
 export function answerOf<Outcome extends OperationAnswer['outcome']>(
   answer: OperationAnswer | undefined,
   outcome: Outcome,
@@ -87,7 +61,7 @@ export function answerOf<Outcome extends OperationAnswer['outcome']>(
   return answer as Extract<OperationAnswer, { readonly outcome: Outcome }>
 }
 
-/** The call must reject, with one of these codes. */
+/** The call must reject with one of these codes. */
 export async function refused(
   what: string,
   call: () => Promise<unknown>,
@@ -99,16 +73,16 @@ export async function refused(
   } catch (error) {
     const code: unknown = error instanceof Error && 'code' in error ? error.code : undefined
     if (codes.some((known) => known === code)) return
-    throw new Error(`${what}: wanted a rejection with ${codes.join(' or ')}, got ${String(error)}`, {
+    throw new Error(`${what}: expected a rejection with ${codes.join(' or ')}, got ${String(error)}`, {
       cause: error,
     })
   }
   assert.fail(
-    `${what}: wanted a rejection with ${codes.join(' or ')}, got the answer ${JSON.stringify(answer)}`,
+    `${what}: expected a rejection with ${codes.join(' or ')}, got the answer ${JSON.stringify(answer)}`,
   )
 }
 
-/** Every item of a list, page by page. */
+/** All items of a list, read page by page. */
 export async function pagesOf<Item>(
   ask: (cursor: string | undefined) => Promise<Listed<Item>>,
 ): Promise<Item[]> {
@@ -120,14 +94,14 @@ export async function pagesOf<Item>(
     if (listed.cursor === undefined) return items
     cursor = listed.cursor
   }
-  return assert.fail('100,000 pages and the cursor still goes on')
+  return assert.fail('the list still has a cursor after 100,000 pages')
 }
 
 export async function rowsOf(store: Store, namespace = NAMESPACE): Promise<TimerRow[]> {
   return await pagesOf((cursor) => store.list({ namespace, limit: 1000, cursor }))
 }
 
-/** All that anybody can see of a store. */
+/** Everything that can be read from a store. */
 export async function stateOf(store: Store) {
   const namespace = NAMESPACE
   const settings = await store.settings('')
@@ -143,14 +117,14 @@ export async function stateOf(store: Store) {
   }
 }
 
-/** Whatever `attempt` does, nobody may see that anything happened. */
+/** Whatever `attempt` does, nothing that can be read may change. */
 export async function changesNothing(store: Store, attempt: () => Promise<unknown>): Promise<void> {
   const before = await stateOf(store)
   await attempt()
-  assert.deepEqual(await stateOf(store), before, 'something happened')
+  assert.deepEqual(await stateOf(store), before, 'the state of the store has changed')
 }
 
-/** The counters must account for every timer there ever was. */
+/** The counters must account for every timer that was ever created. */
 export async function addsUp(store: Store): Promise<void> {
   const { created, settled, cancelled, replaced, dead } = await store.counts()
   const rows = await store.countRows()
@@ -162,7 +136,7 @@ export async function addsUp(store: Store): Promise<void> {
   await talliesAddUp(store, rows)
 }
 
-/** So must those of each shard, and together they are those of the store. */
+/** So must the counters of each shard, and their sums must be those of the store. */
 async function talliesAddUp(store: Store, rows: number): Promise<void> {
   const sum = { created: 0, settled: 0, cancelled: 0, replaced: 0, dead: 0 }
   let rowSum = 0
@@ -189,7 +163,7 @@ export function moveOf(name: TimerName, position: number): Extract<Operation, { 
   return { type: 'move', namespace, kind, key, position, dueAt: position }
 }
 
-/** A dead letter as text, but for its id. */
+/** A dead letter as a string, without its id. */
 export function shownLetter({
   row,
   diedAt,

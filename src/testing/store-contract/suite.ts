@@ -1,46 +1,46 @@
 import { nameLimits } from '../../timer/index.js'
 import type { Clock } from '../../time/index.js'
-import type { Store, Strategy } from '../../store/index.js'
+import type { Store, StoreMode } from '../../store/index.js'
 import { globalRunner, type TestRunner } from './runner.js'
 import { World } from './world.js'
 
-/** How a case wants its store. */
+/** The store that a case needs. */
 export interface ContractStoreOptions {
-  /** The store's clock: it stands still until a case moves it, so a store must not wait on it to answer. */
+  /** The store's clock. It moves only when a case advances it, so a store must not wait for it to answer a call. */
   readonly clock: Clock
-  readonly strategy: Strategy
-  /** How many shards a case would like; a store may have another number. */
+  readonly strategy: StoreMode
+  /** The number of shards that the case prefers; a store may have another number. */
   readonly shardCount: number
   readonly maxPayloadBytes: number
 }
 
-/** Opens a fresh and empty store: one that has nothing of what an earlier one held. */
+/** Opens a new, empty store that shares no data with earlier ones. */
 export type OpenContractStore = (options: ContractStoreOptions) => Promise<Store>
 
 export interface StoreContractOptions {
-  /** Of your test runner; its globals unless given. */
+  /** `describe` and `it` of your test runner. Default: the globals. */
   readonly runner?: TestRunner
-  /** Opens what a stopped store held. Without it the cases of durability are skipped. */
+  /** Opens the data of a stopped store again. Without it, the cases about durability are skipped. */
   readonly reopen?: (stopped: Store, options: ContractStoreOptions) => Promise<Store>
-  /** Takes away what a stopped store left behind. */
+  /** Deletes the data of a stopped store. */
   readonly remove?: (stopped: Store) => Promise<void>
-  /** Why the store cannot do something; the cases that need it are skipped with these words. */
+  /** Why the store lacks a capability. Cases that need it are skipped with this reason. */
   readonly lacks?: { readonly claim?: string; readonly durability?: string }
-  /** How much is compared with the model, and which: a failing round says what to put here. */
+  /** Which random rounds to run. A failing round prints what to put here to repeat it. */
   readonly model?: { readonly seed?: number; readonly rounds?: number; readonly operationsPerRound?: number }
 }
 
-/** What one case wants of its store, where that is not the usual. */
+/** How the store of one case differs from the default. */
 export interface CaseOptions {
-  readonly strategy?: Strategy
+  readonly strategy?: StoreMode
   readonly shardCount?: number
   readonly maxPayloadBytes?: number
   readonly timeoutMs?: number
 }
 
 /**
- * Where cases are said. Each gets a fresh store on a clock of its own, which is stopped and removed afterwards,
- * whatever became of the case.
+ * Registers cases with the test runner. Each case gets a new store on its own clock. The store is stopped and removed
+ * afterwards, also when the case fails.
  */
 export class Suite {
   readonly setup: StoreContractOptions & { readonly open: OpenContractStore }
@@ -81,7 +81,7 @@ export class Suite {
     )
   }
 
-  /** A case that this store cannot be asked, and why. */
+  /** Registers a case as skipped, with the reason in its title. */
   skip(title: string, reason: string): void {
     this.#runner.it.skip(`${title} (skipped: ${reason})`, () => Promise.resolve())
   }

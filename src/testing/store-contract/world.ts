@@ -8,7 +8,7 @@ import { NAMESPACE } from './sample.js'
 
 type Setup = StoreContractOptions & { readonly open: OpenContractStore }
 
-/** What one case works with: a store, its clock, and names that fall into a shard. */
+/** What one case works with: a store, its clock, and names of timers in a given shard. */
 export class World {
   readonly clock: ContractClock
   readonly options: ContractStoreOptions
@@ -38,7 +38,12 @@ export class World {
     return this.clock.now()
   }
 
-  /** Stops the store and opens what it held. */
+  /** Whether the store is durable and can be opened again. */
+  get canReopen(): boolean {
+    return this.#setup.reopen !== undefined
+  }
+
+  /** Stops the store and opens its data again. */
   async reopen(changed: Partial<ContractStoreOptions> = {}): Promise<void> {
     await this.#store.stop()
     assert.ok(this.#setup.reopen !== undefined, 'this case needs `reopen`')
@@ -50,7 +55,7 @@ export class World {
     await this.#setup.remove?.(this.#store)
   }
 
-  /** A name that nobody has yet, in this shard. */
+  /** A name that no timer has yet, in this shard. */
   newName(shard = 0): TimerName {
     for (;;) {
       const name = { namespace: NAMESPACE, kind: 'sample', key: `key-${this.#names++}` }
@@ -62,11 +67,11 @@ export class World {
     return ++this.#nonces
   }
 
-  /** Claims a shard, which must be free. */
+  /** Acquires a shard, which must be free. */
   async own(shard = 0, owner = 'first', leaseMs = 30_000): Promise<Owner> {
     const row = (await this.#store.shards())[shard]
     assert.ok(row !== undefined, `the store has no shard ${shard}`)
-    const claimed = await this.#store.claim({
+    const claimed = await this.#store.acquire({
       shard,
       owner,
       nonce: this.newNonce(),
@@ -77,13 +82,13 @@ export class World {
     return new Owner(this, claimed)
   }
 
-  /** Lets the lease of the owner pass and claims its shard for somebody else. */
+  /** Waits until the lease of the owner is over, and acquires its shard for another owner. */
   async takeOver(shard = 0, owner = 'second'): Promise<Owner> {
     await this.clock.advance(60_000)
     return await this.own(shard, owner)
   }
 
-  /** Writes without an owner, as stores of the strategy `claim` are written to. */
+  /** Writes without a fence, for stores of the mode `claim`. */
   async write(...operations: readonly Operation[]) {
     return (await this.#store.write(undefined, { operations })).answers
   }

@@ -1,8 +1,8 @@
 /**
- * npm run chaos -- engine --rounds 100: an engine on a folder sets and fires timers and is killed with SIGKILL at
- * a random moment, again and again; this process is the receiver, with a log of its own. In the end an engine
- * runs until nothing is left. What must hold is said in `receiver.ts`; how many firings were delivered again is
- * counted, and must be no more than what was done within the time between two settlements before the kill.
+ * npm run chaos -- engine --rounds 100: an engine on a file store sets and fires timers, and is killed with SIGKILL at
+ * a random moment, again and again. This process is the receiver, with a log of its own. At the end an engine runs
+ * until no timer is left. `receiver.ts` checks the promises. The firings that were delivered again are counted: they
+ * must be no more than those done within the time between two settlements before the kill.
  */
 import { spawn } from 'node:child_process'
 import { closeSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs'
@@ -16,10 +16,10 @@ import { Random } from 'carillon/testing'
 import { type Crash, Receiver } from './receiver.js'
 import { parseLine } from './report.js'
 
-const LONGEST_LIFE_MS = 90_000
-/** Handlers take up to this long, and hold the level back meanwhile. */
+const MAX_LIFE_MS = 90_000
+/** Handlers take up to this long. Meanwhile they hold the settled level back. */
 const HANDLER_MS = 40
-/** What two settlements and the turns of a busy machine may take beyond the settings. */
+/** Extra time for two settlements on a busy machine. */
 const SLACK_MS = 1500
 
 const { values } = parseArgs({
@@ -50,7 +50,7 @@ const repeats: number[] = []
 for (let round = 1; round <= rounds; round++) {
   const before = receiver.repeats
   const crash = await life(round, 20 + random.below(random.chance(0.3) ? 200 : 2000))
-  // Repeats in this life belong to the kill before.
+  // Repeats in this round belong to the previous kill.
   if (round > 1) repeats.push(receiver.repeats - before)
   crashes.push(crash)
   check(`round ${round}`)
@@ -80,7 +80,7 @@ process.stdout.write(
     `${shownSpread(crashes.map(({ interrupted }) => interrupted))}\n`,
 )
 
-/** One life of an engine, until it is killed after `lifeMs`; without that it runs until nothing is left. */
+/** Runs an engine process and kills it after `lifeMs`. Without `lifeMs` it runs until no timer is left. */
 async function life(round: number, lifeMs?: number): Promise<Crash> {
   const what = lifeMs === undefined ? 'drain' : values.plant
   const worker = spawn(process.execPath, [child, store, String(round), String(seed), what], {
@@ -92,7 +92,7 @@ async function life(round: number, lifeMs?: number): Promise<Crash> {
     killedAt = Date.now()
     worker.kill('SIGKILL')
   }
-  const unready = setTimeout(kill, LONGEST_LIFE_MS)
+  const unready = setTimeout(kill, MAX_LIFE_MS)
   let isReady = false
   for await (const text of createInterface({ input: worker.stdout })) {
     writeSync(log, `${text}\n`)

@@ -1,8 +1,8 @@
 /**
- * The one that gets killed: timers on a folder, set as fast as a loop of small batches can, handled by functions
- * that take their time and sometimes fail. It tells the receiver what was acknowledged, delivered and settled.
- * Given `drain` it sets nothing and ends when nothing is left. With `early-ack` or `early-settled` it lies: that
- * must be noticed.
+ * The process that is killed. It sets timers on a file store as fast as a loop of small batches can. Its handlers take
+ * some time and sometimes fail. It reports to the receiver what was acknowledged, delivered and settled. With `drain`
+ * it sets nothing and ends when no timer is left. With `early-ack` or `early-settled` it reports too early on purpose,
+ * and the receiver must notice.
  */
 import process from 'node:process'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -17,11 +17,11 @@ import {
 } from 'carillon/store'
 import { Random } from 'carillon/testing'
 import type { ChaosSettings, Fired, Line, Place } from './report.js'
-import { tellLine } from '../../told-line.js'
+import { writeLine } from '../../write-line.js'
 
-const LONGEST_HANDLER_MS = 40
-const LONGEST_DRAIN_MS = 60_000
-/** How long what was told too early stays untrue: long enough for a kill to fall into it. */
+const MAX_HANDLER_MS = 40
+const MAX_DRAIN_MS = 60_000
+/** How much too early a planted report is: long enough for a kill to come in between. */
 const LIE_MS = 100
 const retry = { attempts: 1000, backoff: '5ms..50ms' }
 const one = timer<string>('one', { retry })
@@ -38,7 +38,7 @@ const settings: ChaosSettings = {
 }
 
 const settable: string[] = []
-/** Where the rows stand that the engine knows of. */
+/** The places of the rows that the engine knows. */
 const places = new Map<string, Place>()
 let made = 0
 
@@ -46,17 +46,17 @@ const from = performance.now()
 const store = await openStore(`file:${folder}`)
 const timers = await openTimers({
   store: told(store),
-  // The lease of the one before is over soon, so that the next need not wait.
+  // A short lease, so that the next process need not wait for it.
   engine: { ...settings, minWindowMs: 100, leaseMs: 400, leaseMarginMs: 50, acquireMs: 20, retryMs: 20 },
 })
 timers.handle(one, (firing) => {
   tell({ say: 'fired', firings: [fired(firing)] })
   if (random.chance(0.3)) return end([firing], random.chance(0.02))
-  return sleep(random.below(LONGEST_HANDLER_MS)).then(() => end([firing], random.chance(0.02)))
+  return sleep(random.below(MAX_HANDLER_MS)).then(() => end([firing], random.chance(0.02)))
 })
 timers.handleMany(many, async (firings) => {
   tell({ say: 'fired', firings: firings.map(fired) })
-  if (random.chance(0.7)) await sleep(random.below(LONGEST_HANDLER_MS / 2))
+  if (random.chance(0.7)) await sleep(random.below(MAX_HANDLER_MS / 2))
   end(firings, random.chance(0.02))
 })
 await timers.start()
@@ -64,7 +64,7 @@ tell({ say: 'ready', openMs: performance.now() - from, settings })
 if (what === 'drain') await drain()
 else await Promise.all([set(), set(), cancel()])
 
-/** Batches one after the other, each acknowledged before the next; two such loops run at once. */
+/** Sets batches one after another, each acknowledged before the next. Two such loops run at once. */
 async function set(): Promise<void> {
   for (;;) {
     const kind = random.chance(0.5) ? one : many
@@ -97,7 +97,7 @@ async function cancel(): Promise<void> {
   }
 }
 
-/** Mostly soon, in this life or the next; some at once, some overdue already. */
+/** Mostly soon, before or after the next kill. Some are due at once, some are overdue already. */
 function due(): number {
   const now = Date.now()
   if (random.chance(0.1)) return now
@@ -106,7 +106,7 @@ function due(): number {
 }
 
 async function drain(): Promise<void> {
-  const until = Date.now() + LONGEST_DRAIN_MS
+  const until = Date.now() + MAX_DRAIN_MS
   while ((await store.countRows()) > 0) {
     if (Date.now() > until) throw new Error(`${await store.countRows()} timers are left`)
     await sleep(50)
@@ -124,13 +124,13 @@ function fired(firing: TimerFiring): Fired {
   return { key, id, attempt, dueAt, ...place, at: Date.now() }
 }
 
-/** Tells how they end; a failure is thrown, to be tried again. */
+/** Reports how firings end. A failure is thrown, so that the firing is retried. */
 function end(firings: readonly TimerFiring[], isFailure: boolean): void {
   tell({ say: 'ended', ids: firings.map(({ id }) => id), isDone: !isFailure, at: Date.now() })
   if (isFailure) throw new Error('chaos')
 }
 
-/** The store, with an ear at the seam: where rows stand, and what settlements were acknowledged. */
+/** The store, wrapped to record the places of rows and the acknowledged settlements. */
 function told(inner: Store): Store {
   const ears: Partial<Store> = { load, write, settle }
   return new Proxy(inner, {
@@ -184,5 +184,5 @@ function learn({ key, position, revision }: Place & { readonly key: string }): v
 }
 
 function tell(line: Line): void {
-  tellLine(line)
+  writeLine(line)
 }

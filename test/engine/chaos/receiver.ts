@@ -5,16 +5,16 @@ interface Open {
   readonly key: string
   readonly id: string
   attempt: number
-  /** The life that delivered it last. */
+  /** The round that delivered it last. */
   life: number
   place: Place
-  /** When its last attempt ended done; undefined while it is under way or to be tried again. */
+  /** When its last attempt was done; undefined while it runs or waits for a retry. */
   doneAt: number | undefined
 }
 
-/** What one kill left behind. */
+/** What was open at a kill. */
 export interface Crash {
-  /** Firings that were done and not known to be settled: at most these are delivered again. */
+  /** Firings that were done and not known to be settled. At most these are delivered again. */
   readonly exposed: number
   /** How long ago the oldest of them was done. */
   readonly oldestMs: number
@@ -24,9 +24,9 @@ export interface Crash {
 }
 
 /**
- * The receiver's side of the promises, over all the lives of an engine on one folder: every acknowledged timer
- * is delivered and done at least once, none early, none after its settlement was acknowledged or after it was
- * cancelled; firing ids stay the same and attempts rise; a level never passes what is not over.
+ * Checks the promises from the receiver's side, over all rounds of an engine on one file store. Every acknowledged
+ * timer is delivered and done at least once. None is early, and none comes after its settlement or cancellation was
+ * acknowledged. Firing ids stay the same, and attempts rise. A level never passes an unfinished row.
  */
 export class Receiver {
   readonly faults: string[] = []
@@ -34,7 +34,7 @@ export class Receiver {
   acked = 0
   deliveries = 0
   settledCount = 0
-  /** Deliveries of firings that had been done in an earlier life, and of those that had been interrupted. */
+  /** Repeated deliveries: of firings that were done in an earlier round, and of those that were interrupted. */
   repeats = 0
   resumed = 0
   retries = 0
@@ -82,7 +82,7 @@ export class Receiver {
     }
   }
 
-  /** The process is dead: what it leaves open. */
+  /** The process is dead. Returns what it left open. */
   crashed(at: number): Crash {
     let exposed = 0
     let oldestMs = 0
@@ -98,7 +98,7 @@ export class Receiver {
     return { exposed, oldestMs, interrupted, settings: this.settings }
   }
 
-  /** At the end, when nothing is left in the store. */
+  /** The checks at the end, when the store is empty. */
   finish(): void {
     for (const key of this.#waiting) {
       if (!this.#asked.has(key)) this.faults.push(`${key} was acknowledged and never done`)
@@ -152,7 +152,7 @@ export class Receiver {
   }
 
   #settle({ level, done, rewritten }: Settled): void {
-    // Where a settlement put a row it stands above the level, also while an attempt at it goes on.
+    // A settlement puts a row above the level, also while an attempt at it goes on.
     for (const [revision, to] of rewritten) {
       const open = this.#byRevision.get(revision)
       if (open === undefined) continue
@@ -166,7 +166,7 @@ export class Receiver {
     }
     const named = new Set(done)
     for (const open of this.#open.values()) {
-      // One of an earlier life may stand elsewhere, by a settlement that its process did not live to tell of.
+      // A row of an earlier round may have another place, by a settlement that its process could not report any more.
       if (open.life !== this.life) continue
       if (!isBefore(open.place, level) && !named.has(open.place.revision)) continue
       if (open.doneAt === undefined) {

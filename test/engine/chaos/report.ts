@@ -1,32 +1,32 @@
 import type { EngineSettings } from 'carillon/engine'
 
 /**
- * What an engine's process tells the receiver, one line of JSON each, written with one system call before
- * anything else happens: what the receiver has read when the process is dead is all that was said.
+ * What an engine's process reports to the receiver, one line of JSON each. A line is written synchronously before
+ * anything else runs. So when the process is dead, the receiver has read every report.
  */
 export type Line =
   | { readonly say: 'ready'; readonly openMs: number; readonly settings: ChaosSettings }
-  /** About to set these, and: these were acknowledged. */
+  /** These are about to be set, and these were acknowledged. */
   | { readonly say: 'set'; readonly timers: readonly (readonly [key: string, dueAt: number])[] }
   | { readonly say: 'acked'; readonly keys: readonly string[] }
-  /** About to cancel, and: the answer was `cancelled`. */
+  /** This is about to be cancelled, and the answer was `cancelled`. */
   | { readonly say: 'cancel'; readonly key: string }
   | { readonly say: 'cancelled'; readonly key: string }
-  /** A handler was called with these. */
+  /** A handler was called with these firings. */
   | { readonly say: 'fired'; readonly firings: readonly Fired[] }
-  /** A handler ended: these are done, or will be tried again. */
+  /** A handler ended: these are done, or will be retried. */
   | { readonly say: 'ended'; readonly ids: readonly string[]; readonly isDone: boolean; readonly at: number }
   /** The store acknowledged a settlement. */
   | ({ readonly say: 'settled' } & Settled)
-  /** Nothing is left, and so many dead letters. */
+  /** No timer is left. The number of dead letters. */
   | { readonly say: 'drained'; readonly dead: number }
 
-/** What a settlement settled: what lies before the level or is named, but for what was rewritten. */
+/** What a settlement settled: rows below the level and rows that are named, except those that were rewritten. */
 export interface Settled {
   readonly level: Place
   /** Revisions. */
   readonly done: readonly number[]
-  /** Rows that go on, by the revision they had. Without a place the timer was changed meanwhile. */
+  /** Rewritten rows, by their old revision. Without a place the timer was changed meanwhile. */
   readonly rewritten: readonly (readonly [revision: number, to?: Place])[]
 }
 
@@ -43,7 +43,7 @@ export interface Fired extends Place {
   readonly at: number
 }
 
-/** How the engine of a round behaves: drawn anew for each. */
+/** The settings of the engine in a round, drawn at random. */
 export type ChaosSettings = Pick<
   EngineSettings,
   'strategy' | 'windowMs' | 'settleMs' | 'settleCount' | 'carryAfterMs'
@@ -53,7 +53,7 @@ export function parseLine(text: string): Line | undefined {
   try {
     return JSON.parse(text) as Line
   } catch {
-    // Cut off by the kill.
+    // The kill cut the line off.
     return undefined
   }
 }

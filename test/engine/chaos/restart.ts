@@ -1,6 +1,6 @@
 /**
- * Timers with their defaults. Given `die` it sets a timer and kills itself; else it does nothing but wait for a
- * timer to fire, and says how long after it was opened that was.
+ * Timers with default settings. With `die` it sets a timer and kills itself. Otherwise it waits for a timer to fire and
+ * prints how long after opening that was.
  */
 import process from 'node:process'
 import { openTimers, timer } from 'carillon'

@@ -7,21 +7,21 @@ import { hostile } from './hostile.js'
 
 const program = fileURLToPath(new URL('work.mjs', import.meta.url))
 
-// A question to Intl takes 1.0 to 1.5 µs, a step of code that nothing has compiled about 0.1 µs.
+// A call of Intl takes 1.0 to 1.5 µs. A step of uncompiled code takes about 0.1 µs.
 const QUESTION_STEPS = 14
 
-/** What the first `next` may cost at the most, in steps: about 5 ms. */
+/** The budget of the first `next`, in steps: about 5 ms. */
 const FEW_MILLISECONDS = 46_000
 
-// The second time: at most 0.5 ms.
+// The budget of the second `next`: about 0.5 ms.
 const A_MOMENT = 5000
 
-// Much of it in a few short loops, which are compiled while they run.
+// Longer budgets. Much of this work is in a few short loops, which V8 compiles while they run.
 const CENTURIES = 60_000
 const MILLENNIA = 68_000
 const HUNTED = 99_000
 
-describe('the first next of a new process', () => {
+describe('The first call of next in a new process', () => {
   beforeAll(() => {
     execFileSync(process.execPath, [fileURLToPath(new URL('../../../scripts/build.mjs', import.meta.url))])
   })
@@ -35,7 +35,7 @@ describe('the first next of a new process', () => {
     ...hostile.changes,
     ...hostile.hunted,
   ]
-  it.each(few)('takes a few milliseconds: %s', async (_, schedule, after) => {
+  it.each(few)('takes a few milliseconds for %s', async (_, schedule, after) => {
     const { cost, answer, costAgain } = await workOf(schedule, Date.parse(after))
     expect(answer).toBe(schedule.next(Date.parse(after)))
     expect(cost).toBeLessThan(FEW_MILLISECONDS)
@@ -47,7 +47,7 @@ describe('the first next of a new process', () => {
     ...hostile.huntedLong.map(([name, schedule, after]) => [name, schedule, after, HUNTED] as const),
     ...hostile.millennia.map(([name, schedule, after]) => [name, schedule, after, MILLENNIA] as const),
   ]
-  it.each(long)('takes no longer than it must over centuries: %s', async (_, schedule, after, most) => {
+  it.each(long)('stays within its budget over centuries for %s', async (_, schedule, after, most) => {
     const { cost, answer, costAgain } = await workOf(schedule, Date.parse(after))
     expect(answer).toBe(schedule.next(Date.parse(after)))
     expect(cost).toBeLessThan(most)
@@ -64,7 +64,7 @@ interface Work {
 interface Cost {
   readonly cost: number
   readonly answer: number | undefined
-  /** What the second question costs. */
+  /** The cost of the second `next`. */
   readonly costAgain: number
 }
 

@@ -1,15 +1,14 @@
-import { cron, daily, every, monthly, rrule, type Schedule, weekly, yearly } from 'carillon/schedule'
-
-/** A schedule, an instant to ask about, and what is special in a few words. */
-type Case = readonly [string, Schedule, string]
+import { cron, daily, every, monthly, rrule, weekly, yearly } from 'carillon/schedule'
+import type { HostileCase } from './hostile-case.js'
+import { hunted, huntedLong } from './hunted-cases.js'
 
 const zone = 'America/New_York'
 const start = '1970-01-01T09:00'
 const first = '0001-01-01'
 const times = 5000
 
-/** Near the end of a number of occurrences: none of them was asked for before. */
-const counted: readonly Case[] = [
+/** Near the end of a limited number of occurrences, with no earlier call. */
+const counted: readonly HostileCase[] = [
   ['daily', daily({ zone, from: 0, times }), '1983-07-01'],
   ['daily in Casablanca', daily({ zone: 'Africa/Casablanca', from: 0, times }), '1983-07-01'],
   ['daily in Gaza', daily({ zone: 'Asia/Gaza', from: '2027-01-01', times }), '2040-06-01'],
@@ -104,8 +103,8 @@ const counted: readonly Case[] = [
 
 const days = Array.from({ length: 256 }, (_, i) => new Date(i * 86_400_000).toISOString().slice(0, 10))
 
-/** Everything that a rule may leave out, at once. */
-const amended: readonly Case[] = [
+/** Rules with as many exceptions as are allowed. */
+const amended: readonly HostileCase[] = [
   ['days', rrule('FREQ=DAILY', { start, zone, except: days }), '1970-01-01'],
   ['times', rrule('FREQ=DAILY', { start, zone, except: days.map((day) => `${day}T09:00`) }), '1970-01-01'],
   [
@@ -119,7 +118,7 @@ const amended: readonly Case[] = [
 ]
 
 /** Rules that hardly ever match, or never again. */
-const sparse: readonly Case[] = [
+const sparse: readonly HostileCase[] = [
   ['leap days', cron('0 0 29 2 *', { zone }), '2096-04-01'],
   ['always in a gap', cron('30 2 * 3 SUN#2', { zone, gap: 'skip' }), '2027-03-01'],
   [
@@ -147,8 +146,8 @@ const sparse: readonly Case[] = [
   ],
 ]
 
-/** Where local times are left out or doubled every change of clocks matters: over decades and more of them. */
-const changes: readonly Case[] = [
+/** Where local times are skipped or doubled, every change of clocks matters, over decades and longer. */
+const changes: readonly HostileCase[] = [
   [
     'two times a day since 1916',
     daily({
@@ -222,8 +221,8 @@ const changes: readonly Case[] = [
   ],
 ]
 
-/** Days, weeks and hours in step, over millennia: no cycle of the calendar brings them again soon. */
-const stepped: readonly Case[] = [
+/** Intervals of days, weeks and hours over millennia. No calendar cycle makes them repeat soon. */
+const stepped: readonly HostileCase[] = [
   [
     'every 25 hours, in two hours of Sundays',
     rrule('FREQ=HOURLY;INTERVAL=25;BYDAY=SU;BYHOUR=1,2;COUNT=5000', { start: '1970-01-01', zone }),
@@ -257,8 +256,10 @@ const stepped: readonly Case[] = [
   ],
 ]
 
-/** Hours, minutes and seconds that drift through the day, over millennia, on few of their days and times. */
-const drifting: readonly Case[] = [
+/**
+ * Intervals of hours, minutes and seconds that drift through the day, over millennia, on few days and times.
+ */
+const drifting: readonly HostileCase[] = [
   [
     'Tuesdays that are the 5th or 29th',
     rrule('FREQ=MINUTELY;INTERVAL=2881;BYMONTHDAY=5,29;BYDAY=TU;COUNT=5000', { start: first }),
@@ -300,8 +301,8 @@ const drifting: readonly Case[] = [
   ],
 ]
 
-/** The same over a century and more, much of it of clocks that change by no rule. */
-const centuries: readonly Case[] = [
+/** The same over a century and longer, mostly in years whose clock changes follow no rule. */
+const centuries: readonly HostileCase[] = [
   [
     'monthly since 1800',
     monthly({ day: 31, at: '02:30', gap: 'skip', zone, from: '1800-01-01', times }),
@@ -345,8 +346,8 @@ const centuries: readonly Case[] = [
   ],
 ]
 
-/** Rules that drift over millennia where clocks change: every change of every year may be one that matters. */
-const millennia: readonly Case[] = [
+/** Rules that drift over millennia in zones with clock changes. Every change of every year may matter. */
+const millennia: readonly HostileCase[] = [
   [
     'three days of the year that are Fridays',
     rrule('FREQ=HOURLY;INTERVAL=2881;BYYEARDAY=160,197,280;BYDAY=FR;BYSECOND=15,30,38,45', {
@@ -383,92 +384,6 @@ const millennia: readonly Case[] = [
       overlap: 'both',
     }),
     '9977-08-30',
-  ],
-]
-
-/** What `npm run hunt` found slow once, each for its own reason. */
-const hunted: readonly Case[] = [
-  [
-    'every tenth year, on some days of October',
-    rrule('FREQ=YEARLY;INTERVAL=10;BYMONTH=10;BYDAY=WE,SA;COUNT=5000', {
-      start: '0001-01-01T09:00',
-      zone: 'Africa/Cairo',
-      gap: 'skip',
-      overlap: 'both',
-    }),
-    '5631-10-08',
-  ],
-  [
-    'every 997 seconds, on three days of the year that are Thursdays',
-    rrule('FREQ=SECONDLY;INTERVAL=997;BYYEARDAY=-281,-241,-198;BYDAY=TH;COUNT=5000', {
-      start: '1583-02-28T23:59:59',
-      zone: 'America/Anchorage',
-      gap: 'shift',
-    }),
-    '1700-01-01',
-  ],
-  [
-    'a second later every day, on some days of September',
-    rrule('FREQ=SECONDLY;INTERVAL=86401;BYMONTH=9;BYMONTHDAY=4,27;BYDAY=TU,TH,FR', {
-      start: '0001-01-01T02:30',
-      zone,
-      times,
-    }),
-    '2027-03-14',
-  ],
-  [
-    'every 10007 days, in July and November',
-    rrule('FREQ=DAILY;INTERVAL=10007;BYMONTH=7,11;BYHOUR=11;BYMINUTE=24,33,48;COUNT=5000', {
-      start: '0001-01-01T00:00',
-      zone: 'America/Anchorage',
-      gap: 'skip',
-    }),
-    '9946-07-24',
-  ],
-  [
-    'every 17716 months',
-    rrule('FREQ=MONTHLY;INTERVAL=17716;BYMINUTE=0,1,2,3,4,5,6,9,10,13;BYSECOND=28,35,38;COUNT=5000', {
-      start: '0001-01-01T02:30',
-      zone,
-      gap: 'shift',
-    }),
-    '8857-11-27',
-  ],
-]
-
-/** The same over centuries or millennia. */
-const huntedLong: readonly Case[] = [
-  [
-    'every 137 seconds, at a second of two days of November',
-    rrule('FREQ=SECONDLY;INTERVAL=137;BYMONTH=11;BYMONTHDAY=-23,21;BYMINUTE=58;BYSECOND=40;COUNT=5000', {
-      start: '1583-02-28T09:00',
-      zone: 'Europe/Paris',
-      gap: 'shift',
-    }),
-    '9998-10-03',
-  ],
-  [
-    'every 603 minutes, at four minutes of three days of the month',
-    rrule('FREQ=MINUTELY;INTERVAL=603;BYMONTHDAY=-31,17,19;BYMINUTE=21,28,35,58;COUNT=4142', {
-      start: '1799-12-31T00:00',
-      zone: 'Asia/Manila',
-      gap: 'shift',
-      overlap: 'second',
-    }),
-    '2913-12-17',
-  ],
-  [
-    'monthly in Gaza since 1799',
-    monthly({
-      day: 10,
-      at: '02:00',
-      gap: 'shift',
-      overlap: 'both',
-      zone: 'Asia/Gaza',
-      from: '1799-12-31',
-      times,
-    }),
-    '2216-08-10',
   ],
 ]
 

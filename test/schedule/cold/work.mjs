@@ -1,7 +1,7 @@
-// Answers one question in a process that has answered none and counts the work: prints the answer of the first
-// `next` of a stored schedule, how many questions it put to Intl, and how many steps it took, a step being a
-// function that was called or a block that was entered; then the same for a second `next`, a second later. Nothing
-// is compiled (--no-opt), so the numbers are exact and the same on every machine.
+// Measures the work of `next` in a new process. It prints the result of the first `next` of a stored
+// schedule, the number of calls of Intl, and the number of steps. A step is a function call or an entered
+// block. Then it prints the same for a second `next`, for an argument one second later. Nothing is compiled
+// (--no-opt), so the numbers are exact and the same on every machine.
 import { Session } from 'node:inspector'
 import process from 'node:process'
 
@@ -22,7 +22,7 @@ const session = new Session()
 session.connect()
 post('Profiler.enable')
 post('Profiler.startPreciseCoverage', { callCount: true, detailed: true })
-// Blocks are counted only in what is loaded after that.
+// V8 counts blocks only in modules that are loaded after this.
 const { parseSchedule } = await import('carillon/schedule')
 
 const [text, instant] = process.argv.slice(2)

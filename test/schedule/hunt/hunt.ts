@@ -7,12 +7,16 @@ import { Random } from './random.js'
 import { anyRule, type HuntedRule } from './rule.js'
 
 /**
- * npm run hunt: makes rules at random, cron, calendar and recurrence rules with every mix of parts, limits, amendments
- * and policies, and looks for those whose `next` takes long. A rule is asked where it is hardest: at its start, near
- * its end, in our days, and at the end of time, each time as if nobody had asked about it or its zone before; the
- * least of three counts, and of nine for slow ones, so that a busy machine matters little, nor what happens to be
- * compiled or collected meanwhile. The slowest are then asked in new processes, where nothing is compiled yet, beside a
- * control that does the same work each time and a plain daily cron, below which no rule of a zone can be.
+ * npm run hunt: makes random cron, calendar and recurrence rules, with every mix of parts, limits, amendments
+ * and policies, and looks for those whose `next` is slow.
+ *
+ * It calls `next` where a rule is hardest: at its start, near its end, today, and in the year 9999. Each call
+ * uses a new schedule and a zone name without cached data. The shortest of three runs counts, and of nine for
+ * slow rules. So a busy machine, compilation and garbage collection matter little.
+ *
+ * The slowest rules then run in new processes, where nothing is compiled yet. Two values are printed beside
+ * them: a control that does the same work each time, and a plain daily cron, the lower bound for a rule in a
+ * zone.
  */
 const { values } = parseArgs({
   options: {
@@ -20,7 +24,7 @@ const { values } = parseArgs({
     rules: { type: 'string', default: '10000' },
     slowest: { type: 'string', default: '12' },
     processes: { type: 'string', default: '5' },
-    /** In a new process: the place of the rule, or `plain`, and the instant. */
+    /** For a new process: the index of the rule, or `plain`. `after` is the argument of `next`. */
     one: { type: 'string' },
     after: { type: 'string', default: '0' },
   },
@@ -35,7 +39,7 @@ const LAST = Date.parse('9999-12-31')
 const OUR_DAYS = [Date.parse('2026-11-16'), Date.parse('2027-03-14T06:59Z'), Date.parse('2096-04-01')]
 
 interface Found {
-  readonly place: number
+  readonly index: number
   readonly text: string
   readonly after: number
   readonly ms: number
@@ -46,11 +50,11 @@ function hunt(): void {
   const rules = Number(values.rules)
   const found: Found[] = []
   let refused = 0
-  for (let place = -WARMING; place < rules; place++) {
-    const rule = ruleAt(place)
-    const slowest = slowestOf(rule, place)
+  for (let index = -WARMING; index < rules; index++) {
+    const rule = ruleAt(index)
+    const slowest = slowestOf(rule, index)
     if (slowest === undefined) refused++
-    else if (place >= 0) found.push(slowest)
+    else if (index >= 0) found.push(slowest)
   }
   const share = (ms: number) => found.filter((one) => one.ms > ms).length
   console.log(`seed ${seed}: ${found.length} rules, ${refused} refused`)
@@ -63,19 +67,19 @@ function hunt(): void {
   )
   found.sort((a, b) => b.ms - a.ms)
   for (const one of found.slice(0, Number(values.slowest))) {
-    const cold = coldOf(String(one.place), one.after)
+    const cold = coldOf(String(one.index), one.after)
     console.log(
       `${one.ms.toFixed(2)} ms, in a new process ${cold.ms.toFixed(2)} ms (control ${cold.controlMs.toFixed(2)} ms): ` +
-        `${one.place}, ${shortened(one.text)} after ${new Date(one.after).toISOString()}`,
+        `${one.index}, ${shortened(one.text)} after ${new Date(one.after).toISOString()}`,
     )
   }
 }
 
-function ruleAt(place: number): HuntedRule {
-  return anyRule(new Random(Math.imul(seed, 1_000_003) + place))
+function ruleAt(index: number): HuntedRule {
+  return anyRule(new Random(Math.imul(seed, 1_000_003) + index))
 }
 
-function slowestOf(rule: HuntedRule, place: number): Found | undefined {
+function slowestOf(rule: HuntedRule, index: number): Found | undefined {
   const first = madeFrom(rule)
   if (first === undefined) return undefined
   let slowest = { ms: 0, after: 0 }
@@ -98,7 +102,7 @@ function slowestOf(rule: HuntedRule, place: number): Found | undefined {
     if (ms > slowest.ms) slowest = { ms, after }
   }
   const makeMs = Math.min(...[0, 1, 2].map(() => timed(() => rule.make(unknownName(rule.zone)))))
-  return { place, text: `${rule.text} in ${rule.zone}`, makeMs, ...slowest }
+  return { index, text: `${rule.text} in ${rule.zone}`, makeMs, ...slowest }
 }
 
 function madeFrom(rule: HuntedRule): Schedule | undefined {
@@ -110,13 +114,13 @@ function madeFrom(rule: HuntedRule): Schedule | undefined {
   }
 }
 
-/** Where a schedule may be hard to answer for. */
+/** Returns the arguments for which `next` may be slow. */
 function instantsOf(schedule: Schedule): number[] {
   const end = endOf(schedule)
   return [FIRST, ...OUR_DAYS, end - 400 * DAY, end - DAY, end + DAY, LAST - 9 * DAY]
 }
 
-/** Within a day, when a schedule ends. */
+/** Returns when a schedule ends, exact to a day. */
 function endOf(schedule: Schedule): number {
   let low = FIRST
   let high = LAST
@@ -128,14 +132,14 @@ function endOf(schedule: Schedule): number {
   return low
 }
 
-/** Without the long lists in it. */
+/** Shortens the long arrays in a text. */
 function shortened(text: string): string {
   return text.replace(/((?:"[^"]*",){3})[^\]]*/g, (_, few: string) => `${few}…`)
 }
 
 let names = 0
 
-/** Another way to write the name of a zone: nothing is known of a zone by a name that was not used before. */
+/** Returns another spelling of a zone's name. The cache of zones does not know it yet. */
 function unknownName(zone: string): string {
   if (zone === 'UTC') return zone
   let bits = names++
@@ -148,7 +152,7 @@ function unknownName(zone: string): string {
   return letters.join('')
 }
 
-/** Milliseconds of processor time: what else the machine does meanwhile does not count. */
+/** Returns the processor time of `work` in milliseconds. Other processes on the machine do not count. */
 function timed(work: () => void): number {
   const before = process.cpuUsage()
   work()
@@ -167,17 +171,17 @@ interface Cold {
   readonly controlMs: number
 }
 
-/** What one question takes in a process that has answered none. */
-function coldOne(place: string, after: number): Cold {
-  const rule = place === 'plain' ? plainRule : ruleAt(Number(place))
+/** Measures one call in a process without earlier calls. */
+function coldOne(index: string, after: number): Cold {
+  const rule = index === 'plain' ? plainRule : ruleAt(Number(index))
   const schedule = rule.make(rule.zone)
   const ms = timed(() => schedule.next(after))
   return { ms, controlMs: timed(control) }
 }
 
-/** The least of several new processes. */
-function coldOf(place: string, after: number): Cold {
-  const args = [fileURLToPath(import.meta.url), '--seed', String(seed), '--one', place, `--after=${after}`]
+/** Returns the shortest of several new processes. */
+function coldOf(index: string, after: number): Cold {
+  const args = [fileURLToPath(import.meta.url), '--seed', String(seed), '--one', index, `--after=${after}`]
   const runs = Array.from(
     { length: Number(values.processes) },
     () => JSON.parse(execFileSync(process.execPath, args, { encoding: 'utf8' })) as Cold,

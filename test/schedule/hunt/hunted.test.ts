@@ -7,8 +7,8 @@ import { anyRule } from './rule.js'
 const SEED = Number(process.env['SEED'] ?? 1)
 const RULES = Number(process.env['RULES'] ?? 400)
 
-// Who steps takes his time: rarer ones are counted as far as he comes in it.
-const MOST_STEPS = 1500
+// Stepping is slow, so limits are lowered to this many steps.
+const MAX_STEPS = 1500
 
 interface Limited {
   readonly text: string
@@ -16,9 +16,9 @@ interface Limited {
   readonly make: () => Schedule
 }
 
-describe('rules at random that occur a limited number of times', () => {
-  it(`end where stepping through them ends (SEED=${SEED} RULES=${RULES})`, () => {
-    const limited = Array.from({ length: RULES }, (_, place) => limitedRule(SEED * 1_000_003 + place))
+describe('Random rules with a limited number of occurrences', () => {
+  it(`end where stepping through their occurrences ends (SEED=${SEED} RULES=${RULES})`, () => {
+    const limited = Array.from({ length: RULES }, (_, index) => limitedRule(SEED * 1_000_003 + index))
     const found = limited.filter((rule) => rule !== undefined)
     expect(found.length).toBeGreaterThan(RULES / 4)
     expect(found.filter((rule) => !endsWhereStepsEnd(rule)).map(({ text }) => text)).toEqual([])
@@ -38,7 +38,7 @@ function endsWhereStepsEnd({ steps, make }: Limited): boolean {
   )
 }
 
-/** A rule with a limit, and what occurs up to it, found without counting; undefined if it has none. */
+/** Returns a rule with a limit, and its occurrences found by stepping. Returns undefined if it has none. */
 function limitedRule(seed: number): Limited | undefined {
   const random = new Random(seed)
   const schedule = madeFrom(() => {
@@ -48,7 +48,7 @@ function limitedRule(seed: number): Limited | undefined {
   const json = schedule && freed(schedule.toJSON())
   const free = json && madeFrom(() => parseSchedule(json.free))
   if (json === undefined || free === undefined) return undefined
-  const most = random.between(1, MOST_STEPS)
+  const most = random.between(1, MAX_STEPS)
   const steps: number[] = []
   let at = free.next(-8.64e15)
   for (; at !== undefined && steps.length < most; at = free.next(at)) steps.push(at)
@@ -57,20 +57,20 @@ function limitedRule(seed: number): Limited | undefined {
   return { text: JSON.stringify(limitedJson), steps, make: () => parseSchedule(limitedJson) }
 }
 
-/** A stored schedule without its limit, and with another one: COUNT if it had that, else `times`. */
+/** Removes the limit of a stored schedule, and adds another one: COUNT if it had COUNT, otherwise `times`. */
 function freed(
   json: ScheduleJson,
 ): { readonly free: ScheduleJson; readonly limitedTo: (most: number) => ScheduleJson } | undefined {
   const { times, ...rest } = json
   if (times !== undefined) return { free: rest, limitedTo: (most) => ({ ...rest, times: most }) }
   if (json.type !== 'rrule' || !json.rule.includes(';COUNT=')) return undefined
-  // COUNT counts what is left out and does not count what is added.
+  // COUNT includes exceptions and does not include additions, so both are removed.
   const { except: _except, also: _also, ...plain } = json
   const withCount = (text: string) => ({ ...plain, rule: json.rule.replace(/;COUNT=\d+/, text) })
   return { free: withCount(''), limitedTo: (most) => withCount(`;COUNT=${most}`) }
 }
 
-/** Undefined if it is refused: parts at random may never meet. */
+/** Returns undefined if the rule is refused: random parts may never match together. */
 function madeFrom(make: () => Schedule): Schedule | undefined {
   try {
     return make()

@@ -1,4 +1,4 @@
-/** Numbers that look random and are the same for the same seed. */
+/** Pseudo-random numbers, the same for the same seed. */
 export class Random {
   #state: number
 
@@ -6,7 +6,7 @@ export class Random {
     this.#state = seed >>> 0
   }
 
-  /** From 0 up to 1, exclusive. */
+  /** From 0 up to, not including, 1. */
   fraction(): number {
     this.#state = (this.#state + 0x6d2b_79f5) >>> 0
     let mixed = Math.imul(this.#state ^ (this.#state >>> 15), this.#state | 1)
@@ -18,7 +18,7 @@ export class Random {
     return this.fraction() < probability
   }
 
-  /** A whole number, both ends included. */
+  /** An integer, both ends included. */
   between(min: number, max: number): number {
     return min + Math.floor(this.fraction() * (max - min + 1))
   }
@@ -27,7 +27,7 @@ export class Random {
     return values[Math.floor(this.fraction() * values.length)]!
   }
 
-  /** Some of the values, in the order of the list, at least one. */
+  /** Some of the values, at least one, in their order. */
   someOf<T>(values: readonly T[], most: number): T[] {
     const wanted = Math.min(this.between(1, most), values.length)
     const places = new Set<number>()

@@ -1,7 +1,7 @@
 import { cron, daily, every, monthly, rrule, type Schedule, weekly, yearly } from 'carillon/schedule'
 import type { Random } from './random.js'
 
-/** A schedule that can be made again and again, each time as if nobody had asked about it or its zone before. */
+/** A schedule that can be made repeatedly, each time without cached data for it or its zone. */
 export interface HuntedRule {
   readonly text: string
   readonly make: (zone: string) => Schedule
@@ -49,7 +49,7 @@ const intervals = [
   86_401,
 ]
 
-/** A rule of any kind, made to be hard where there is a choice. */
+/** A random rule of any kind, with a preference for hard ones. */
 export function anyRule(random: Random): HuntedRule {
   const zone = random.oneOf(zones)
   const kind = random.fraction()

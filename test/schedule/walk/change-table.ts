@@ -1,15 +1,16 @@
-import { ChangeTable } from '../../../src/schedule/change-table.js'
-import { findSegments, IntlOffsets } from '../../../src/schedule/segment.js'
+import { ChangeTable } from '../../../src/schedule/zone/change-table.js'
+import { IntlOffsets } from '../../../src/schedule/zone/intl-offsets.js'
+import { findSegments } from '../../../src/schedule/zone/segment.js'
 
 const FIRST_YEAR = 1800
 const LAST_YEAR = 2127
-const YEARLY_FROM = 2088
+const FIRST_RULE_YEAR = 2088
 
 const yearStart = (year: number) => Date.UTC(year, 0, 1) / 1000
 
 /**
- * Where the table of a zone, asked in order from a year on, differs from a search through every six days; empty when it
- * does not.
+ * Compares the change table of a zone, queried in order from a year on, with a search through every six days.
+ * Returns the differences.
  */
 export function changeTableFaults(
   zone: string,
@@ -19,10 +20,10 @@ export function changeTableFaults(
   const searched = searchedChanges(zone)
     .filter(({ at }) => at >= yearStart(firstYear))
     .map(({ text }) => text)
-  const table = new ChangeTable(new CountedOffsets(zone, questions), YEARLY_FROM)
+  const table = new ChangeTable(new CountedOffsets(zone, questions), FIRST_RULE_YEAR)
   const found: string[] = []
   for (let year = firstYear; year <= LAST_YEAR; year++) {
-    for (const { at, before, after } of table.in(year)) found.push(shown(at, before, after))
+    for (const { at, before, after } of table.changesIn(year)) found.push(shown(at, before, after))
   }
   return [
     ...searched.filter((change) => !found.includes(change)).map((change) => `missed ${change}`),
@@ -62,14 +63,14 @@ class CountedOffsets extends IntlOffsets {
     return super.at(second)
   }
 
-  override atLikely(second: number, likely: number): number {
+  override atWithGuess(second: number, likely: number): number {
     this.#questions.asked++
-    return super.atLikely(second, likely)
+    return super.atWithGuess(second, likely)
   }
 
-  override keeps(second: number, offset: number): boolean {
+  override hasOffset(second: number, offset: number): boolean {
     this.#questions.asked++
-    return super.keeps(second, offset)
+    return super.hasOffset(second, offset)
   }
 
   override shows(second: number, time: string): boolean {

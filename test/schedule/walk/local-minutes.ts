@@ -1,12 +1,12 @@
 /**
- * Ten years of a zone, minute by minute, read off Intl hour by hour and, where the offset changed, minute by
- * minute. It shares nothing with the code under test but Intl itself.
+ * Ten years of a zone, minute by minute. Read from Intl hour by hour and, where the offset changed, minute by
+ * minute. It shares nothing with the code under test except Intl itself.
  */
 export interface LocalMinutes {
   readonly zone: string
-  /** Epoch minutes of the first minute. */
+  /** The first minute, in minutes since the epoch. */
   readonly firstMinute: number
-  /** For each minute the local one, counted as if it were UTC. */
+  /** The local minute of each minute, counted as if it were UTC. */
   readonly local: Int32Array
 }
 
@@ -37,7 +37,7 @@ function offsetReader(zone: string): (minute: number) => number {
     minute: '2-digit',
   })
   return (minute) => {
-    // 14/03/2027, 03:00
+    // The text is '14/03/2027, 03:00'.
     const text = format.format(minute * 60_000)
     const local = Date.UTC(
       Number(text.slice(6, 10)),

@@ -1,11 +1,11 @@
 import type { LocalMinutes } from './local-minutes.js'
 import type { WalkedDay, WalkedSchedule } from './schedules.js'
 
-/** The minutes at which a schedule fires, found by looking at every one; 1 where it does. */
+/** Checks every minute. The result is 1 at each minute at which the schedule fires. */
 export function walkMinutes(minutes: LocalMinutes, schedule: WalkedSchedule): Uint8Array {
   const { local } = minutes
   const { gap, overlap } =
-    schedule.policy === 'running' ? ({ gap: 'skip', overlap: 'both' } as const) : schedule.policy
+    schedule.policy === 'elapsed' ? ({ gap: 'skip', overlap: 'both' } as const) : schedule.policy
   const matches = matcher(minutes, schedule)
   const fires = new Uint8Array(local.length)
   let repeatedUntil = -Infinity
@@ -26,7 +26,7 @@ export function walkMinutes(minutes: LocalMinutes, schedule: WalkedSchedule): Ui
   return fires
 }
 
-/** How a schedule's own `next` differs from the walk, in words, or undefined when it does not. */
+/** Describes the first difference between `next` and the walk. Undefined if there is none. */
 export function differenceFrom(walked: Uint8Array, minutes: LocalMinutes, schedule: WalkedSchedule) {
   const own = schedule.make(minutes.zone)
   let at = minutes.firstMinute * 60_000 - 1

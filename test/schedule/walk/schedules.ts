@@ -10,7 +10,7 @@ import {
   yearly,
 } from 'carillon/schedule'
 
-/** A date as the predicates below see it. Weekdays count from Sunday as 0. */
+/** A date as the predicates below take it. Sunday is 0. */
 export interface WalkedDay {
   readonly year: number
   readonly month: number
@@ -19,14 +19,14 @@ export interface WalkedDay {
   readonly length: number
 }
 
-/** A schedule and, written out a second time by hand, which local minutes it means. */
+/** A schedule, and a predicate written by hand for the local minutes that it matches. */
 export interface WalkedSchedule {
   readonly name: string
   readonly make: (zone: string) => Schedule
   readonly on: (date: WalkedDay) => boolean
   readonly at: (hour: number, minute: number) => boolean
-  /** 'running' is a schedule that follows time as it passes. */
-  readonly policy: { readonly gap: Gap; readonly overlap: Overlap } | 'running'
+  /** `'elapsed'` is for a schedule that follows elapsed time. */
+  readonly policy: { readonly gap: Gap; readonly overlap: Overlap } | 'elapsed'
 }
 
 const usual = { gap: 'next', overlap: 'first' } as const
@@ -39,7 +39,7 @@ const clock = (...times: string[]) => {
 }
 
 function running(expression: string, on: WalkedSchedule['on'], at: WalkedSchedule['at']): WalkedSchedule {
-  return { name: expression, make: (zone) => cron(expression, { zone }), on, at, policy: 'running' }
+  return { name: expression, make: (zone) => cron(expression, { zone }), on, at, policy: 'elapsed' }
 }
 
 function fixed(
@@ -62,7 +62,7 @@ function calendar(
   return { name, make, on, at, policy }
 }
 
-/** Fifty schedules: every kind of field, every builder, every policy. */
+/** Fifty schedules that cover every kind of field, every builder and every policy. */
 export const walkedSchedules: readonly WalkedSchedule[] = [
   running('* * * * *', always, always),
   running('*/5 * * * *', always, (_, minute) => minute % 5 === 0),
@@ -204,7 +204,7 @@ export const walkedSchedules: readonly WalkedSchedule[] = [
     make: (zone) => rrule('FREQ=HOURLY', { zone, start: '1970-01-01T00:30' }),
     on: always,
     at: (_, minute) => minute === 30,
-    policy: 'running',
+    policy: 'elapsed',
   },
   calendar(
     'rrule every other week',
@@ -222,7 +222,7 @@ function isNth(weekday: number, day: number, wanted: number, nth: number): boole
 }
 
 function nearest15({ day, weekday }: WalkedDay): boolean {
-  // The 15th is a workday; or it is a Saturday and this the Friday, or a Sunday and this the Monday.
+  // The 15th if it is a workday, the Friday before if it is a Saturday, the Monday after if it is a Sunday.
   return (
     (day === 15 && weekday >= 1 && weekday <= 5) ||
     (day === 14 && weekday === 5) ||

@@ -4,8 +4,8 @@ import { differenceFrom, walkMinutes } from './minute-walk.js'
 import { walkedSchedules } from './schedules.js'
 import { walkedZones } from './zones.js'
 
-describe('ten years of fifty schedules in thirty zones, minute by minute', () => {
-  it.each(walkedZones)('%s from %i on', (zone, firstYear) => {
+describe('Fifty schedules match a minute-by-minute walk through ten years', () => {
+  it.each(walkedZones)('in %s from the year %i on', (zone, firstYear) => {
     const minutes = localMinutes(zone, firstYear)
     const differences = walkedSchedules.map((schedule) =>
       differenceFrom(walkMinutes(minutes, schedule), minutes, schedule),

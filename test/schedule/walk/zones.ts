@@ -1,4 +1,4 @@
-/** Thirty zones and the first of the ten years walked, chosen for what their clocks do in them. */
+/** Thirty zones, each with the first of the ten years to walk, chosen for their clock changes. */
 export const walkedZones: readonly (readonly [zone: string, firstYear: number])[] = [
   ['UTC', 2020],
   ['America/New_York', 2020],

@@ -1,70 +1,92 @@
 /**
  * One of the instances on a server: it sets timers at a steady rate, cancels a few, handles whatever comes its way
  * by functions that take their time and sometimes fail, and tells the receiver of all of it. `drain` on its
- * standard input ends the setting, `stop` ends it in good order, and the end of the input ends it at once.
+ * standard input ends the setting, `stop` ends it in good order, a line of JSON is a command, and the end of the input
+ * ends it at once. It reads the time from the machine's monotonic clock: its wall clock may be wrong.
  */
 import process from 'node:process'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { CarillonError, openTimers, PartialError, timer, type TimerFiring } from 'carillon'
+import { CarillonError, openTimers, PartialError, timer, type TimerFiring, type TimersEvent } from 'carillon'
 import { openStore } from 'carillon/store'
 import { Random } from 'carillon/testing'
+import type { Command } from './command.js'
 import { machineMs, type Fired, type Line } from './report.js'
-import { tellLine } from '../../told-line.js'
-import { LIE_MS, ToldStore } from './told-store.js'
+import { writeLine } from '../../write-line.js'
+import { LIE_MS, ReportingStore } from './reporting-store.js'
 import type { Task } from './task.js'
+import { loadOf, type Work, workOf } from './work.js'
 
 const TICK_MS = 200
 /** Calls of `setMany` under way; beyond them a tick sets nothing, as a caller that waits would. */
-const MOST_UNDER_WAY = 20
-const LONGEST_HANDLER_MS = 40
+const MAX_UNDER_WAY = 20
+const MAX_HANDLER_MS = 40
 const FAILURE_SHARE = 0.01
 const CANCEL_SHARE = 0.02
-const retry = { attempts: 1000, backoff: '5ms..50ms' }
-const one = timer<string>('one', { retry })
-const many = timer<string>('many', { retry })
 
 const task = JSON.parse(process.argv[2]!) as Task
+const retry = { attempts: task.attempts, backoff: '5ms..50ms' }
+const one = timer<Work>('one', { retry })
+const many = timer<Work>('many', { retry })
 const random = new Random(task.seed)
 const state = { isSetting: true }
 let underWay = 0
 let made = 0
 
 const inner = await patiently(() => openStore(task.url))
-const told = new ToldStore(inner, task.plant, tell)
+const reporting = new ReportingStore(inner, task.plant, tell)
 const timers = await patiently(() =>
   openTimers({
-    store: told.store,
+    store: reporting.store,
     engine: { ...task.engine },
     onEvent: (event) => {
       if (event.type === 'acquired') tell({ say: 'acquired', shard: event.shard, at: machineMs() })
       if (event.type === 'released' || event.type === 'lost') {
-        told.letGo(event.shard)
+        reporting.letGo(event.shard)
         tell({ say: 'let-go', shard: event.shard, at: machineMs() })
       }
       if (event.type === 'store-trouble') tell({ say: 'trouble', code: codeOf(event.error) })
+      tellEvent(event)
     },
   }),
 )
-timers.handle(one, (firing) => {
-  tellFired([firing])
-  if (random.chance(0.3)) return end([firing])
-  return sleep(random.below(LONGEST_HANDLER_MS)).then(() => end([firing]))
-})
-timers.handleMany(many, async (firings) => {
-  tellFired(firings)
-  if (random.chance(0.7)) await sleep(random.below(LONGEST_HANDLER_MS / 2))
-  end(firings)
-})
+if (task.handles !== false) handleAll()
 await patiently(() => timers.start())
 tell({ say: 'ready' })
 createInterface({ input: process.stdin })
   .on('line', (word) => {
+    if (word.startsWith('{')) void obey(JSON.parse(word) as Command)
     if (word === 'drain') state.isSetting = false
     if (word === 'stop') void stop()
   })
   .on('close', () => process.exit(1))
 void keepSetting()
+
+function handleAll(): void {
+  timers.handle(one, (firing) => {
+    const from = tellFired([firing])
+    const working = workOf(workOfAttempt(firing))
+    const until = machineMs()
+    // The only case in which an instance may not notice in time that its lease is over.
+    if (until - from > task.pace.leaseMs - (task.engine.leaseMarginMs ?? 1000))
+      tell({ say: 'blocked', from, until })
+    if (working === undefined) return end([firing])
+    return working.then(() => end([firing]))
+  })
+  timers.handleMany(many, async (firings) => {
+    tellFired(firings)
+    if (random.chance(0.7)) await sleep(random.below(MAX_HANDLER_MS / 2))
+    end(firings)
+  })
+}
+
+/**
+ * Only a first attempt blocks for longer than the lease: every process that tried it would lose its shards, and the
+ * timer would go round until its attempts are used up.
+ */
+function workOfAttempt({ payload, attempt }: TimerFiring<Work>): Work {
+  return attempt > 1 && (payload.cpuMs ?? 0) > task.pace.leaseMs ? {} : payload
+}
 
 /** By the clock, so that a slow call does not slow the others down. */
 async function keepSetting(): Promise<void> {
@@ -74,17 +96,47 @@ async function keepSetting(): Promise<void> {
     owed += perTick
     const count = Math.floor(owed)
     owed -= count
-    if (underWay < MOST_UNDER_WAY && count > 0) void set(count)
+    if (underWay < MAX_UNDER_WAY && count > 0) void set(random.chance(0.5) ? one : many, shortWork(count))
+    const others = task.rate > 0 ? loadOf(task.loads, task.pace, TICK_MS / 1000, random) : []
+    if (others.length > 0) void set(one, others)
     await sleep(TICK_MS)
   }
 }
 
-async function set(count: number): Promise<void> {
-  const kind = random.chance(0.5) ? one : many
-  const rows = Array.from({ length: count }, () => {
-    const key = `${kind.name}-${task.name}-${++made}`
-    return { key, at: due(), payload: key }
-  })
+async function obey(command: Command): Promise<void> {
+  const { number } = command
+  switch (command.do) {
+    case 'set': {
+      const rows = command.rows.map(({ key, at, work }) => ({ key, at, payload: work }))
+      await setRows(one, rows)
+      tell({ say: 'answer', number, text: 'set' })
+      return
+    }
+    case 'cancel': {
+      const answers = await Promise.all(command.keys.map((key) => cancel(one, key)))
+      tell({ say: 'answer', number, text: answers.join(' ') })
+      return
+    }
+  }
+}
+
+function shortWork(count: number): readonly Work[] {
+  return Array.from({ length: count }, () =>
+    random.chance(0.3) ? {} : { waitMs: random.below(MAX_HANDLER_MS) },
+  )
+}
+
+async function set(kind: typeof one, work: readonly Work[]): Promise<void> {
+  await setRows(
+    kind,
+    work.map((payload) => ({ key: `${kind.name}-${task.name}-${++made}`, at: due(), payload })),
+  )
+}
+
+async function setRows(
+  kind: typeof one,
+  rows: readonly { readonly key: string; readonly at: number; readonly payload: Work }[],
+): Promise<void> {
   const keys = rows.map(({ key }) => key)
   tell({ say: 'set', timers: rows.map(({ key, at }) => [key, at]) })
   if (task.plant === 'early-ack') {
@@ -95,7 +147,8 @@ async function set(count: number): Promise<void> {
   try {
     await timers.setMany(kind, rows)
     if (task.plant !== 'early-ack') tell({ say: 'acked', keys })
-    void Promise.all(keys.filter(() => random.chance(CANCEL_SHARE)).map((key) => cancel(kind, key)))
+    const cancelShare = task.rate > 0 ? CANCEL_SHARE : 0
+    void Promise.all(keys.filter(() => random.chance(cancelShare)).map((key) => cancel(kind, key)))
   } catch (error) {
     if (!(error instanceof CarillonError)) throw error
     const acked = error instanceof PartialError ? ackedOf(error) : []
@@ -110,20 +163,22 @@ function ackedOf(error: PartialError): string[] {
   return error.rows.filter((row) => row.error === undefined).map(({ key }) => key)
 }
 
-async function cancel(kind: typeof one, key: string): Promise<void> {
+async function cancel(kind: typeof one, key: string): Promise<string> {
   tell({ say: 'cancel', key })
   try {
     const answer = await timers.cancel(kind, key)
     if (answer === 'cancelled') tell({ say: 'cancelled', key, at: machineMs() })
+    return answer
   } catch (error) {
     // Its owner may be away; whether it was cancelled is then not known.
     if (!(error instanceof CarillonError)) throw error
+    return error.code
   }
 }
 
 /** Mostly soon; some at once, some overdue already, some so late that they have to be loaded. */
 function due(): number {
-  const now = Date.now()
+  const now = Math.floor(machineMs() + task.epochMs)
   if (random.chance(0.1)) return now
   if (random.chance(0.05)) return now - random.below(2000)
   return now + random.below(random.chance(0.3) ? 2500 : 1000)
@@ -136,22 +191,40 @@ async function stop(): Promise<void> {
   process.exit(0)
 }
 
-function tellFired(firings: readonly TimerFiring<string>[]): void {
+/** Answers when that was. */
+function tellFired(firings: readonly TimerFiring<Work>[]): number {
   const at = machineMs()
   const now = Date.now()
   const fired = firings.map((firing): Fired => {
     const { key, id, attempt, dueAt, firedAt } = firing
-    told.delivered(key)
-    return { key, id, attempt, dueAt, lateMs: now - dueAt, startedAt: at - (now - firedAt), at }
+    const shard = reporting.delivered(key)
+    // Its engine's clock may have been set since: then the handler's own moment is all that is known.
+    const startedAt = at - Math.min(Math.max(0, now - firedAt), task.pace.leaseMs)
+    return { key, id, attempt, dueAt, startedAt, at, ...(shard !== undefined && { shard }) }
   })
   tell({ say: 'fired', firings: fired })
+  return at
 }
 
 /** Tells how they end; a failure is thrown, to be tried again. */
-function end(firings: readonly TimerFiring<string>[]): void {
-  const isDone = !random.chance(FAILURE_SHARE)
-  tell({ say: 'ended', keys: firings.map(({ key }) => key), isDone })
+function end(firings: readonly TimerFiring<Work>[]): void {
+  const isDone = task.rate === 0 || !random.chance(FAILURE_SHARE)
+  const attempts = firings.map(({ key, attempt }) => [key, attempt] as const)
+  tell({ say: 'ended', attempts, isDone, at: machineMs() })
   if (!isDone) throw new Error('chaos')
+}
+
+/** What is rare and says that something is not as it should be. */
+function tellEvent(event: TimersEvent): void {
+  const at = machineMs()
+  const { type } = event
+  if (type === 'clock-off') tell({ say: 'event', type, text: `off by ${event.offsetMs.toFixed(1)} ms`, at })
+  if (type === 'lease-lost') tell({ say: 'event', type, text: event.key, at })
+  if (type === 'lease-ahead') tell({ say: 'event', type, text: `${event.count} timers`, at })
+  if (type === 'stalled' || type === 'lost')
+    tell({ say: 'event', type, shard: event.shard, text: event.reason, at })
+  if (type === 'released' || type === 'unowned' || type === 'level-ahead')
+    tell({ say: 'event', type, shard: event.shard, text: '', at })
 }
 
 /** The server may just be away. */
@@ -172,5 +245,5 @@ function codeOf(error: Error): string {
 }
 
 function tell(line: Line): void {
-  tellLine(line)
+  writeLine(line)
 }

@@ -1,21 +1,30 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Random } from 'carillon/testing'
+import type { FakeClock } from '../fake-clock.js'
 import type { Instance } from './instance.js'
 import { machineMs } from './report.js'
 import type { ChaosServer } from './server.js'
+import type { Receiver } from './receiver.js'
 import type { Takeovers } from './takeovers.js'
-import { engine } from './task.js'
+import type { Pace } from './task.js'
 
-/** How long a takeover is waited for; it may be that the victim keeps its shard. */
-const LONGEST_TAKEOVER_MS = 6000
+/** How long a takeover is waited for, in leases; it may be that the victim keeps its shard. */
+const MAX_TAKEOVER_LEASES = 4
+/** How long a clock is wrong, in leases: in the quick pace about five seconds. */
+const CLOCK_LEASES = 3.3
+const HOUR_MS = 3_600_000
 /** What the others need to fire and settle what a victim left behind. */
 const SETTLED_BY_THEN_MS = 1200
 
-interface Scene {
+interface Breakable {
   readonly server: ChaosServer
   readonly victim: Instance
   readonly random: Random
   readonly takeovers: Takeovers
+  readonly receiver: Receiver
+  readonly pace: Pace
+  /** Starts one more instance, which takes part like the others. */
+  readonly join: () => Promise<Instance>
 }
 
 /** What a fault leaves to be watched: shards whose owner is gone since then. */
@@ -24,15 +33,15 @@ interface Loss {
   readonly at: number
 }
 
-export type Fault = (scene: Scene) => Promise<Loss | undefined>
+export type Fault = (scene: Breakable) => Promise<Loss | undefined>
 
 /** Each breaks something, and mends it before it answers. */
 export const faults: Readonly<Record<string, Fault>> = {
   /** kill -9; a new life begins before or after the lease of the old one is over. */
-  async kill({ victim, random }) {
+  async kill({ victim, random, pace }) {
     const shards = [...victim.shards]
     const at = await victim.kill()
-    await sleep(random.below(engine.leaseMs * 1.2))
+    await sleep(random.below(pace.leaseMs * 1.2))
     victim.begin()
     await victim.ready
     return { shards, at }
@@ -43,13 +52,17 @@ export const faults: Readonly<Record<string, Fault>> = {
     const { victim } = scene
     const shards = [...victim.shards]
     const at = victim.sleep()
+    const isOver = scene.receiver.disturb(victim.name)
     await replaced(scene, { shards, at })
     victim.wake()
+    isOver()
     return { shards, at }
   },
 
-  async restart({ server }) {
+  async restart({ server, receiver }) {
+    const isOver = receiver.disturb(undefined)
     await server.restart()
+    isOver()
     return undefined
   },
 
@@ -63,10 +76,12 @@ export const faults: Readonly<Record<string, Fault>> = {
   },
 
   /** What was sent arrives and is done, and no answer comes back: the connection is cut at its first byte. */
-  async cut({ victim, random }) {
+  async cut({ victim, random, receiver }) {
+    const isOver = receiver.disturb(victim.name)
     victim.proxy.cutAtAnswer()
     await sleep(100 + random.below(500))
     victim.proxy.open()
+    isOver()
     return undefined
   },
 
@@ -75,9 +90,11 @@ export const faults: Readonly<Record<string, Fault>> = {
     const { victim } = scene
     const shards = [...victim.shards]
     const at = machineMs()
+    const isOver = scene.receiver.disturb(victim.name)
     victim.proxy.stopReading()
     await replaced(scene, { shards, at })
     victim.proxy.startReading()
+    isOver()
     return { shards, at }
   },
 
@@ -86,20 +103,74 @@ export const faults: Readonly<Record<string, Fault>> = {
     const { victim } = scene
     const shards = [...victim.shards]
     const at = machineMs()
+    const isOver = scene.receiver.disturb(victim.name)
     victim.proxy.close()
     await replaced(scene, { shards, at })
     victim.proxy.open()
+    isOver()
     return { shards, at }
   },
+
+  /** An instance joins, takes its share, and leaves in good order. */
+  async join({ join, random, pace, receiver }) {
+    const joined = await join()
+    await sleep(pace.acquireMs * 2 + random.below(pace.leaseMs))
+    const shards = [...joined.shards]
+    const at = machineMs()
+    receiver.leaves(joined.name, pace.stopMs)
+    await joined.leave()
+    return { shards, at }
+  },
+
+  /** An instance leaves in good order and comes back, as in a rolling restart. */
+  async roll({ victim, pace, random, receiver }) {
+    const shards = [...victim.shards]
+    const at = machineMs()
+    receiver.leaves(victim.name, pace.stopMs)
+    await victim.leave()
+    await sleep(random.below(pace.acquireMs))
+    victim.begin()
+    await victim.ready
+    return { shards, at }
+  },
+
+  /** One instance's clock is 300 ms ahead: less than what is allowed. */
+  'clock-ahead': ({ victim, pace }) => clockOff(victim.clock!, 300, pace),
+
+  /** One instance's clock is half a minute off. */
+  'clock-off': ({ victim, pace, random }) =>
+    clockOff(victim.clock!, random.chance(0.5) ? 30_000 : -30_000, pace),
+
+  /** One instance's clock is an hour ahead for a while. */
+  'clock-hour': ({ victim, pace }) => clockOff(victim.clock!, HOUR_MS, pace),
+
+  /** The server's clock is an hour ahead for a while. */
+  'server-hour': ({ server, pace }) => clockOff(server.clock!, HOUR_MS, pace),
+}
+
+/** Those that need clocks that can be moved. */
+export const clockFaults: readonly string[] = ['clock-ahead', 'clock-off', 'clock-hour', 'server-hour']
+
+export function canHappen(fault: string, server: ChaosServer): boolean {
+  return fault !== 'server-hour' || server.clock !== undefined
+}
+
+async function clockOff(clock: FakeClock, offsetMs: number, pace: Pace): Promise<undefined> {
+  clock.set(offsetMs)
+  await sleep(pace.leaseMs * CLOCK_LEASES)
+  clock.set(0)
+  // Until it has been noticed everywhere that it is right again.
+  await sleep(pace.heartbeatMs * 2 + pace.acquireMs)
+  return undefined
 }
 
 /**
  * Lets the lease of a victim run out, and gives the others the time to take its shards over and to settle what was
  * due, however busy the machine is: only then does it matter what the victim does when it is back.
  */
-async function replaced({ victim, random, takeovers }: Scene, { shards, at }: Loss): Promise<void> {
-  await sleep(engine.leaseMs * 1.2)
+async function replaced({ victim, random, takeovers, pace }: Breakable, { shards, at }: Loss): Promise<void> {
+  await sleep(pace.leaseMs * 1.2)
   const isReplaced = (): boolean => shards.every((shard) => takeovers.isTaken(victim.name, shard, at))
-  while (!isReplaced() && machineMs() < at + LONGEST_TAKEOVER_MS) await sleep(50)
+  while (!isReplaced() && machineMs() < at + pace.leaseMs * MAX_TAKEOVER_LEASES) await sleep(50)
   await sleep(SETTLED_BY_THEN_MS + random.below(500))
 }

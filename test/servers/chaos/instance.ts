@@ -2,7 +2,9 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import process from 'node:process'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
+import type { FakeClock } from '../fake-clock.js'
 import { TcpProxy } from '../tcp-proxy.js'
+import type { Asked } from './command.js'
 import { type Line, machineMs, parseLine } from './report.js'
 import type { ChaosServer } from './server.js'
 import type { Task } from './task.js'
@@ -13,6 +15,10 @@ export interface InstanceParts {
   readonly index: number
   readonly server: ChaosServer
   readonly task: Omit<Task, 'name' | 'url'>
+  /** Its wall clock, where that can be moved. */
+  readonly clock?: FakeClock | undefined
+  /** A process ended, at that moment at the latest. */
+  readonly onGone: (by: string, at: number, wasKilled: boolean) => void
   /** Hears every line, with the name of the life that said it. */
   readonly onLine: (by: string, line: Line, text: string) => void
 }
@@ -23,6 +29,8 @@ export class Instance {
   /** The shards it says it owns. */
   readonly shards = new Set<number>()
   readonly #parts: InstanceParts
+  readonly #answers = new Map<number, (text: string) => void>()
+  #asked = 0
   #life = 0
   #process: ChildProcess | undefined
   #ready: Promise<void> = Promise.resolve()
@@ -54,7 +62,7 @@ export class Instance {
 
   /** A new life. */
   begin(): void {
-    const { server, task, onLine } = this.#parts
+    const { server, task, onLine, onGone, clock } = this.#parts
     this.#life++
     this.#isEnded = false
     const { name } = this
@@ -66,11 +74,13 @@ export class Instance {
     }
     const started = spawn(process.execPath, [child, JSON.stringify(given)], {
       stdio: ['pipe', 'pipe', 'inherit'],
+      env: { ...process.env, ...clock?.env },
     })
     this.#process = started
     started.stdin.on('error', () => undefined)
     const lines = createInterface({ input: started.stdout })
     const exited = new Promise<void>((resolve) => started.once('exit', () => resolve()))
+    void exited.then(() => onGone(name, machineMs(), started.signalCode !== null))
     const read = new Promise<void>((resolve) => lines.once('close', resolve))
     this.#ended = Promise.all([exited, read]).then(() => this.shards.clear())
     this.#ready = new Promise((resolve, reject) => {
@@ -78,6 +88,7 @@ export class Instance {
         const line = parseLine(text)
         if (line === undefined) return
         if (line.say === 'ready') resolve()
+        if (line.say === 'answer') this.#answers.get(line.number)?.(line.text)
         if (line.say === 'acquired') this.shards.add(line.shard)
         if (line.say === 'let-go') this.shards.delete(line.shard)
         onLine(name, line, text)
@@ -111,17 +122,40 @@ export class Instance {
     this.#process!.stdin!.write(`${word}\n`)
   }
 
+  /** Asks it to do something; answers when it has, with its words. Never answers when it ends before. */
+  ask(asked: Asked): Promise<string> {
+    const number = ++this.#asked
+    return new Promise((resolve) => {
+      this.#answers.set(number, (text) => {
+        this.#answers.delete(number)
+        resolve(text)
+      })
+      this.#process!.stdin!.write(`${JSON.stringify({ number, ...asked })}\n`)
+    })
+  }
+
+  get clock(): FakeClock | undefined {
+    return this.#parts.clock
+  }
+
   /** Whether it ended although nobody had asked it to. */
   get hasFallen(): boolean {
     const { exitCode, signalCode } = this.#process!
     return !this.#isEnded && (exitCode !== null || signalCode !== null)
   }
 
+  /** Ends it in good order. Rejects when it does not end so. */
+  async leave(): Promise<void> {
+    const { name } = this
+    const code = await this.stop()
+    if (code !== 0) throw new Error(`instance ${name} ended with ${code}`)
+  }
+
   /** Ends it in good order; answers its exit code. */
   async stop(): Promise<number | null> {
     this.#isEnded = true
     this.say('stop')
-    const late = setTimeout(() => this.#process!.kill('SIGKILL'), 30_000)
+    const late = setTimeout(() => this.#process!.kill('SIGKILL'), 60_000)
     await this.#ended
     clearTimeout(late)
     return this.#process!.exitCode
@@ -134,5 +168,6 @@ export class Instance {
     this.#process!.kill('SIGKILL')
     await this.#ended
     await this.proxy.stop()
+    this.#parts.clock?.remove()
   }
 }

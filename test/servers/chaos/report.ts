@@ -15,12 +15,29 @@ export type Line =
   | { readonly say: 'cancelled'; readonly key: string; readonly at: number }
   /** A handler was called with these. */
   | { readonly say: 'fired'; readonly firings: readonly Fired[] }
-  /** A handler ended: these are done, or will be tried again. */
-  | { readonly say: 'ended'; readonly keys: readonly string[]; readonly isDone: boolean }
+  /** A handler ended: these attempts are done, or will be tried again. */
+  | {
+      readonly say: 'ended'
+      readonly attempts: readonly (readonly [key: string, attempt: number])[]
+      readonly isDone: boolean
+      readonly at: number
+    }
+  /** A handler blocked the event loop, longer than the lease allows. */
+  | { readonly say: 'blocked'; readonly from: number; readonly until: number }
   /** The store acknowledged the settlement of these. */
   | { readonly say: 'settled'; readonly keys: readonly string[]; readonly at: number }
   /** A shard came or went. */
   | { readonly say: 'acquired' | 'let-go'; readonly shard: number; readonly at: number }
+  /** The engine announced something else. */
+  | {
+      readonly say: 'event'
+      readonly type: string
+      readonly shard?: number
+      readonly text: string
+      readonly at: number
+    }
+  /** What was asked for by a command of that number is done; `text` is the answer. */
+  | { readonly say: 'answer'; readonly number: number; readonly text: string }
   /** A call to the store failed, and this is the code of its error. */
   | { readonly say: 'trouble'; readonly code: string }
 
@@ -29,11 +46,11 @@ export interface Fired {
   readonly id: string
   readonly attempt: number
   readonly dueAt: number
-  /** How late it reached its handler, by the wall clock; never below 0. */
-  readonly lateMs: number
   /** When its engine looked at its lease and started it; the handler is called some moments later. */
   readonly startedAt: number
   readonly at: number
+  /** The shard of its row, where the strategy has owners. */
+  readonly shard?: number
 }
 
 /** Milliseconds of the clock that all processes of this machine share. */

@@ -1,11 +1,15 @@
 import { randomUUID } from 'node:crypto'
 import pg from 'pg'
+import { FakeClock } from '../fake-clock.js'
+import { GERMAN_ADVICE, germanBinaries, startGermanPostgres } from '../german-postgres.js'
 import { startPostgres } from '../postgres.js'
 import { startOwnRedis } from '../redis.js'
 
 /** The server under the instances, as the one who breaks it sees it. */
 export interface ChaosServer {
   readonly port: number
+  /** Its wall clock, where that can be moved. */
+  readonly clock: FakeClock | undefined
   /** The store's URL by whatever way leads to the server. */
   urlThrough(port: number): string
   /** Ends it as a crash would, and starts it again on what it had on its disk. */
@@ -15,15 +19,34 @@ export interface ChaosServer {
   stop(): Promise<void>
 }
 
-export const servers: Readonly<Record<string, () => Promise<ChaosServer>>> = { postgres, redis }
+export interface ChaosServerOptions {
+  /** Whether its wall clock is to be moved. */
+  readonly hasClock?: boolean
+  /** PostgreSQL: whether its messages are in German. */
+  readonly isGerman?: boolean
+}
 
-async function postgres(): Promise<ChaosServer> {
-  const server = await startPostgres()
+export const servers: Readonly<Record<string, (options?: ChaosServerOptions) => Promise<ChaosServer>>> = {
+  postgres,
+  redis,
+}
+
+async function postgres({ hasClock, isGerman }: ChaosServerOptions = {}): Promise<ChaosServer> {
+  const clock = hasClock === true ? new FakeClock() : undefined
+  const environment = clock?.env ?? {}
+  const german = isGerman === true ? germanBinaries() : undefined
+  if (isGerman === true && german === undefined)
+    throw new Error(`no German PostgreSQL here: ${GERMAN_ADVICE}`)
+  const server =
+    german === undefined
+      ? await startPostgres({ environment })
+      : await startGermanPostgres(german, environment)
   if (server.pid === undefined) throw new Error('chaos restarts its server: unset CARILLON_TEST_POSTGRES_URL')
   const port = Number(new URL(server.url).port)
   const schema = `chaos_${randomUUID().slice(0, 8)}`
   return {
     port,
+    clock,
     urlThrough: (through) => `${server.url.replace(`:${port}/`, `:${through}/`)}?schema=${schema}`,
     restart: () => server.restart(),
     async endListeners() {
@@ -31,17 +54,23 @@ async function postgres(): Promise<ChaosServer> {
       await client.connect()
       try {
         const { rowCount } = await client.query(
-          "select pg_terminate_backend(pid) from pg_stat_activity where query ilike 'listen%' and pid <> pg_backend_pid()",
+          // After a while without news an instance asks on that connection whether it is still there.
+          `select pg_terminate_backend(pid) from pg_stat_activity
+            where (query ilike 'listen%' or query = 'select 1') and pid <> pg_backend_pid()`,
         )
         return rowCount ?? 0
       } finally {
         await client.end()
       }
     },
-    stop: () => server.stop(),
+    async stop() {
+      await server.stop()
+      clock?.remove()
+    },
   }
 }
 
+/** Its clock cannot be moved: Debian's Redis does not start with libfaketime, whose calls meet those of jemalloc. */
 async function redis(): Promise<ChaosServer> {
   // The one setting under which a killed server has lost nothing whatever the disk was doing.
   const server = await startOwnRedis(['--appendfsync', 'always'])
@@ -49,6 +78,7 @@ async function redis(): Promise<ChaosServer> {
   const prefix = `chaos-${randomUUID().slice(0, 8)}`
   return {
     port: process.port,
+    clock: undefined,
     urlThrough: (through) => `redis://127.0.0.1:${through}?prefix=${prefix}`,
     async restart() {
       await process.end('SIGKILL')

@@ -29,9 +29,13 @@ export class Takeovers {
     return this.#takenAt(owner, shard, since) < Infinity
   }
 
+  /** By another, after the owner had got it: the owner may have let go of it shortly before it was lost. */
   #takenAt(owner: string, shard: number, since: number): number {
-    return (this.#acquired.get(shard) ?? [])
-      .filter(({ by, at }) => at > since && by !== owner)
+    const all = this.#acquired.get(shard) ?? []
+    const own = all.filter(({ by, at }) => by === owner && at <= since).map(({ at }) => at)
+    const from = own.length > 0 ? Math.max(...own) : since
+    return all
+      .filter(({ by, at }) => at > from && by !== owner)
       .reduce((least, { at }) => Math.min(least, at), Infinity)
   }
 
@@ -49,7 +53,7 @@ export class Takeovers {
       }
       const found = this.msByFault.get(fault) ?? []
       this.msByFault.set(fault, found)
-      found.push(next - since)
+      found.push(Math.max(0, next - since))
     }
     return [...this.#orphans]
   }

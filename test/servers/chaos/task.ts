@@ -1,6 +1,7 @@
 import type { EngineSettings } from 'carillon/engine'
-import type { Strategy } from 'carillon/store'
-import type { Plant } from './told-store.js'
+import type { StoreMode } from 'carillon/store'
+import type { LoadName } from './work.js'
+import type { Plant } from './reporting-store.js'
 
 /** What an instance is told at its birth. */
 export interface Task {
@@ -8,14 +9,36 @@ export interface Task {
   readonly name: string
   readonly url: string
   readonly seed: number
-  /** Timers to set in a second. */
+  /** Timers to set in a second; none when it only does what it is asked to. */
   readonly rate: number
   readonly engine: Partial<EngineSettings>
   readonly plant: Plant
+  /** The attempts that every timer may have. */
+  readonly attempts: number
+  /** Whether it has handlers; without them it owns shards and starts nothing. Default true. */
+  readonly handles?: boolean
+  /** What the handlers of its own timers do. */
+  readonly loads: readonly LoadName[]
+  readonly pace: Pace
+  /** Added to the machine's monotonic clock it gives the right wall time, whatever this process's wall clock says. */
+  readonly epochMs: number
+}
+
+/** How long engines wait, and how long handlers take compared with that. */
+export interface Pace {
+  readonly engine: Partial<EngineSettings>
+  readonly leaseMs: number
+  readonly acquireMs: number
+  readonly heartbeatMs: number
+  readonly stopMs: number
+  readonly carryAfterMs: number
+  /** Bounds of a long handler: from well within the lease to far beyond lease, `carryAfterMs` and `stopMs`. */
+  readonly shortestMs: number
+  readonly longestMs: number
 }
 
 /** Short times, so that much happens in few seconds. */
-export const engine = {
+const engine = {
   leaseMs: 1500,
   leaseMarginMs: 300,
   acquireMs: 200,
@@ -25,16 +48,43 @@ export const engine = {
   sweepMs: 2000,
   inboxPollMs: 500,
   requestTimeoutMs: 5000,
+  carryAfterMs: 700,
+  stopMs: 1500,
   // Shorter than the farthest timers, so that they have to be loaded.
   windowMs: 1500,
   minWindowMs: 500,
 } satisfies Partial<EngineSettings>
 
+/** `quick` has about a seventh of the default times; `default` has what an engine has by itself. */
+export const paces = {
+  quick: {
+    engine,
+    leaseMs: engine.leaseMs,
+    acquireMs: engine.acquireMs,
+    heartbeatMs: engine.heartbeatMs,
+    stopMs: engine.stopMs,
+    carryAfterMs: engine.carryAfterMs,
+    shortestMs: 150,
+    longestMs: 6000,
+  },
+  default: {
+    engine: {},
+    leaseMs: 10_000,
+    acquireMs: 2000,
+    heartbeatMs: 2000,
+    stopMs: 10_000,
+    carryAfterMs: 5000,
+    shortestMs: 1000,
+    longestMs: 40_000,
+  },
+} as const satisfies Record<string, Pace>
+export type PaceName = keyof typeof paces
+
 /** The strategies that are tried, each with the kind of store that it wants. */
 export const strategies: Readonly<
-  Record<string, { readonly store: Strategy; readonly engine: Partial<EngineSettings> }>
+  Record<string, { readonly store: StoreMode; readonly strategy: EngineSettings['strategy'] }>
 > = {
-  preload: { store: 'owned', engine: { ...engine, strategy: 'preload' } },
-  lookahead: { store: 'owned', engine: { ...engine, strategy: 'lookahead' } },
-  claim: { store: 'claim', engine: { ...engine, strategy: 'claim' } },
+  preload: { store: 'owned', strategy: 'preload' },
+  lookahead: { store: 'owned', strategy: 'lookahead' },
+  claim: { store: 'claim', strategy: 'claim' },
 }

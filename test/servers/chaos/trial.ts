@@ -4,27 +4,38 @@ import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Counts, openStore } from 'carillon/store'
 import { Random } from 'carillon/testing'
-import { faults } from './fault.js'
+import { deadLetters } from '../dead-letters.js'
+import { FakeClock } from '../fake-clock.js'
+import { canHappen, clockFaults, faults } from './fault.js'
 import { Instance } from './instance.js'
 import { Receiver } from './receiver.js'
 import { type Line, machineMs } from './report.js'
 import { type ChaosServer, servers } from './server.js'
 import { Takeovers } from './takeovers.js'
-import { engine, strategies } from './task.js'
-import type { Plant } from './told-store.js'
+import { type Pace, paces, type PaceName, strategies } from './task.js'
+import type { Plant } from './reporting-store.js'
+import type { LoadName } from './work.js'
 
 const INSTANCES = 3
 const SHARDS = 12
-const LONGEST_START_MS = 60_000
-const LONGEST_DRAIN_MS = 120_000
+const MAX_START_MS = 60_000
+const MAX_DRAIN_MS = 120_000
 /** What a takeover may take beyond lease, heartbeat and look, on a busy machine. */
 const SLACK_MS = 30_000
+const ATTEMPTS = 1000
+/** What is allowed for the error of a measured clock, and for that of the receiver's own. */
+const TOLERANCE_MS = 20
 
 export interface TrialTask {
   readonly server: string
   readonly strategy: string
   /** The names of what is broken. */
   readonly faults: readonly string[]
+  /** What handlers do beside ending soon. */
+  readonly loads: readonly LoadName[]
+  readonly pace: PaceName
+  /** PostgreSQL: its messages are in German. */
+  readonly isGerman: boolean
   readonly rounds: number
   readonly rate: number
   readonly seed: number
@@ -56,29 +67,42 @@ export interface TrialReport {
 export class Trial {
   readonly #task: TrialTask
   readonly #random: Random
-  readonly #receiver = new Receiver()
+  readonly #pace: Pace
+  readonly #receiver: Receiver
+  readonly #epochMs = Date.now() - machineMs()
   readonly #takeovers = new Takeovers()
   readonly #broken = new Map<string, number>()
   readonly #folder = mkdtempSync(path.join(tmpdir(), 'carillon-chaos-servers-'))
   readonly #log = openSync(path.join(this.#folder, 'receiver.log'), 'a')
   readonly #instances: Instance[] = []
+  // Those that joined for one fault.
+  readonly #guests: Instance[] = []
+  #server: ChaosServer | undefined
+  #started = 0
   #kept = 0
 
   constructor(task: TrialTask) {
     this.#task = task
     this.#random = new Random(task.seed)
+    this.#pace = paces[task.pace]
+    this.#receiver = new Receiver({
+      storeTimeAt: (at) => at + this.#epochMs + this.#storeAheadAt(at),
+      toleranceMs: TOLERANCE_MS,
+      attempts: ATTEMPTS,
+    })
   }
 
   async run(): Promise<TrialReport> {
-    const server = await servers[this.#task.server]!()
+    const { isGerman } = this.#task
+    const server = await servers[this.#task.server]!({ isGerman, hasClock: this.#movesClocks })
+    this.#server = server
     let counts: Counts | undefined
     let [ackedRate, drainMs] = [0, 0]
     try {
       await this.#prepare(server)
-      for (let index = 0; index < INSTANCES; index++)
-        this.#instances.push(await this.#instance(index, server))
+      for (let index = 0; index < INSTANCES; index++) this.#instances.push(await this.#instance(server))
       await Promise.all(this.#instances.map(({ ready }) => ready))
-      await this.#until('all shards are shared out', LONGEST_START_MS, () => this.#areSharedOut())
+      await this.#until('all shards are shared out', MAX_START_MS, () => this.#areSharedOut())
       const [from, ackedBefore] = [machineMs(), this.#receiver.acked]
       await this.#breakAll(server)
       const until = machineMs()
@@ -86,9 +110,9 @@ export class Trial {
       counts = await this.#drain(server)
       drainMs = machineMs() - until
     } catch (error) {
-      this.#receiver.faults.push(String(error))
+      this.#receiver.add(error instanceof Error ? (error.stack ?? error.message) : String(error))
     } finally {
-      await Promise.all(this.#instances.map((instance) => instance.remove()))
+      await Promise.all([...this.#instances, ...this.#guests].map((instance) => instance.remove()))
       await server.stop()
       closeSync(this.#log)
     }
@@ -112,15 +136,36 @@ export class Trial {
     await store.stop()
   }
 
-  async #instance(index: number, server: ChaosServer): Promise<Instance> {
-    const { rate, seed, plant, strategy } = this.#task
-    const task = { seed, rate: rate / INSTANCES, plant, engine: strategies[strategy]!.engine }
+  async #instance(server: ChaosServer): Promise<Instance> {
+    const { rate, seed, plant, strategy, loads } = this.#task
+    const pace = this.#pace
+    const task = {
+      seed,
+      rate: rate / INSTANCES,
+      plant,
+      loads,
+      pace,
+      engine: { ...pace.engine, strategy: strategies[strategy]!.strategy },
+      attempts: ATTEMPTS,
+      epochMs: this.#epochMs,
+    }
     return await Instance.start({
-      index,
+      index: this.#started++,
       server,
       task,
+      clock: this.#movesClocks ? new FakeClock() : undefined,
       onLine: (by, line, text) => this.#take(by, line, text),
+      onGone: (by, at, wasKilled) => this.#receiver.gone(by, at, wasKilled),
     })
+  }
+
+  get #movesClocks(): boolean {
+    return this.#task.faults.some((name) => clockFaults.includes(name))
+  }
+
+  /** How far ahead the store's clock may have been when an owner measured it last. */
+  #storeAheadAt(at: number): number {
+    return this.#server?.clock?.maxOffsetBetween(at - this.#pace.heartbeatMs * 2 - 1000, at) ?? 0
   }
 
   #take(by: string, line: Line, text: string): void {
@@ -140,20 +185,35 @@ export class Trial {
   async #breakAll(server: ChaosServer): Promise<void> {
     let deck: string[] = []
     for (let round = 1; round <= this.#task.rounds; round++) {
-      if (deck.length === 0) deck = [...this.#task.faults]
+      if (deck.length === 0) deck = this.#task.faults.filter((fault) => canHappen(fault, server))
       const [name] = deck.splice(this.#random.below(deck.length), 1) as [string]
       await sleep(200 + this.#random.below(600))
       const owners = this.#instances.filter(({ shards }) => shards.size > 0)
       const victim = this.#random.one(owners.length > 0 ? owners : this.#instances)!
       const owner = victim.name
       writeSync(this.#log, `${Math.round(machineMs())} ${name} ${owner}: ${[...victim.shards].join(' ')}\n`)
-      const loss = await faults[name]!({ server, victim, random: this.#random, takeovers: this.#takeovers })
+      this.#receiver.faultBegins(name)
+      const loss = await faults[name]!({
+        server,
+        victim,
+        random: this.#random,
+        takeovers: this.#takeovers,
+        receiver: this.#receiver,
+        pace: this.#pace,
+        join: async () => {
+          const joined = await this.#instance(server)
+          this.#guests.push(joined)
+          await joined.ready
+          return joined
+        },
+      })
+      for (const guest of this.#guests.splice(0)) await guest.remove()
       this.#broken.set(name, (this.#broken.get(name) ?? 0) + 1)
       if (loss !== undefined) this.#takeovers.lost(name, owner, loss.shards, loss.at)
       this.#takeovers.look()
       this.#checkAlive()
       if (this.#receiver.faults.length > 0) return
-      if (round % 10 === 0) this.#say(round)
+      if (round % 10 === 0 || this.#task.pace === 'default') this.#say(round)
     }
     await sleep(1000)
   }
@@ -163,26 +223,26 @@ export class Trial {
     for (const instance of this.#instances) instance.say('drain')
     const store = await openStore(server.urlThrough(server.port))
     try {
-      await this.#until('nothing is left', LONGEST_DRAIN_MS, async () => {
+      await this.#until('nothing is left', MAX_DRAIN_MS, async () => {
         this.#checkAlive()
         return this.#receiver.waiting.length === 0 && (await store.countRows()) === 0
-      }).catch((error: unknown) => this.#receiver.faults.push(String(error)))
+      }).catch((error: unknown) => this.#receiver.add(String(error)))
       for (const { shard, owner, fault } of this.#takeovers.look()) {
-        if (fault === 'kill')
-          this.#receiver.faults.push(`nobody took shard ${shard} of ${owner}, which was killed`)
+        if (fault === 'kill') this.#receiver.add(`nobody took shard ${shard} of ${owner}, which was killed`)
         else this.#kept++
       }
       for (const instance of this.#instances) {
         const code = await instance.stop()
-        if (code !== 0) this.#receiver.faults.push(`instance ${instance.name} ended with ${code}`)
+        if (code !== 0) this.#receiver.add(`instance ${instance.name} ended with ${code}`)
       }
+      for await (const { key, reason } of deadLetters(store)) this.#receiver.dead(key, reason)
       this.#receiver.finish()
       this.#checkTakeovers()
       const counts = await store.counts()
       const rows = await store.countRows()
       const { created, settled, cancelled, dead, replaced } = counts
       if (rows !== 0 || created !== settled + cancelled || dead !== 0 || replaced !== 0) {
-        this.#receiver.faults.push(`the store counts ${JSON.stringify(counts)} and has ${rows} rows`)
+        this.#receiver.add(`the store counts ${JSON.stringify(counts)} and has ${rows} rows`)
       }
       return counts
     } finally {
@@ -191,11 +251,12 @@ export class Trial {
   }
 
   #checkTakeovers(): void {
-    const bound = engine.leaseMs + engine.acquireMs + engine.heartbeatMs + SLACK_MS
+    const { leaseMs, acquireMs, heartbeatMs } = this.#pace
+    const bound = leaseMs + acquireMs + heartbeatMs + SLACK_MS
     for (const [fault, all] of this.#takeovers.msByFault) {
       const most = Math.max(...all)
       if (most > bound) {
-        this.#receiver.faults.push(
+        this.#receiver.add(
           `a shard was without an owner for ${most.toFixed(0)} ms after ${fault}, wanted at most ${bound}`,
         )
       }

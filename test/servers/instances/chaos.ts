@@ -6,9 +6,22 @@
 import process from 'node:process'
 import { parseArgs } from 'node:util'
 import { storeServers } from './store-server.js'
-import { type Plant, plants, Trial, type TrialReport, type TrialTask } from './trial.js'
+import {
+  clockFaults,
+  type FaultName,
+  faultNames,
+  type Plant,
+  plants,
+  Trial,
+  type TrialReport,
+  type TrialTask,
+} from './trial.js'
+import { canFakeClocks } from '../fake-clock.js'
+import { type LoadName, loadNames } from './load.js'
 
+const usableFaults = faultNames.filter((name) => canFakeClocks || !clockFaults.includes(name))
 const USAGE = `usage: npm run chaos -- instances [--server ${Object.keys(storeServers).join('|')}]
+  [--faults ${usableFaults.join(',')}] [--load ${loadNames.join(',')}|none] [--postgres german]
   [--seconds 60] [--rate 6000] [--seed 1] [--plant ${plants.join('|')}]\n`
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
@@ -26,17 +39,31 @@ for (const task of tasks()) {
 function tasks(): TrialTask[] {
   const values = givenValues()
   const servers = values.server.split(',')
+  const faults = values.faults.split(',')
+  const loads = values.load === 'none' ? [] : values.load.split(',')
   const [seconds, rate, seed] = [Number(values.seconds), Number(values.rate), Number(values.seed)]
   const isKnown =
     servers.every((name) => name in storeServers) &&
     [seconds, rate, seed].every((number) => Number.isInteger(number) && number > 0) &&
+    faults.every((name) => usableFaults.includes(name as FaultName)) &&
+    loads.every((name) => loadNames.includes(name as LoadName)) &&
+    [undefined, 'german'].includes(values.postgres) &&
     plants.includes(values.plant as Plant)
   if (!isKnown) misunderstood()
-  return servers.map((server) => ({ server, seconds, rate, seed, plant: values.plant as Plant }))
+  return servers.map((server) => ({
+    server,
+    seconds,
+    rate,
+    seed,
+    faults: faults as FaultName[],
+    loads: loads as LoadName[],
+    isGerman: values.postgres === 'german' && server === 'postgres',
+    plant: values.plant as Plant,
+  }))
 }
 
 function summaryOf({ server, rate, seed }: TrialTask, report: TrialReport): string {
-  const { ledger, load, takeovers, seconds, scrapes, warnings, drainMs } = report
+  const { ledger, load, workers, takeovers, seconds, scrapes, warnings, drainMs } = report
   const found = report.faults.length === 0 ? 'each delivered, none early, nothing missing' : 'WITH FAULTS'
   const took = [...takeovers].map(([fault, ms]) => `after ${fault} ${shownSpread(ms)}`).join(', ') || 'none'
   const agreed = scrapes
@@ -51,6 +78,8 @@ function summaryOf({ server, rate, seed }: TrialTask, report: TrialReport): stri
     `${load?.shed ?? 0} of ${load?.offered ?? 0} shed, ${ledger.unsure} unsure, ${ledger.refused} refused, ` +
     `${ledger.cancelled} cancelled, ${ledger.deliveries} deliveries, ${ledger.repeats} repeated, ` +
     `${ledger.retries} retried, ${ledger.overtaken} overtaken while stopped; ` +
+    `repeats after ${shownCounts(ledger.repeatsByFault)}; ` +
+    `workers leased ${workers?.leased ?? 0}, acknowledged ${workers?.acked ?? 0}, ${workers?.stale ?? 0} too late; ` +
     `takeovers ${took}; late ${shownQuantiles(ledger.lateMs)}; set ${shownQuantiles(load?.setMs ?? [])}; ` +
     `cancel ${shownQuantiles(load?.cancelMs ?? [])}; ${agreed}; problems ${shownCounts(load?.problems)}; ` +
     `warnings ${shownCounts(warnings)}; empty after ${drainMs} ms; processor time ${shownTimes(report)}`
@@ -86,6 +115,9 @@ function givenValues() {
     return parseArgs({
       options: {
         server: { type: 'string', default: Object.keys(storeServers).join(',') },
+        faults: { type: 'string', default: usableFaults.join(',') },
+        load: { type: 'string', default: loadNames.join(',') },
+        postgres: { type: 'string' },
         seconds: { type: 'string', default: '60' },
         rate: { type: 'string', default: '6000' },
         seed: { type: 'string', default: String(Date.now() % 1_000_000) },

@@ -1,3 +1,8 @@
+import { UNKNOWN } from './running.js'
+
+/** Histories that are printed in full. */
+const MAX_SHOWN = 5
+
 /** What is known of one timer; every key is set once. */
 interface Known {
   readonly dueAt: number
@@ -10,6 +15,7 @@ interface Known {
   by: string
   isDone: boolean
   readonly attempts: number[]
+  readonly history: string[]
 }
 
 /** A delivery as the receiver saw it. */
@@ -46,10 +52,17 @@ export class Ledger {
   readonly lateMs: number[] = []
   readonly #known = new Map<string, Known>()
   readonly #isSleeper: (life: string) => boolean
+  readonly #storeTimeAt: (at: number) => number
+  readonly #repeatsByFault = new Map<string, number>()
+  #fault = 'no fault'
 
-  /** `isSleeper`: whether a life was stopped for a while. */
-  constructor(isSleeper: (life: string) => boolean) {
+  /**
+   * `isSleeper`: whether a life was stopped for a while. `storeTimeAt`: the most that the store's clock may have shown
+   * at a moment of the right wall clock.
+   */
+  constructor(isSleeper: (life: string) => boolean, storeTimeAt: (at: number) => number = (at) => at) {
     this.#isSleeper = isSleeper
+    this.#storeTimeAt = storeTimeAt
   }
 
   sent(key: string, dueAt: number): void {
@@ -62,12 +75,15 @@ export class Ledger {
       by: '',
       isDone: false,
       attempts: [],
+      history: [],
     })
   }
 
   /** What the caller was told: that it is set, that it is not, or nothing that can be relied on. */
   answered(key: string, state: 'acked' | 'unsure' | 'refused'): void {
-    this.#known.get(key)!.state = state
+    const known = this.#known.get(key)!
+    known.state = state
+    this.#note(known, `was answered ${state}`)
     this[state]++
   }
 
@@ -77,7 +93,33 @@ export class Ledger {
 
   cancelledNow(key: string, at: number): void {
     this.cancelled++
-    this.#known.get(key)!.cancelledAt = at
+    const known = this.#known.get(key)!
+    known.cancelledAt = at
+    this.#note(known, 'was answered cancelled')
+  }
+
+  /** A fault begins: what is repeated from now on is counted for it. */
+  faultBegins(name: string): void {
+    this.#fault = name
+  }
+
+  get repeatsByFault(): ReadonlyMap<string, number> {
+    return this.#repeatsByFault
+  }
+
+  /** Something that somebody else has found of a timer. */
+  violated(key: string, text: string): void {
+    this.#violated(key, `${key} ${text}`)
+  }
+
+  /** An attempt was answered after its delivery was noted. */
+  ended(key: string, text: string, isDone: boolean): void {
+    const known = this.#known.get(key)
+    if (known === undefined) return
+    this.#note(known, text)
+    if (!isDone || known.isDone) return
+    known.isDone = true
+    this.doneKeys++
   }
 
   delivered(delivery: Delivery): void {
@@ -88,15 +130,22 @@ export class Ledger {
       this.faults.push(`${key} was delivered and nobody had set it`)
       return
     }
+    this.#note(known, `attempt ${attempt} came from ${by}`)
     if (dueAt !== known.dueAt)
-      this.faults.push(`${key} says it is due at ${dueAt}, it was set to ${known.dueAt}`)
-    if (at < known.dueAt) this.faults.push(`${key} was delivered ${known.dueAt - at} ms early by ${by}`)
-    if (known.id !== undefined && known.id !== id) this.faults.push(`${key} was ${known.id} and is now ${id}`)
+      this.#violated(key, `${key} says it is due at ${dueAt}, it was set to ${known.dueAt}`)
+    const earlyMs = known.dueAt - this.#storeTimeAt(at)
+    if (earlyMs > 0) this.#violated(key, `${key} was delivered ${earlyMs} ms early by ${by}`)
+    if (known.id !== undefined && known.id !== id)
+      this.#violated(key, `${key} was ${known.id} and is now ${id}`)
     if (known.attempts.includes(attempt))
-      this.faults.push(`${key} was delivered twice as attempt ${attempt}, by ${known.by} and by ${by}`)
+      this.#violated(key, `${key} was delivered twice as attempt ${attempt}, by ${known.by} and by ${by}`)
+    else if (attempt < Math.max(0, ...known.attempts) && by !== UNKNOWN && !this.#isSleeper(by))
+      this.#violated(key, `${key} was delivered as attempt ${attempt} after ${known.attempts.join(', ')}`)
     if (at > known.cancelledAt) this.#afterCancel(key, at - known.cancelledAt, by)
-    if (known.isDone) this.repeats++
-    else if (known.attempts.length > 0) this.retries++
+    if (known.isDone) {
+      this.repeats++
+      this.#repeatsByFault.set(this.#fault, (this.#repeatsByFault.get(this.#fault) ?? 0) + 1)
+    } else if (known.attempts.length > 0) this.retries++
     if (known.attempts.length === 0) this.lateMs.push(at - known.dueAt)
     if (isDone && !known.isDone) {
       known.isDone = true
@@ -117,7 +166,7 @@ export class Ledger {
 
   /** At the end, when nothing is left in the store and this is what it has counted. */
   finish(counts: StoreCounts): void {
-    for (const key of this.waiting()) this.faults.push(`${key} was acknowledged and never done`)
+    for (const key of this.waiting()) this.#violated(key, `${key} was acknowledged and never done`)
     for (const [key, { state, attempts }] of this.#known)
       if (state === 'refused' && attempts.length > 0) this.faults.push(`${key} was refused and delivered`)
     const all = [...this.#known.values()]
@@ -142,7 +191,18 @@ export class Ledger {
 
   #afterCancel(key: string, ms: number, by: string): void {
     if (this.#isSleeper(by)) this.overtaken++
-    else this.faults.push(`${key} was delivered by ${by} ${ms} ms after its cancellation was acknowledged`)
+    else this.#violated(key, `${key} was delivered by ${by} ${ms} ms after its cancellation was acknowledged`)
+  }
+
+  #violated(key: string, text: string): void {
+    const { history, dueAt } = this.#known.get(key)!
+    const shown = this.faults.length < MAX_SHOWN ? `\n    due at ${dueAt}: ${history.join('; ')}` : ''
+    this.faults.push(`${text}${shown}`)
+  }
+
+  #note({ history, dueAt }: Known, text: string): void {
+    const ms = Date.now() - dueAt
+    history.push(`${ms < 0 ? '' : '+'}${ms} ms ${text}`)
   }
 }
 

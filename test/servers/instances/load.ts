@@ -9,8 +9,8 @@ const BATCH = 500
 const SINGLE_SHARE = 1 / 6
 const CANCEL_SHARE = 0.02
 /** Requests of each sort under way at one instance; a caller would turn to another then. */
-const MOST_SINGLES = 200
-const MOST_BATCHES = 6
+const MAX_SINGLES = 200
+const MAX_BATCHES = 6
 
 export interface LoadParts {
   readonly instances: readonly ServedProcess[]
@@ -19,7 +19,16 @@ export interface LoadParts {
   readonly random: Random
   /** Timers a second, of all sorts. */
   readonly rate: number
+  /** What is set beside that, a few a second. */
+  readonly loads: readonly LoadName[]
 }
+
+/** `long`: webhooks that are answered after many seconds. `workers`: timers that workers lease for minutes. */
+export const loadNames = ['long', 'workers'] as const
+export type LoadName = (typeof loadNames)[number]
+/** The kind that each sort of timer has; keys begin with its first letter. */
+export const kindOfLoad = { long: 'long', workers: 'worked' } as const
+const LOAD_A_SECOND = 3
 
 /**
  * Sets timers through all instances at a steady rate whatever the answers (an open loop), singly and in batches, and
@@ -49,10 +58,12 @@ export class Load {
   /** Until `stop`. By the clock: a late tick sends what the ones before it should have. */
   async run(): Promise<void> {
     const from = performance.now()
-    let [singles, batches] = [0, 0]
+    let [singles, batches, others] = [0, 0, 0]
     while (this.#isOn) {
       const due = ((performance.now() - from) * this.#parts.rate) / 1000
-      for (; singles < due * SINGLE_SHARE; singles++) this.#single()
+      for (; singles < due * SINGLE_SHARE; singles++) this.#single('single')
+      for (; others < ((performance.now() - from) * LOAD_A_SECOND) / 1000; others++)
+        for (const load of this.#parts.loads) this.#single(kindOfLoad[load])
       for (; batches < Math.floor((due * (1 - SINGLE_SHARE)) / BATCH); batches++) this.#batch()
       await sleep(TICK_MS)
     }
@@ -69,29 +80,29 @@ export class Load {
     while (this.#underWay > 0) await sleep(20)
   }
 
-  #single(): void {
+  #single(kind: string): void {
     this.offered++
-    const instance = this.#withRoom(this.#singles, MOST_SINGLES)
+    const instance = this.#withRoom(this.#singles, MAX_SINGLES)
     if (instance === undefined) this.shed++
-    else void this.#during(this.#singles, instance, () => this.#setOne(instance))
+    else void this.#during(this.#singles, instance, () => this.#setOne(instance, kind))
   }
 
   #batch(): void {
     this.offered += BATCH
-    const instance = this.#withRoom(this.#batches, MOST_BATCHES)
+    const instance = this.#withRoom(this.#batches, MAX_BATCHES)
     if (instance === undefined) this.shed += BATCH
     else void this.#during(this.#batches, instance, () => this.#setMany(instance))
   }
 
-  async #setOne(instance: ServedProcess): Promise<void> {
+  async #setOne(instance: ServedProcess, kind: string): Promise<void> {
     const { ledger, token, random } = this.#parts
-    const { key, at } = this.#newTimer('s')
+    const { key, at } = this.#newTimer(kind[0]!)
     const begun = performance.now()
-    const answer = await this.#asked(instance.ask('PUT', `/v1/timers/single/${key}`, token, { at }))
+    const answer = await this.#asked(instance.ask('PUT', `/v1/timers/${kind}/${key}`, token, { at }))
     ledger.answered(key, verdictOf(answer?.status))
     if (answer === undefined || answer.status >= 300) return
     this.setMs.push(performance.now() - begun)
-    if (random.chance(CANCEL_SHARE)) await this.#cancel(instance, key)
+    if (kind === 'single' && random.chance(CANCEL_SHARE)) await this.#cancel(instance, key)
   }
 
   async #cancel(setBy: ServedProcess, key: string): Promise<void> {

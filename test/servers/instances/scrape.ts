@@ -26,6 +26,8 @@ export interface ScrapeParts {
   readonly unanswered: number
   /** Whether it lost shards that it had not let go of. */
   readonly hasLost: boolean
+  /** Whether attempts were handed over with their shard or leased by workers: another life may count their end. */
+  readonly isShared?: boolean
 }
 
 /**
@@ -38,7 +40,7 @@ export interface ScrapeParts {
  * otherwise, had attempts that it began and nobody followed: of it no more can have come than it has fired.
  */
 export function scrapeOf(parts: ScrapeParts): Scrape {
-  const { life, text, counts, unanswered, hasLost } = parts
+  const { life, text, counts, unanswered, hasLost, isShared } = parts
   const received = parts.received ?? { deliveries: 0, done: 0, failed: 0 }
   const of = (name: string): number =>
     Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1] ?? Number.NaN)
@@ -57,8 +59,17 @@ export function scrapeOf(parts: ScrapeParts): Scrape {
     const unknown = parts.unknown ?? { deliveries: 0, done: 0, failed: 0 }
     const mostFired = deliveries + unanswered + unknown.deliveries
     within('carillon_fired_total', deliveries, hasLost ? Infinity : mostFired)
-    within('carillon_done_total', hasLost ? 0 : doneHere - unanswered, doneHere + unknown.done)
-    if (!hasLost) within('carillon_retried_total', failed, failed + unanswered + unknown.failed)
+    if (isShared !== true)
+      within('carillon_done_total', hasLost ? 0 : doneHere - unanswered, doneHere + unknown.done)
+    if (!hasLost && isShared !== true)
+      within('carillon_retried_total', failed, failed + unanswered + unknown.failed)
   }
-  return { life, fired, done, received, isExact: tellsSockets && !hasLost && unanswered === 0, faults }
+  return {
+    life,
+    fired,
+    done,
+    received,
+    isExact: tellsSockets && !hasLost && isShared !== true && unanswered === 0,
+    faults,
+  }
 }

@@ -3,17 +3,18 @@ import process from 'node:process'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { Pool } from 'undici'
+import type { FakeClock } from '../fake-clock.js'
 import { processorSeconds } from './processor-time.js'
 
 // From .carillon/run/test/servers/instances, where this is compiled to.
 const program = fileURLToPath(new URL('../../../../../dist/cli/main.js', import.meta.url))
 const WARNING = 40
-const LONGEST_STOP_MS = 45_000
+const MAX_STOP_MS = 45_000
 /** Longer than an instance waits for the owner of a shard. */
-const LONGEST_ANSWER_MS = 15_000
+const MAX_ANSWER_MS = 15_000
 
 /** A shard came to an instance or left it, by its own log. */
-interface ShardEvent {
+export interface ShardEvent {
   readonly type: 'acquired' | 'released' | 'lost'
   readonly shard: number
   /** Epoch milliseconds. */
@@ -26,6 +27,8 @@ export interface ServedProcessParts {
   readonly storeUrl: string
   /** The port that webhooks may call. */
   readonly receiverPort: number
+  /** Its wall clock, where that can be moved. */
+  readonly clock?: FakeClock | undefined
   readonly onShard: (by: string, event: ShardEvent) => void
   readonly onWarning: (by: string, what: string) => void
 }
@@ -64,6 +67,10 @@ export class ServedProcess {
     return this.#process?.pid ?? 0
   }
 
+  get clock(): FakeClock | undefined {
+    return this.#parts.clock
+  }
+
   /** Whether it ended although nobody had asked it to. */
   get hasFallen(): boolean {
     const { exitCode, signalCode } = this.#process!
@@ -96,6 +103,7 @@ export class ServedProcess {
     ])
     const started = spawn(process.execPath, [program, 'serve', ...args], {
       stdio: ['ignore', 'pipe', 'pipe'],
+      env: { ...process.env, ...this.#parts.clock?.env },
     })
     this.#process = started
     this.#pool = new Pool(`http://127.0.0.1:${port}`, { connections: 64, pipelining: 1 })
@@ -124,7 +132,7 @@ export class ServedProcess {
     path: string,
     token: string,
     body?: unknown,
-    patienceMs = LONGEST_ANSWER_MS,
+    patienceMs = MAX_ANSWER_MS,
   ): Promise<{ readonly status: number; readonly text: string }> {
     const answer = await this.#pool!.request({
       method,
@@ -163,7 +171,7 @@ export class ServedProcess {
   async stop(): Promise<number | null> {
     this.#noteEnd()
     this.#process!.kill('SIGTERM')
-    const late = setTimeout(() => this.#process!.kill('SIGKILL'), LONGEST_STOP_MS)
+    const late = setTimeout(() => this.#process!.kill('SIGKILL'), MAX_STOP_MS)
     await this.#over()
     clearTimeout(late)
     return this.#process!.exitCode
@@ -172,6 +180,7 @@ export class ServedProcess {
   /** Ends it, whatever state it is in. */
   async remove(): Promise<void> {
     this.#isEnded = true
+    this.#parts.clock?.remove()
     process.removeListener('exit', this.#onExit)
     if (this.#process === undefined) return
     this.#process.kill('SIGKILL')

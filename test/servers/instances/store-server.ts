@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto'
+import { FakeClock } from '../fake-clock.js'
+import { GERMAN_ADVICE, germanBinaries, startGermanPostgres } from '../german-postgres.js'
 import { startPostgres } from '../postgres.js'
 import { RedisClusterServer } from '../redis-cluster.js'
 
@@ -8,17 +10,36 @@ export interface StoreServer {
   readonly url: string
   /** Its processes; those they started are not named. */
   readonly pids: readonly number[]
+  /** Its wall clock, where that can be moved. */
+  readonly clock?: FakeClock | undefined
   stop(): Promise<void>
 }
 
-export const storeServers: Readonly<Record<string, () => Promise<StoreServer>>> = {
+export interface StoreServerOptions {
+  readonly hasClock: boolean
+  /** PostgreSQL: whether its messages are in German. */
+  readonly isGerman: boolean
+}
+
+export const storeServers: Readonly<Record<string, (options: StoreServerOptions) => Promise<StoreServer>>> = {
   /** A PostgreSQL of its own. */
-  async postgres() {
-    const server = await startPostgres()
+  async postgres({ hasClock, isGerman }) {
+    const clock = hasClock ? new FakeClock() : undefined
+    const environment = clock?.env ?? {}
+    const german = isGerman ? germanBinaries() : undefined
+    if (isGerman && german === undefined) throw new Error(`no German PostgreSQL here: ${GERMAN_ADVICE}`)
+    const server =
+      german === undefined
+        ? await startPostgres({ environment })
+        : await startGermanPostgres(german, environment)
     return {
+      clock,
       url: `${server.url}?schema=instances_${randomUUID().slice(0, 8)}`,
       pids: server.pid === undefined ? [] : [server.pid],
-      stop: () => server.stop(),
+      async stop() {
+        await server.stop()
+        clock?.remove()
+      },
     }
   },
 

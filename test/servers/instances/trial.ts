@@ -2,25 +2,38 @@ import { randomBytes } from 'node:crypto'
 import process from 'node:process'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Random } from 'carillon/testing'
+import { machineMs } from '../chaos/report.js'
 import { Takeovers } from '../chaos/takeovers.js'
 import { freePorts } from '../free-ports.js'
+import { FakeClock } from '../fake-clock.js'
 import { Ledger, type StoreCounts } from './ledger.js'
-import { Load } from './load.js'
+import { LeaseWorkers } from './lease-workers.js'
+import { kindOfLoad, Load, type LoadName } from './load.js'
 import { processorSeconds } from './processor-time.js'
+import { type Overlap, Running, UNKNOWN } from './running.js'
 import { type Scrape, scrapeOf } from './scrape.js'
-import { ServedProcess } from './served-process.js'
+import { ServedProcess, type ShardEvent } from './served-process.js'
 import { SocketOwner, tellsSockets } from './socket-owner.js'
-import { storeServers } from './store-server.js'
+import { type StoreServer, storeServers } from './store-server.js'
 import { WebhookReceiver } from './webhook-receiver.js'
 
 const INSTANCES = 3
 /** What `carillon serve` has: leases of 10 s, and a look at what is free every 2 s. */
 const LEASE_MS = 10_000
 const PLANTED_MS = 1000
-const LONGEST_READY_MS = 60_000
-const LONGEST_DRAIN_MS = 180_000
+const MAX_READY_MS = 60_000
+const MAX_DRAIN_MS = 180_000
 /** What a takeover may take beyond lease, heartbeat and look, on a busy machine. */
-const LONGEST_TAKEOVER_MS = 45_000
+const MAX_TAKEOVER_MS = 45_000
+/** Long answers take up to this much: longer than \`carryAfterMs\`, \`stopMs\` and the lease. */
+const MAX_ANSWER_MS = 25_000
+const HOUR_MS = 3_600_000
+/** How long a clock is wrong. */
+const CLOCK_MS = 5000
+/** A measured clock may be as old as two heartbeats. */
+const MEASURED_MS = 5000
+/** What is allowed for the error of a measured clock. */
+const TOLERANCE_MS = 20
 
 export interface TrialTask {
   readonly server: string
@@ -28,6 +41,11 @@ export interface TrialTask {
   readonly seconds: number
   readonly rate: number
   readonly seed: number
+  /** The names of what is broken, in order; each once. */
+  readonly faults: readonly FaultName[]
+  readonly loads: readonly LoadName[]
+  /** PostgreSQL: its messages are in German. */
+  readonly isGerman: boolean
   /** A fault of the trial itself, to see that it would be found. */
   readonly plant: Plant
 }
@@ -38,6 +56,19 @@ export interface TrialTask {
  */
 export const plants = ['none', 'lost', 'count', 'early'] as const
 export type Plant = (typeof plants)[number]
+
+/** What is broken: all that was there before is on by default, and what needs a clock that can be moved where it can. */
+export const faultNames = [
+  'roll',
+  'kill-and-stop',
+  'join',
+  'clock-ahead',
+  'clock-off',
+  'clock-hour',
+  'server-hour',
+] as const
+export type FaultName = (typeof faultNames)[number]
+export const clockFaults: readonly FaultName[] = ['clock-ahead', 'clock-off', 'clock-hour', 'server-hour']
 
 /** What one trial found; no faults is what is wanted. */
 export interface TrialReport {
@@ -51,6 +82,7 @@ export interface TrialReport {
   /** Seconds of load, and timers acknowledged in each. */
   readonly seconds: number
   readonly drainMs: number
+  readonly workers: LeaseWorkers | undefined
   /** Seconds of processor time, by who used them: instances, store, callers and receiver. */
   readonly processorSeconds: readonly number[]
 }
@@ -67,7 +99,20 @@ export class Trial {
   readonly #lives = new Map<number, string>()
   readonly #takeovers = new Takeovers()
   readonly #warnings = new Map<string, number>()
-  readonly #ledger = new Ledger((life) => this.#instances.some(({ sleepers }) => sleepers.has(life)))
+  readonly #running = new Running()
+  readonly #shardEvents: (ShardEvent & { readonly by: string })[] = []
+  readonly #ledger = new Ledger(
+    (life) => this.#instances.some(({ sleepers }) => sleepers.has(life)),
+    (at) => at + this.#storeAheadAt(at),
+  )
+  readonly #epochMs = Date.now() - machineMs()
+  #server: StoreServer | undefined
+  #workers: LeaseWorkers | undefined
+  #working: Promise<void> = Promise.resolve()
+  // One that has joined for one fault.
+  #guest: ServedProcess | undefined
+  #storeUrl = ''
+  #receiverPort = 0
   readonly #faults: string[] = []
   #token = ''
   #load: Load | undefined
@@ -82,24 +127,32 @@ export class Trial {
     const owner = new SocketOwner(() => [...this.#lives.keys()])
     const receiver = await WebhookReceiver.start({
       seed: this.#task.seed,
-      lifeOf: (port, to) => (tellsSockets && this.#lives.get(owner.of(port, to) ?? 0)) || 'unknown',
+      lifeOf: (port, to) => (tellsSockets && this.#lives.get(owner.of(port, to) ?? 0)) || UNKNOWN,
       onDelivery: (delivery) => {
         if (this.#task.plant === 'lost' && delivery.key.endsWith('777')) return
         const at = delivery.at - (this.#task.plant === 'early' ? PLANTED_MS : 0)
         this.#ledger.delivered({ ...delivery, at })
+        this.#running.begins(delivery.key, delivery.attempt, delivery.by)
       },
+      onEnd: (key, attempt, by) => this.#running.ends(key, attempt, by),
+      answerMs: (key) => (key.startsWith(kindOfLoad.long[0]!) ? 1000 + this.#random.below(MAX_ANSWER_MS) : 0),
     })
-    const server = await storeServers[this.#task.server]!()
+    const { isGerman } = this.#task
+    const server = await storeServers[this.#task.server]!({ isGerman, hasClock: this.#movesClocks })
+    this.#server = server
     let scrapes: readonly Scrape[] = []
     let counts: StoreCounts | undefined
     let drainMs = 0
     let used: readonly number[] = []
     try {
       await this.#begin(server.url, receiver)
-      await this.#breakAll()
+      await this.#breakAll(receiver)
       const from = Date.now()
       counts = await this.#drain()
       drainMs = Date.now() - from
+      await this.#workers?.stop()
+      await this.#working
+      for (const overlap of this.#running.overlaps) this.#violatedBy(overlap)
       this.#ledger.finish(counts)
       scrapes = await this.#scrape(receiver, counts)
       used = this.#processorSeconds(server.pids)
@@ -111,6 +164,8 @@ export class Trial {
       this.#faults.push(error instanceof Error ? (error.stack ?? error.message) : String(error))
     } finally {
       this.#load?.end()
+      void this.#workers?.stop()
+      await this.#guest?.remove()
       await Promise.all(this.#instances.map((instance) => instance.remove()))
       await receiver.stop()
       await server.stop()
@@ -125,6 +180,7 @@ export class Trial {
       counts,
       seconds: this.#seconds,
       drainMs,
+      workers: this.#workers,
       processorSeconds: used,
     }
   }
@@ -132,20 +188,9 @@ export class Trial {
   /** The first instance makes the first key and learns where timers go; then the others come. */
   async #begin(storeUrl: string, receiver: WebhookReceiver): Promise<void> {
     const ports = await freePorts(INSTANCES)
-    for (const [index, port] of ports.entries()) {
-      this.#instances.push(
-        new ServedProcess({
-          index,
-          port,
-          storeUrl,
-          receiverPort: receiver.port,
-          onShard: (by, { type, shard, time }) => {
-            if (type === 'acquired') this.#takeovers.take(by, { say: 'acquired', shard, at: time })
-          },
-          onWarning: (_by, what) => this.#warnings.set(what, (this.#warnings.get(what) ?? 0) + 1),
-        }),
-      )
-    }
+    this.#storeUrl = storeUrl
+    this.#receiverPort = receiver.port
+    for (const [index, port] of ports.entries()) this.#instances.push(this.#instanceAt(index, port))
     const [first, ...others] = this.#instances as [ServedProcess, ...ServedProcess[]]
     await this.#live(first)
     this.#token = /ck_\S+/.exec(first.said)![0]
@@ -157,10 +202,36 @@ export class Trial {
     }
     await this.#put(first, 'single', target)
     await this.#put(first, 'batched', { ...target, batch: { most: 500, wait: '50ms' } })
+    const timeout = `${MAX_ANSWER_MS * 2}ms`
+    if (this.#task.loads.includes('long'))
+      await this.#put(first, kindOfLoad.long, { ...target, timeout, concurrency: 1000 })
+    if (this.#task.loads.includes('workers'))
+      await this.#put(first, kindOfLoad.workers, { type: 'lease', duration: '5m', retry: target.retry })
     await Promise.all(others.map((instance) => this.#live(instance)))
-    await this.#until('all have shards', LONGEST_READY_MS, () =>
+    await this.#until('all have shards', MAX_READY_MS, () =>
       this.#instances.every(({ shards }) => shards.size > 0),
     )
+  }
+
+  #instanceAt(index: number, port: number): ServedProcess {
+    return new ServedProcess({
+      index,
+      port,
+      storeUrl: this.#storeUrl,
+      receiverPort: this.#receiverPort,
+      clock: this.#movesClocks ? new FakeClock() : undefined,
+      onShard: (by, { type, shard, time }) => {
+        this.#shardEvents.push({ by, type, shard, time })
+        if (type === 'lost') this.#running.troubled(by, time)
+        if (type === 'acquired') this.#takeovers.take(by, { say: 'acquired', shard, at: time })
+      },
+      onWarning: (_by, what) => this.#warnings.set(what, (this.#warnings.get(what) ?? 0) + 1),
+    })
+  }
+
+  async #newInstance(index: number): Promise<ServedProcess> {
+    const [port] = await freePorts(1)
+    return this.#instanceAt(index, port!)
   }
 
   async #put(instance: ServedProcess, kind: string, target: unknown): Promise<void> {
@@ -172,13 +243,13 @@ export class Trial {
   async #live(instance: ServedProcess): Promise<void> {
     await instance.begin()
     this.#lives.set(instance.pid, instance.name)
-    await this.#until(`instance ${instance.name} is ready`, LONGEST_READY_MS, async () => {
+    await this.#until(`instance ${instance.name} is ready`, MAX_READY_MS, async () => {
       const answer = await instance.ask('GET', '/readyz', this.#token).catch(() => undefined)
       return answer?.status === 200
     })
   }
 
-  async #breakAll(): Promise<void> {
+  async #breakAll(receiver: WebhookReceiver): Promise<void> {
     const from = Date.now()
     this.#load = new Load({
       instances: this.#instances,
@@ -186,46 +257,162 @@ export class Trial {
       token: this.#token,
       random: this.#random,
       rate: this.#task.rate,
+      loads: this.#task.loads,
     })
     const loading = this.#load.run()
+    const working = this.#startWorkers(receiver)
     await sleep(2000)
-    for (const instance of this.#instances) await this.#restart(instance)
-    await sleep(1000)
-    const [killed, stopped] = this.#instances as [ServedProcess, ServedProcess]
-    await Promise.all([this.#kill(killed), sleep(1500).then(() => this.#pause(stopped))])
+    for (const name of this.#task.faults) {
+      if (name === 'server-hour' && this.#server?.clock === undefined) continue
+      this.#say(name)
+      this.#ledger.faultBegins(name)
+      await this.#break(name)
+      await sleep(1000)
+    }
     const leftMs = from + this.#task.seconds * 1000 - Date.now()
     await sleep(Math.max(2000, leftMs))
     await this.#load.stop()
     await loading
+    this.#working = working
     this.#seconds = (Date.now() - from) / 1000
-    for (const { shard, owner, fault } of this.#takeovers.look()) {
-      if (fault !== 'SIGSTOP') this.#faults.push(`nobody took shard ${shard} of ${owner} after ${fault}`)
-    }
+    await this.#areTaken()
     for (const [fault, all] of this.#takeovers.msByFault) {
       const most = Math.max(...all)
-      if (most > LONGEST_TAKEOVER_MS)
+      if (most > MAX_TAKEOVER_MS)
         this.#faults.push(`a shard was without an owner for ${most} ms after ${fault}`)
     }
   }
 
-  /** As in a rolling restart: the next one comes when this one is ready again. */
-  async #restart(instance: ServedProcess): Promise<void> {
+  /** Every shard that was left has an owner again: those who stay hear of it with a heartbeat, and then look. */
+  async #areTaken(): Promise<void> {
+    const left = () => this.#takeovers.look().filter(({ fault }) => fault !== 'SIGSTOP')
+    const end = Date.now() + MAX_TAKEOVER_MS
+    while (left().length > 0 && Date.now() < end) await sleep(50)
+    for (const { shard, owner, fault } of left())
+      this.#faults.push(`nobody took shard ${shard} of ${owner} after ${fault}`)
+  }
+
+  async #break(name: FaultName): Promise<void> {
+    const [first, second, third] = this.#instances as [ServedProcess, ServedProcess, ServedProcess]
+    switch (name) {
+      case 'roll':
+        for (const instance of [first, second, third]) await this.#restart(instance)
+        break
+      case 'kill-and-stop':
+        await Promise.all([this.#kill(first), sleep(1500).then(() => this.#pause(second))])
+        break
+      case 'join':
+        await this.#join()
+        break
+      case 'clock-ahead':
+        await this.#clockOff(third.clock!, 300)
+        break
+      case 'clock-off':
+        await this.#clockOff(third.clock!, 30_000)
+        break
+      case 'clock-hour':
+        await this.#clockOff(second.clock!, HOUR_MS)
+        break
+      case 'server-hour':
+        await this.#clockOff(this.#server!.clock!, HOUR_MS)
+        break
+    }
+  }
+
+  /** One more instance comes, takes its share, and leaves in good order. */
+  async #join(): Promise<void> {
+    const joined = await this.#newInstance(this.#instances.length)
+    this.#guest = joined
+    await this.#live(joined)
+    await this.#until('the one that joined has shards', MAX_READY_MS, () => joined.shards.size > 0)
+    await sleep(LEASE_MS / 2)
+    await this.#leave(joined)
+    await joined.remove()
+    this.#guest = undefined
+  }
+
+  async #clockOff(clock: FakeClock, offsetMs: number): Promise<void> {
+    clock.set(offsetMs)
+    await sleep(CLOCK_MS)
+    clock.set(0)
+    await sleep(LEASE_MS / 2)
+  }
+
+  #startWorkers(receiver: WebhookReceiver): Promise<void> {
+    if (!this.#task.loads.includes('workers')) return Promise.resolve()
+    this.#workers = new LeaseWorkers({
+      instances: () => [...this.#instances, ...(this.#guest === undefined ? [] : [this.#guest])],
+      token: this.#token,
+      random: this.#random,
+      kind: kindOfLoad.workers,
+      onBegin: (delivery) => {
+        receiver.count(delivery.by, 'deliveries', 1)
+        this.#ledger.delivered(delivery)
+        this.#running.begins(delivery.key, delivery.attempt, delivery.by)
+      },
+      onEnd: (key, attempt, by, isDone) => {
+        if (isDone) receiver.count(by, 'done', 1)
+        this.#running.ends(key, attempt, by)
+        const answer = isDone ? 'was acknowledged' : 'was answered that its lease is over'
+        this.#ledger.ended(key, `attempt ${attempt} ${answer}`, isDone)
+      },
+    })
+    return this.#workers.run()
+  }
+
+  /** Says of an attempt that began beside another what its two processes said of their shards meanwhile. */
+  #violatedBy({ key, attempt, by, beside, at }: Overlap): void {
+    const said = this.#shardEvents
+      .filter((event) => event.by === by || event.by === beside.by)
+      .filter(({ time }) => time >= beside.from && time <= at)
+      .map(({ by: life, type, shard, time }) => `${life} ${type} ${shard} after ${time - beside.from} ms`)
+    this.#ledger.violated(
+      key,
+      `began as attempt ${attempt} in ${by} while attempt ${beside.attempt} was under way in ${beside.by}, ` +
+        `which was well, for ${at - beside.from} ms (${said.join(', ')})`,
+    )
+  }
+
+  get #movesClocks(): boolean {
+    return this.#task.faults.some((name) => clockFaults.includes(name))
+  }
+
+  /** How far ahead the store's clock may have been when an owner measured it last. */
+  #storeAheadAt(at: number): number {
+    const machine = at - this.#epochMs
+    const ahead = this.#server?.clock?.maxOffsetBetween(machine - MEASURED_MS, machine) ?? 0
+    return ahead + (this.#movesClocks ? TOLERANCE_MS : 0)
+  }
+
+  #say(name: string): void {
+    const { acked, deliveries, repeats } = this.#ledger
+    process.stderr.write(
+      `chaos: ${this.#task.server}: ${name}: ${acked} timers acknowledged, ${deliveries} deliveries, ${repeats} repeated\n`,
+    )
+  }
+
+  /** Ends in good order: its attempts that have not ended by then are left to others. */
+  async #leave(instance: ServedProcess): Promise<void> {
     const [shards, owner, at] = [[...instance.shards], instance.name, Date.now()]
+    this.#running.troubled(owner)
     const code = await instance.stop()
+    this.#running.troubled(owner)
     if (code !== 0) this.#faults.push(`instance ${owner} ended with ${code}`)
     this.#takeovers.lost('restart', owner, shards, at)
+  }
+
+  /** As in a rolling restart: the next one comes when this one is ready again. */
+  async #restart(instance: ServedProcess): Promise<void> {
+    await this.#leave(instance)
     await this.#live(instance)
-    await this.#until(
-      `instance ${instance.name} has shards`,
-      LONGEST_READY_MS,
-      () => instance.shards.size > 0,
-    )
+    await this.#until(`instance ${instance.name} has shards`, MAX_READY_MS, () => instance.shards.size > 0)
     await sleep(500)
   }
 
   async #kill(instance: ServedProcess): Promise<void> {
     const [shards, owner] = [[...instance.shards], instance.name]
     const at = await instance.kill()
+    this.#running.troubled(owner)
     this.#takeovers.lost('kill -9', owner, shards, at)
     await sleep(3000)
     await this.#live(instance)
@@ -234,15 +421,17 @@ export class Trial {
 
   async #pause(instance: ServedProcess): Promise<void> {
     const [shards, owner] = [[...instance.shards], instance.name]
+    this.#running.troubled(owner)
     const at = instance.sleep()
     this.#takeovers.lost('SIGSTOP', owner, shards, at)
     await sleep(LEASE_MS * 1.1)
     await this.#untilTaken(shards, owner, at)
+    this.#running.troubled(owner)
     instance.wake()
   }
 
   async #untilTaken(shards: readonly number[], owner: string, since: number): Promise<void> {
-    await this.#until(`the shards of ${owner} have been taken over`, LONGEST_TAKEOVER_MS, () =>
+    await this.#until(`the shards of ${owner} have been taken over`, MAX_TAKEOVER_MS, () =>
       shards.every((shard) => this.#takeovers.isTaken(owner, shard, since)),
     )
   }
@@ -251,7 +440,7 @@ export class Trial {
   async #drain(): Promise<StoreCounts> {
     let last = ''
     let counts: StoreCounts | undefined
-    await this.#until('nothing is left', LONGEST_DRAIN_MS, async () => {
+    await this.#until('nothing is left', MAX_DRAIN_MS, async () => {
       const waiting = this.#ledger.waiting().length
       last = `${waiting} are waiting`
       if (waiting > 0) {
@@ -267,6 +456,7 @@ export class Trial {
       }
       return true
     }).catch((error: unknown) => {
+      for (const key of this.#ledger.waiting()) this.#ledger.violated(key, 'was acknowledged and never done')
       throw new Error(`${String(error)}; ${last}`)
     })
     return counts!
@@ -281,10 +471,11 @@ export class Trial {
       const scrape = scrapeOf({
         life: instance.name,
         unanswered: instance.unanswered,
+        isShared: this.#task.loads.length > 0,
         hasLost: instance.lostShards > 0 || instance.sleepers.has(instance.name),
         text,
         received: receiver.counts.get(instance.name),
-        unknown: receiver.counts.get('unknown'),
+        unknown: receiver.counts.get(UNKNOWN),
         counts,
       })
       this.#faults.push(...scrape.faults)

@@ -23,6 +23,10 @@ const FAILURE_SHARE = 0.005
 export interface WebhookReceiverParts {
   readonly seed: number
   readonly onDelivery: (delivery: Delivery) => void
+  /** The answer to an attempt was sent, or nobody waits for it any more. */
+  readonly onEnd?: (key: string, attempt: number, by: string) => void
+  /** How long the answer to a message about this timer takes. Default at once. */
+  readonly answerMs?: (key: string) => number
   /** The life at the other end of a connection from this port. */
   readonly lifeOf: (port: number, to: number) => string
 }
@@ -70,18 +74,25 @@ export class WebhookReceiver {
       const by = this.#lives.get(request.socket)!
       const isDone = !this.#random.chance(FAILURE_SHARE)
       const items = itemsOf(request, JSON.parse(Buffer.concat(chunks).toString()) as Body)
-      this.#count(by, items.length, isDone)
+      this.count(by, 'deliveries', items.length)
+      this.count(by, isDone ? 'done' : 'failed', items.length)
       for (const { id, attempt, key, timestamp } of items)
         this.#parts.onDelivery({ key, id, attempt, dueAt: Date.parse(timestamp), at, by, isDone })
-      response.writeHead(isDone ? 200 : 503).end()
+      const end = (): void => {
+        for (const { key, attempt } of items) this.#parts.onEnd?.(key, attempt, by)
+      }
+      response.once('close', end)
+      const answerMs = this.#parts.answerMs?.(items[0]!.key) ?? 0
+      if (answerMs === 0) response.writeHead(isDone ? 200 : 503).end()
+      else setTimeout(() => response.writeHead(isDone ? 200 : 503).end(), answerMs)
     })
   }
 
-  #count(by: string, items: number, isDone: boolean): void {
+  /** Counts what came from a life, also what workers leased from it. */
+  count(by: string, what: keyof LifeCount, items: number): void {
     let count = this.counts.get(by)
     if (count === undefined) this.counts.set(by, (count = { deliveries: 0, done: 0, failed: 0 }))
-    count.deliveries += items
-    count[isDone ? 'done' : 'failed'] += items
+    count[what] += items
   }
 }
 

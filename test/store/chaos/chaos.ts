@@ -1,8 +1,8 @@
 /**
- * npm run chaos -- --rounds 200: a child changes timers of a file store, many calls in flight, and is killed
- * with SIGKILL at a random moment; the store is opened again and compared with what was acknowledged. Nothing
- * acknowledged may be lost, nothing cancelled or settled may come back, no call may be half there. A kill leaves
- * the pages that the system had taken already: what a loss of power does is not tried here.
+ * npm run chaos -- --rounds 200: a child changes timers of a file store, with many calls in flight, and is killed with
+ * SIGKILL at a random moment. Then the store is opened again and compared with what was acknowledged. No acknowledged
+ * timer may be lost, no cancelled or settled one may come back, and no call may be half there. The system still writes
+ * the pages that it had at the kill, so this does not test power losses: power.ts does.
  */
 import { spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -15,9 +15,9 @@ import { parseArgs } from 'node:util'
 import { openStore } from 'carillon/store'
 import { Random } from 'carillon/testing'
 import { Ledger } from './ledger.js'
-import { parseLine } from './report.js'
+import { parseReportLine } from './report.js'
 
-const LONGEST_START_MS = 30_000
+const START_TIMEOUT_MS = 30_000
 
 const { values } = parseArgs({
   options: {
@@ -56,41 +56,41 @@ for (let round = 1; round <= rounds; round++) {
   }
   if (round % 10 === 0 || round === rounds) {
     process.stderr.write(
-      `chaos: round ${round} of ${rounds}: ${ledger.acknowledged} calls acknowledged, ${ledger.underWay} under way ` +
-        `at a kill (${ledger.carriedOut} carried out), ${ledger.size} timers stand, slowest open ${slowestOpenMs.toFixed(0)} ms\n`,
+      `chaos: round ${round} of ${rounds}: ${ledger.acknowledged} calls acknowledged, ${ledger.inFlight} in flight ` +
+        `at a kill (${ledger.happened} of these happened), ${ledger.size} timers, slowest open ${slowestOpenMs.toFixed(0)} ms\n`,
     )
   }
 }
 rmSync(folder, { recursive: true, force: true })
 process.stdout.write(
   `${rounds} kills, seed ${seed}: ${ledger.acknowledged} acknowledged calls, none lost; ` +
-    `${ledger.underWay} under way, none half there; slowest open ${slowestOpenMs.toFixed(0)} ms\n`,
+    `${ledger.inFlight} in flight, none half there; slowest open ${slowestOpenMs.toFixed(0)} ms\n`,
 )
 
-/** Starts a child, lets it work for a while and kills it; everything it said is in the ledger then. */
+/** Starts a child, lets it work for a while and kills it. The ledger then has all that the child reported. */
 async function killedRound(round: number): Promise<void> {
   const args = [child, folder, String(round), String(seed), values.plant]
   const worker = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
   const lifeMs = 10 + random.below(random.chance(0.3) ? 30 : 500)
-  const unready = setTimeout(() => worker.kill('SIGKILL'), LONGEST_START_MS)
+  const startTimeout = setTimeout(() => worker.kill('SIGKILL'), START_TIMEOUT_MS)
   let isReady = false
   for await (const text of createInterface({ input: worker.stdout })) {
-    const line = parseLine(text)
+    const line = parseReportLine(text)
     if (line === undefined) continue
     ledger.take(line)
-    if (line.say !== 'ready') continue
+    if (line.type !== 'ready') continue
     isReady = true
     slowestOpenMs = Math.max(slowestOpenMs, line.openMs)
-    clearTimeout(unready)
+    clearTimeout(startTimeout)
     setTimeout(() => worker.kill('SIGKILL'), lifeMs)
   }
-  clearTimeout(unready)
+  clearTimeout(startTimeout)
   if (worker.exitCode === null && worker.signalCode === null) {
     await new Promise((resolve) => worker.once('exit', resolve))
   }
   if (!isReady || worker.signalCode !== 'SIGKILL') {
     process.stderr.write(
-      `round ${round} of seed ${seed}: the child ended by itself (${worker.exitCode}), see above\n`,
+      `round ${round} of seed ${seed}: the child was not killed, it exited with ${worker.exitCode}: see above\n`,
     )
     process.exit(1)
   }

@@ -1,13 +1,17 @@
 /**
- * The one that gets killed: it opens the store, claims its shard and changes timers as fast as it can, many
- * calls at once on keys of their own, until somebody ends it. Calls in flight never share a key, so each call
- * can be judged alone. With `early-ack` it lies, acknowledging what it has not waited for: that must be noticed.
+ * The child that gets killed. It opens the store, acquires its shard and changes timers as fast as it can, with many
+ * lastCall at once, until it is killed. Calls in flight never share a key, so each can be judged alone. With `early-ack` it
+ * reports lastCall as acknowledged before they are: the parent must notice.
+ *
+ * With a number of turns it ends after them. Then it also compacts, backs up and raises its epoch, and uses small sizes
+ * so that buckets are rewritten often. This is the workload of `npm run chaos -- power`.
  */
 import { writeSync } from 'node:fs'
 import process from 'node:process'
-import { type Fence, openStore, type Operation, type Settlement, type Store } from 'carillon/store'
+import { FileStore, type Operation, type Settlement, type Store } from 'carillon/store'
 import { Random } from 'carillon/testing'
-import type { Change, Line, Standing } from './report.js'
+import { acquireShard } from './acquire-shard.js'
+import type { Change, ReportLine, RowState } from './report.js'
 
 const KEYS = 3000
 const CALLS_AT_ONCE = 12
@@ -16,82 +20,111 @@ const KIND = 'timer'
 
 type Row = Awaited<ReturnType<Store['find']>>[number] & object
 
-const [folder = '', round = '1', seed = '1', lie = ''] = process.argv.slice(2)
+const [folder = '', round = '1', seed = '1', plant = '', turns = ''] = process.argv.slice(2)
+const isPower = turns !== ''
+const SMALL = { segmentRows: 256, heavyRows: 200, litterBytes: 512, manyChunks: 4 }
 const random = new Random(Number(seed) * 1000 + Number(round))
-const standing = new Map<string, Row>()
-const waiting = new Map<string, { readonly key: string; readonly identity: number }>()
-let calls = 0
-let made = 0
+const live = new Map<string, Row>()
+const waitingRequests = new Map<string, { readonly key: string; readonly identity: number }>()
+// Each child has its own range of numbers.
+let lastCall = Number(round) * 1_000_000
+let identities = 0
 
 const from = performance.now()
-const store = await openStore(`file:${folder}`, {})
-let fence = await claimed()
+const store = await FileStore.open(folder, isPower ? { tuning: SMALL } : {})
+// The lease ends at once, so that nobody has to wait for it after the kill.
+let { fence } = await acquireShard(store, `round-${round}`, Number(round) * 1000 + 1, 1)
 let readLevel = (await store.shards())[0]!.readLevel
-await learn()
-tell({ say: 'ready', openMs: performance.now() - from })
-for (;;) await turn()
+await readStore()
+report({ type: 'ready', openMs: performance.now() - from, epoch: fence.epoch })
+if (!isPower) for (;;) await turn()
+for (let i = 0; i < Number(turns); i++) {
+  await turn()
+  await housekeeping(i)
+}
+// Every other child ends without a stop, as in a crash.
+if (Number(round) % 2 === 0) await store.stop()
+process.exit(0)
 
-/** Some calls at once, on disjoint keys; then the next. */
+/** Sweeps, compacts and backs up, and raises the epoch, while no other call is in flight. */
+async function housekeeping(at: number): Promise<void> {
+  if (random.chance(0.5)) while ((await store.sweep(fence)).more);
+  if (random.chance(0.1)) {
+    const epoch = fence.epoch + 1
+    await reported([{ to: 'epoch', epoch }], async () => {
+      const row = await store.refence(fence, epoch * 7, 1)
+      fence = { ...fence, epoch: row.epoch, nonce: row.nonce }
+      return [0]
+    })
+  }
+  if (random.chance(0.06)) await store.compact()
+  if (!random.chance(0.06)) return
+  const copy = `${folder}-copy-${round}-${at}`
+  await store.backup(copy)
+  report({ type: 'backed-up', folder: copy })
+}
+
+/** Makes some calls at once, on disjoint keys, and waits for all of them. */
 async function turn(): Promise<void> {
   const busy = new Set<string>()
   const work: Promise<void>[] = []
   if (random.chance(0.5)) {
-    const settle = await settling(busy)
+    const settle = await prepareSettlement(busy)
     work.push(settle())
   }
   for (let i = random.below(CALLS_AT_ONCE); i >= 0; i--) {
-    if (random.chance(0.1)) work.push(asking())
-    else work.push(writing(busy, 1 + random.below(random.chance(0.1) ? 400 : 12)))
+    if (random.chance(0.1)) work.push(requestSet())
+    else work.push(writeSome(busy, 1 + random.below(random.chance(0.1) ? 400 : 12)))
   }
   await Promise.all(work)
   if (random.chance(0.05)) await store.sweep(fence)
 }
 
-async function writing(busy: Set<string>, size: number): Promise<void> {
+async function writeSome(busy: Set<string>, size: number): Promise<void> {
   const operations: Operation[] = []
   const changes: Change[] = []
-  const answered = [...waiting].slice(0, random.below(4))
+  const answered = [...waitingRequests].slice(0, random.below(4))
   for (const [request, { key, identity }] of answered) {
-    waiting.delete(request)
+    waitingRequests.delete(request)
     busy.add(key)
     const set = setOf(key, identity)
     operations.push({ ...set, request })
-    changes.push({ to: 'standing', key, row: shown(set) }, { to: 'answered', request })
+    changes.push({ to: 'live', key, row: stateOf(set) }, { to: 'answered', request })
   }
   while (operations.length < size) {
     const key = `key-${random.below(KEYS)}`
     if (busy.has(key)) continue
     busy.add(key)
-    const row = standing.get(key)
+    const row = live.get(key)
     const what = random.fraction()
     if (row === undefined || what < 0.4) {
       const set = setOf(key, newIdentity())
       operations.push(set)
-      changes.push({ to: 'standing', key, row: shown(set) })
+      changes.push({ to: 'live', key, row: stateOf(set) })
     } else if (what < 0.7) {
-      const position = later()
+      const position = someTimeLater()
       operations.push({ type: 'move', namespace: NAMESPACE, kind: KIND, key, position, dueAt: position })
-      changes.push({ to: 'standing', key, row: { ...shown(row), position } })
+      changes.push({ to: 'live', key, row: { ...stateOf(row), position } })
     } else {
       operations.push({ type: 'cancel', namespace: NAMESPACE, kind: KIND, key })
-      changes.push({ to: 'gone', key, how: 'cancelled' })
+      changes.push({ to: 'removed', key, how: 'cancelled' })
     }
   }
-  await carriedOut(changes, async () => {
+  await reported(changes, async () => {
     const { answers } = await store.write(fence, { operations })
     const revisions: number[] = []
     for (const [index, operation] of operations.entries()) {
       const answer = answers[index]!
       if (operation.type === 'answer') continue
       if (operation.type === 'set' && answer.outcome === 'set') {
-        standing.set(operation.key, { ...operation, ...answer.place })
+        live.set(operation.key, { ...operation, ...answer.place })
         revisions.push(answer.place.revision)
         if (operation.request !== undefined) revisions.push(0)
       } else if (answer.outcome === 'moved') {
-        standing.set(operation.key, answer.row)
+        live.set(operation.key, answer.row)
         revisions.push(answer.row.revision)
       } else if (answer.outcome === 'cancelled') {
-        standing.delete(operation.key)
+        live.delete(operation.key)
         revisions.push(0)
       } else throw new Error(`${JSON.stringify(operation)} was answered ${JSON.stringify(answer)}`)
     }
@@ -99,26 +132,29 @@ async function writing(busy: Set<string>, size: number): Promise<void> {
   })
 }
 
-/** Somebody else's wish, into the inbox. */
-async function asking(): Promise<void> {
+/** Appends a request to the inbox, as another process would. */
+async function requestSet(): Promise<void> {
   const request = `request-${newIdentity()}`
   const key = `asked-${random.below(50)}-${request}`
   const identity = newIdentity()
   const { position: _, ...operation } = setOf(key, identity)
-  await carriedOut([{ to: 'asked', request }], async () => {
+  await reported([{ to: 'requested', request }], async () => {
     await store.append([{ id: request, shard: 0, deadline: Date.now() + 3_600_000, operation }])
-    waiting.set(request, { key, identity })
+    waitingRequests.set(request, { key, identity })
     return [0]
   })
 }
 
-/** Loads what is due and settles it: most of it done, some to come again, some dead, some of these going on. */
-async function settling(busy: Set<string>): Promise<() => Promise<void>> {
+/**
+ * Loads due rows and returns a function that settles them. Most are done, some are retried and some die. Some of the
+ * dead ones go on with a next occurrence.
+ */
+async function prepareSettlement(busy: Set<string>): Promise<() => Promise<void>> {
   const now = Date.now()
   const request = { from: readLevel, untilExclusive: now, limit: 300, limitBytes: 1e9 }
   const loaded = await store.load(fence, request)
   readLevel = loaded.readLevel
-  const due = [...standing.values()].filter((row) => isBefore(row, readLevel) && row.position <= now)
+  const due = [...live.values()].filter((row) => isBefore(row, readLevel) && row.position <= now)
   const level = { position: Math.min(readLevel.position, now), revision: 0 }
   const changes: Change[] = [{ to: 'level', ...level }]
   const followUps: Settlement['followUps'][number][] = []
@@ -129,26 +165,26 @@ async function settling(busy: Set<string>): Promise<() => Promise<void>> {
     const fate = random.weighted({ 'comes again': 30, 'dies and goes on': 7, dies: 6, ends: 57 })
     switch (fate) {
       case 'comes again': {
-        const position = later()
+        const position = someTimeLater()
         const attempt = row.attempt + 1
         followUps.push({ row, position, dueAt: position, attempt, occurrence: row.occurrence })
-        changes.push({ to: 'standing', key: row.key, row: { ...shown(row), position, attempt } })
+        changes.push({ to: 'live', key: row.key, row: { ...stateOf(row), position, attempt } })
         break
       }
       case 'dies and goes on': {
-        const position = later()
+        const position = someTimeLater()
         const next = { position, dueAt: position, attempt: 0, occurrence: row.occurrence + 1 }
         dead.push({ row, diedAt: now, reason: 'goes on', next })
-        changes.push({ to: 'standing', key: row.key, row: { ...shown(row), position, attempt: 0 } })
+        changes.push({ to: 'live', key: row.key, row: { ...stateOf(row), position, attempt: 0 } })
         break
       }
       case 'dies':
         dead.push({ row, diedAt: now, reason: 'chaos' })
-        changes.push({ to: 'gone', key: row.key, how: 'dead' })
+        changes.push({ to: 'removed', key: row.key, how: 'dead' })
         break
       case 'ends':
         settledCount++
-        changes.push({ to: 'gone', key: row.key, how: 'settled' })
+        changes.push({ to: 'removed', key: row.key, how: 'settled' })
     }
   }
   const settle = async (): Promise<number[]> => {
@@ -156,54 +192,40 @@ async function settling(busy: Set<string>): Promise<() => Promise<void>> {
     const settlement = { id, level, settledCount, followUps, dead, done: [], history: [] }
     const answer = await store.settle(fence, settlement)
     fence = { ...fence, settledLevel: level }
-    for (const change of changes) if (change.to === 'gone') standing.delete(change.key)
+    for (const change of changes) if (change.to === 'removed') live.delete(change.key)
     for (const row of [...answer.followUps, ...answer.dead.map(({ next }) => next)]) {
-      if (row !== undefined) standing.set(row.key, row)
+      if (row !== undefined) live.set(row.key, row)
     }
-    return changes.map((change) => (change.to === 'standing' ? standing.get(change.key)!.revision : 0))
+    return changes.map((change) => (change.to === 'live' ? live.get(change.key)!.revision : 0))
   }
-  return () => carriedOut(changes, settle)
+  return () => reported(changes, settle)
 }
 
-async function carriedOut(changes: readonly Change[], carryOut: () => Promise<number[]>): Promise<void> {
-  const call = ++calls
-  tell({ say: 'ask', call, changes })
-  if (lie === 'early-ack') tell({ say: 'done', call, revisions: changes.map(() => 0) })
-  const revisions = await carryOut()
-  if (lie === '') tell({ say: 'done', call, revisions })
+/** Makes a call, and reports it before it begins and after it is acknowledged. */
+async function reported(changes: readonly Change[], call: () => Promise<number[]>): Promise<void> {
+  const number = ++lastCall
+  report({ type: 'begun', call: number, changes })
+  if (plant === 'early-ack') report({ type: 'acknowledged', call: number, revisions: changes.map(() => 0) })
+  const revisions = await call()
+  if (plant === '') report({ type: 'acknowledged', call: number, revisions })
 }
 
-async function claimed(): Promise<Fence> {
-  const [row] = await store.shards()
-  const { epoch } = row!
-  const nonce = Number(round) * 1000 + 1
-  // The lease is over at once: whoever comes after the kill need not wait.
-  const own = await store.claim({
-    shard: 0,
-    owner: `round-${round}`,
-    nonce,
-    leaseMs: 1,
-    expectedEpoch: epoch,
-  })
-  if (own === undefined) throw new Error(`the shard was not to be had: ${JSON.stringify(row)}`)
-  return { shard: 0, epoch: own.epoch, nonce, settledLevel: own.settledLevel }
-}
-
-/** What those before left: the child goes on with it. */
-async function learn(): Promise<void> {
+/** Reads the timers and requests that earlier children left. */
+async function readStore(): Promise<void> {
   let cursor: string | undefined
   do {
     const page = await store.list({ namespace: NAMESPACE, limit: 1000, cursor })
-    for (const row of page.items) standing.set(row.key, row)
+    for (const row of page.items) live.set(row.key, row)
     cursor = page.cursor
   } while (cursor !== undefined)
   for (const { id, operation } of await store.requests(fence, 10_000)) {
-    if (operation.type === 'set') waiting.set(id, { key: operation.key, identity: operation.identity })
+    if (operation.type === 'set')
+      waitingRequests.set(id, { key: operation.key, identity: operation.identity })
   }
 }
 
 function setOf(key: string, identity: number): Extract<Operation, { readonly type: 'set' }> {
-  const position = later()
+  const position = someTimeLater()
   const payload = Buffer.from(`${key} of ${identity} `.repeat(1 + (identity % 7)))
   const content = {
     namespace: NAMESPACE,
@@ -217,22 +239,22 @@ function setOf(key: string, identity: number): Extract<Operation, { readonly typ
   return { type: 'set', ...content, details: '', attempt: 0, occurrence: 0, dueAt: position, position }
 }
 
-function shown({
+function stateOf({
   identity,
   position,
   attempt,
   payload,
-}: Omit<Standing, 'payload'> & { payload: Uint8Array }): Standing {
+}: Omit<RowState, 'payload'> & { payload: Uint8Array }): RowState {
   return { identity, position, attempt, payload: Buffer.from(payload).toString('latin1') }
 }
 
-/** Soon enough to be settled in this life, or in a later one. */
-function later(): number {
+/** A due time that this child or a later one will reach, in most cases. */
+function someTimeLater(): number {
   return Date.now() + 20 + random.below(random.chance(0.2) ? 86_400_000 : 2000)
 }
 
 function newIdentity(): number {
-  return Number(round) * 10_000_000 + ++made
+  return Number(round) * 10_000_000 + ++identities
 }
 
 function isBefore(
@@ -242,14 +264,14 @@ function isBefore(
   return a.position < b.position || (a.position === b.position && a.revision < b.revision)
 }
 
-/** Returns when the parent's pipe has all of it: what is said must not depend on this process living on. */
-function tell(line: Line): void {
+/** Returns when the parent's pipe has the whole line, so that the report survives the death of this process. */
+function report(line: ReportLine): void {
   const bytes = Buffer.from(`${JSON.stringify(line)}\n`)
   for (let at = 0; at < bytes.length;) {
     try {
       at += writeSync(1, bytes, at)
     } catch (error) {
-      // The pipe is full: the parent is behind.
+      // The pipe is full, because the parent is slower.
       if (!(error instanceof Error && 'code' in error && error.code === 'EAGAIN')) throw error
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1)
     }

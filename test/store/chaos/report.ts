@@ -1,35 +1,38 @@
 /**
- * What a child tells its parent, one line of JSON each: what it is about to ask of the store, and what the store
- * acknowledged. A line is written with one system call before anything else happens, so what the parent has read
- * when the child is dead is all that was said.
+ * What a child reports to its parent, one line of JSON each: which call it begins, and which call the store
+ * acknowledged. Each line is written with one system call before the child goes on. So when the child is dead, the
+ * parent has read everything that it reported.
  */
-export type Line =
-  | { readonly say: 'ready'; readonly openMs: number }
-  | { readonly say: 'ask'; readonly call: number; readonly changes: readonly Change[] }
-  /** The revisions that the changes were given, 0 where there is none. */
-  | { readonly say: 'done'; readonly call: number; readonly revisions: readonly number[] }
+export type ReportLine =
+  | { readonly type: 'ready'; readonly openMs: number; readonly epoch: number }
+  | { readonly type: 'begun'; readonly call: number; readonly changes: readonly Change[] }
+  /** The revision of each change, 0 for a change without one. */
+  | { readonly type: 'acknowledged'; readonly call: number; readonly revisions: readonly number[] }
+  /** The backup has exactly what was acknowledged before this line. */
+  | { readonly type: 'backed-up'; readonly folder: string }
 
-/** What becomes of one key when a call is carried out. A call is carried out wholly or not at all. */
+/** One effect of a call. After a crash a call has all of its effects or none. */
 export type Change =
-  | { readonly to: 'standing'; readonly key: string; readonly row: Standing }
-  | { readonly to: 'gone'; readonly key: string; readonly how: 'cancelled' | 'settled' | 'dead' }
-  | { readonly to: 'asked'; readonly request: string }
+  | { readonly to: 'live'; readonly key: string; readonly row: RowState }
+  | { readonly to: 'removed'; readonly key: string; readonly how: 'cancelled' | 'settled' | 'dead' }
+  | { readonly to: 'requested'; readonly request: string }
   | { readonly to: 'answered'; readonly request: string }
   | { readonly to: 'level'; readonly position: number; readonly revision: number }
+  | { readonly to: 'epoch'; readonly epoch: number }
 
-/** What is compared of a row. */
-export interface Standing {
+/** The fields of a row that are compared. */
+export interface RowState {
   readonly identity: number
   readonly position: number
   readonly attempt: number
   readonly payload: string
 }
 
-export function parseLine(text: string): Line | undefined {
+export function parseReportLine(text: string): ReportLine | undefined {
   try {
-    return JSON.parse(text) as Line
+    return JSON.parse(text) as ReportLine
   } catch {
-    // Cut off by the kill.
+    // The kill cut the line off.
     return undefined
   }
 }

@@ -1,9 +1,9 @@
 /**
- * npm run soak -- --minutes 10: a file store under churn for as long as asked. About `--live` timers stand at any
- * time; all the while some are added, replaced, moved, cancelled, and what is due is settled and swept. Every
- * minute the store is stopped, opened again and counted. It fails when the store takes more than `--most-disk`
- * times what its live timers weigh, or when memory after a collection grows beyond `--most-memory` times what
- * it was after the first minute (or a third of a shorter run).
+ * npm run soak -- --minutes 10: a file store under churn. About `--live` timers exist at any time. They are added,
+ * replaced, moved and cancelled all the while, and due ones are settled and swept. Every minute the store is stopped,
+ * opened again and counted. The run fails when the store takes more than `--most-disk` times the size of its live
+ * timers, or when memory after a garbage collection exceeds `--most-memory` times that after the first minute (or after
+ * a third of a shorter run).
  */
 import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -12,6 +12,7 @@ import process from 'node:process'
 import { parseArgs } from 'node:util'
 import { type Fence, openStore, type Operation, type Store } from 'carillon/store'
 import { Random } from 'carillon/testing'
+import { acquireShard } from './acquire-shard.js'
 
 const { values } = parseArgs({
   options: {
@@ -35,17 +36,17 @@ if (![minutes, live, mostDisk, mostMemory, Number(values.seed)].every((value) =>
 
 const BATCH = 500
 const PAYLOAD_BYTES = 120
-/** Key, name, numbers and payload: what a timer weighs when nothing is wasted. */
+/** The size of a timer without any overhead: key, name, numbers and payload. */
 const TIMER_BYTES = 40 + 20 + 12 + PAYLOAD_BYTES
-/** A small store has a floor that churn does not change. */
+/** A small store takes this much in any case. */
 const SMALLEST_STORE_BYTES = 4 << 20
 
 const random = new Random(Number(values.seed))
 const folder = mkdtempSync(path.join(tmpdir(), 'carillon-soak-'))
-const lap = Math.min(60_000, (minutes * 60_000) / 3)
+const lapMs = Math.min(60_000, (minutes * 60_000) / 3)
 const endsAt = performance.now() + minutes * 60_000
-/** Where each timer stands. */
-const standing = new Map<string, number>()
+/** The position of each timer. */
+const positions = new Map<string, number>()
 let identities = 0
 let settlements = 0
 let firstMemory: number | undefined
@@ -54,24 +55,25 @@ let worstMemory = 0
 let operations = 0
 
 process.stdout.write('  at s    rows  disk MB  × live   heap MB    rss MB  × first  kops/s  open ms\n')
-for (let epoch = 1; performance.now() < endsAt; epoch++) await oneLife(epoch)
+for (let epoch = 1; performance.now() < endsAt; epoch++) await runLap(epoch)
 rmSync(folder, { recursive: true, force: true })
 process.stdout.write(
   `${operations.toLocaleString('en')} operations in ${minutes} min: at most ${worstDisk.toFixed(1)} times the live data on disk ` +
     `(${mostDisk} allowed), memory at most ${worstMemory.toFixed(2)} times the first (${mostMemory} allowed)\n`,
 )
 
-/** Opens, churns for a lap, weighs, stops. */
-async function oneLife(epoch: number): Promise<void> {
+/** Opens the store, changes timers for one lap, measures and stops. */
+async function runLap(epoch: number): Promise<void> {
   const from = performance.now()
   const store = await openStore(`file:${folder}`, {})
   const openMs = performance.now() - from
-  const owner = await claimed(store, epoch)
-  await compare(store)
+  const { fence, row } = await acquireShard(store, `soak-${epoch}`, epoch, 3_600_000)
+  const owner: Owner = { fence, readLevel: row.readLevel }
+  await checkRows(store)
   const before = operations
-  while (performance.now() - from < lap && performance.now() < endsAt + 1000) await churn(store, owner)
-  await compare(store)
-  weigh(standing.size, openMs, (operations - before) / (performance.now() - from))
+  while (performance.now() - from < lapMs && performance.now() < endsAt + 1000) await churn(store, owner)
+  await checkRows(store)
+  measure(positions.size, openMs, (operations - before) / (performance.now() - from))
   await store.release(owner.fence)
   await store.stop()
 }
@@ -81,31 +83,16 @@ interface Owner {
   readLevel: Fence['settledLevel']
 }
 
-async function claimed(store: Store, epoch: number): Promise<Owner> {
-  const [row] = await store.shards()
-  const claim = {
-    shard: 0,
-    owner: `soak-${epoch}`,
-    nonce: epoch,
-    leaseMs: 3_600_000,
-    expectedEpoch: row!.epoch,
-  }
-  const own = await store.claim(claim)
-  if (own === undefined) throw new Error(`the shard was not to be had: ${JSON.stringify(row)}`)
-  const fence = { shard: 0, epoch: own.epoch, nonce: epoch, settledLevel: own.settledLevel }
-  return { fence, readLevel: own.readLevel }
-}
-
-/** One write, and now and then what is due is settled and swept. */
+/** Makes one write. About every tenth time it also settles and sweeps due timers. */
 async function churn(store: Store, owner: Owner): Promise<void> {
-  const wanted = Array.from({ length: BATCH }, () => operation(standing.size < live))
+  const wanted = Array.from({ length: BATCH }, () => operation(positions.size < live))
   const { answers } = await store.write(owner.fence, { operations: wanted })
   for (const [index, { outcome }] of answers.entries()) {
     const each = wanted[index]!
     if (each.type === 'answer') continue
-    if (outcome === 'cancelled') standing.delete(each.key)
+    if (outcome === 'cancelled') positions.delete(each.key)
     else if (each.type !== 'cancel' && (outcome === 'set' || outcome === 'moved')) {
-      standing.set(each.key, each.position)
+      positions.set(each.key, each.position)
     }
   }
   operations += BATCH
@@ -116,9 +103,9 @@ async function churn(store: Store, owner: Owner): Promise<void> {
   owner.readLevel = readLevel
   const level = { position: Math.min(readLevel.position, now), revision: 0 }
   let settledCount = 0
-  for (const [key, position] of standing) {
+  for (const [key, position] of positions) {
     if (position >= level.position) continue
-    standing.delete(key)
+    positions.delete(key)
     settledCount++
   }
   const ended = { done: [], followUps: [], dead: [], history: [] }
@@ -128,14 +115,14 @@ async function churn(store: Store, owner: Owner): Promise<void> {
   operations += page.size
 }
 
-/** The store must hold what stands, and account for every timer there ever was. */
-async function compare(store: Store): Promise<void> {
+/** The store must have the expected timers, and its counts must add up. */
+async function checkRows(store: Store): Promise<void> {
   const rows = await store.countRows()
   const { created, settled, cancelled, replaced, dead } = await store.counts()
-  if (rows === standing.size && created === rows + settled + cancelled + replaced + dead) return
+  if (rows === positions.size && created === rows + settled + cancelled + replaced + dead) return
   const counts = { created, settled, cancelled, replaced, dead }
   process.stderr.write(
-    `${standing.size} timers should stand, ${rows} do; ${JSON.stringify(counts)}; the store is kept in ${folder}\n`,
+    `the store should have ${positions.size} timers, but has ${rows}; ${JSON.stringify(counts)}; the store is kept in ${folder}\n`,
   )
   process.exit(1)
 }
@@ -157,7 +144,7 @@ function operation(isFilling: boolean): Operation {
   return { type: 'cancel', ...name }
 }
 
-function weigh(rows: number, openMs: number, opsPerMs: number): void {
+function measure(rows: number, openMs: number, opsPerMs: number): void {
   globalThis.gc?.()
   globalThis.gc?.()
   const { heapUsed, external, rss } = process.memoryUsage()
@@ -181,7 +168,7 @@ function weigh(rows: number, openMs: number, opsPerMs: number): void {
   ]
   process.stdout.write(`${cells.join('')}\n`)
   if (timesLive <= mostDisk && timesFirst <= mostMemory) return
-  process.stderr.write(`it grew beyond what is allowed; the store is kept in ${folder}\n`)
+  process.stderr.write(`the store or its memory grew beyond the limit; the store is kept in ${folder}\n`)
   process.exit(1)
 }
 

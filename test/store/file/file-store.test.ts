@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest'
 import { own, setOf } from '../owner.js'
 import { newFolder, openIn } from './scratch.js'
 
-describe('a file store', () => {
-  it('has after reopening what was acknowledged before, and nothing that was removed', async () => {
+describe('a file store that is opened again', () => {
+  it('has every acknowledged timer and none that was removed', async () => {
     const folder = newFolder()
     const first = await openIn(folder)
     const fence = await own(first)

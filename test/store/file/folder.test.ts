@@ -15,7 +15,7 @@ import {
 import { createRequire } from 'node:module'
 import path from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { isNetwork } from '../../../src/store/file/file-system.js'
+import { isNetwork } from '../../../src/store/file/lmdb/file-system.js'
 import { FileStore } from '../../../src/store/file/file-store.js'
 import { own, setOf } from '../owner.js'
 import { newFolder, openIn } from './scratch.js'
@@ -30,7 +30,7 @@ const { open } = createRequire(import.meta.url)('lmdb') as {
 const binary = { keyEncoding: 'binary', encoding: 'binary', overlappingSync: false } as const
 
 describe('the folder of a file store', () => {
-  it('is refused to a second opening in the same process, under any path', async () => {
+  it('rejects a second open in the same process, under any path', async () => {
     const folder = newFolder()
     await openIn(folder)
     await expect(FileStore.open(folder)).rejects.toMatchObject({ code: 'store-in-use' })
@@ -39,9 +39,9 @@ describe('the folder of a file store', () => {
     })
   })
 
-  it('is refused to another process while one has it, and given at once after a kill -9', async () => {
+  it('rejects another process while one has it open, and opens at once after a kill -9', async () => {
     const folder = newFolder()
-    // The mark that a store leaves in the file, put there for a process that is running and is not this one.
+    // Write an owner mark as another running process would.
     const store = await FileStore.open(folder)
     await store.stop()
     const child = spawn('sleep', ['60'], { stdio: 'ignore' })
@@ -55,7 +55,7 @@ describe('the folder of a file store', () => {
     expect(performance.now() - started).toBeLessThan(5000)
   })
 
-  it('is given where the mark is of a process of the same number that started at another time', async () => {
+  it('opens when the owner mark names a process with the same pid but another start time', async () => {
     const folder = newFolder()
     await (await FileStore.open(folder)).stop()
     const child = spawn('sleep', ['60'], { stdio: 'ignore' })
@@ -68,7 +68,7 @@ describe('the folder of a file store', () => {
     }
   })
 
-  it('lets nothing more be written by an owner that was replaced', async () => {
+  it('rejects writes of an owner after another process has taken over', async () => {
     const folder = newFolder()
     const store = await openIn(folder)
     const fence = await own(store)
@@ -78,7 +78,7 @@ describe('the folder of a file store', () => {
     expect(await store.find(operations)).toEqual([undefined])
   })
 
-  it('is refused when it holds something else', async () => {
+  it('is rejected when it contains other files, or is a file itself', async () => {
     const folder = newFolder()
     writeFileSync(path.join(folder, 'letter.txt'), 'dear')
     await expect(FileStore.open(folder)).rejects.toMatchObject({ code: 'store-foreign' })
@@ -88,7 +88,7 @@ describe('the folder of a file store', () => {
     await expect(FileStore.open(file)).rejects.toMatchObject({ code: 'store-foreign' })
   })
 
-  it('is refused when its file is not ours: a text, or LMDB with other tables', async () => {
+  it('is rejected when its data file is a text file, or an LMDB file with other tables', async () => {
     const text = newFolder()
     writeFileSync(path.join(text, 'data.mdb'), 'something else '.repeat(1000))
     await expect(FileStore.open(text)).rejects.toMatchObject({ code: 'store-foreign' })
@@ -100,7 +100,7 @@ describe('the folder of a file store', () => {
     await expect(FileStore.open(other)).rejects.toMatchObject({ code: 'store-foreign' })
   })
 
-  it('is refused when a newer version wrote it, and when its format cannot be read', async () => {
+  it('is rejected when a newer version wrote it, or when its format is unknown', async () => {
     for (const [format, code] of [
       [{ format: 'carillon', version: 2, shardCount: 1 }, 'store-newer'],
       [{ format: 'other', version: 1, shardCount: 1 }, 'store-damaged'],
@@ -112,7 +112,7 @@ describe('the folder of a file store', () => {
     }
   })
 
-  it('tells of a chunk that cannot be read', async () => {
+  it('rejects calls with store-damaged when a chunk is damaged', async () => {
     const folder = newFolder()
     const store = await FileStore.open(folder)
     const fence = await own(store)
@@ -122,7 +122,7 @@ describe('the folder of a file store', () => {
     const bytes = readFileSync(file)
     const at = bytes.indexOf('payload of a')
     expect(at).toBeGreaterThan(0)
-    // The frame of the chunk stands before its first row.
+    // The header of the chunk is just before its first row.
     const descriptor = openSync(file, 'r+')
     writeSync(descriptor, Buffer.alloc(80, 0xff), 0, 80, at - 78)
     closeSync(descriptor)
@@ -130,9 +130,9 @@ describe('the folder of a file store', () => {
     await expect(damaged.find([setOf('a', 0)])).rejects.toMatchObject({ code: 'store-damaged' })
   })
 
-  it('is refused when it cannot be written', async () => {
+  it('is rejected when it is not writable', async () => {
     const folder = newFolder()
-    // Root may write anywhere but on a disk that is mounted read-only.
+    // Root may write everywhere except on a disk that is mounted read-only.
     const isRoot = process.getuid?.() === 0
     if (isRoot) execFileSync('mount', ['-t', 'tmpfs', '-o', 'ro', 'tmpfs', folder])
     else chmodSync(folder, 0o555)
@@ -144,7 +144,7 @@ describe('the folder of a file store', () => {
     }
   })
 
-  it('is refused on a network file system', async () => {
+  it('is rejected on a network file system', async () => {
     const folder = newFolder()
     const fileSystem = () => ({ type: 0x6969, freeBytes: 1e9 })
     await expect(FileStore.open(folder, { fileSystem })).rejects.toMatchObject({ code: 'store-network' })
@@ -158,7 +158,7 @@ describe('the folder of a file store', () => {
     ])
   })
 
-  it('refuses a payload beyond the limit, and takes the largest', async () => {
+  it('rejects a payload above maxPayloadBytes, and stores one of exactly that size', async () => {
     const store = await openIn(newFolder(), { maxPayloadBytes: 300_000 })
     const fence = await own(store)
     const at = Date.now() + 1000
@@ -173,7 +173,7 @@ describe('the folder of a file store', () => {
     expect(Buffer.compare(found!.payload, large.payload)).toBe(0)
   })
 
-  it('can be backed up while it is written to, and the copy opens at once', async () => {
+  it('can be backed up during writes, and the copy opens at once', async () => {
     const store = await openIn(newFolder())
     const fence = await own(store)
     const at = Date.now() + 100_000
@@ -189,7 +189,7 @@ describe('the folder of a file store', () => {
     expect(await store.countRows()).toBe(300)
   })
 
-  it('gives room back by compaction, and goes on', async () => {
+  it('shrinks its file by compaction, and goes on working', async () => {
     const folder = newFolder()
     const store = await openIn(folder)
     const fence = await own(store)
@@ -221,7 +221,7 @@ async function putMeta(folder: string, key: string, value: string, version = 0):
   await root.close()
 }
 
-/** Marks the folder as that of a running process. */
+/** Writes an owner mark that names a running process. */
 async function putOwner(folder: string, pid: number, changes: object = {}): Promise<void> {
   const text = (file: string): string => readFileSync(file, 'utf8').trim()
   const stat = text(`/proc/${pid}/stat`)
@@ -238,7 +238,7 @@ async function putOwner(folder: string, pid: number, changes: object = {}): Prom
   await putMeta(folder, 'owner', JSON.stringify(mark), 7)
 }
 
-/** Changes the session of an open store, as a newcomer in another container would. */
+/** Changes the session in the owner mark of an open store, as a newcomer in another container would. */
 async function putOwnerInside(store: FileStore): Promise<void> {
   await putMeta(store.folder, 'owner', '{}', 4711)
 }

@@ -8,7 +8,7 @@ import { newFolder, openIn } from './scratch.js'
 
 let mounted: string | undefined
 
-/** A disk of 8 MB, or undefined where this process may not mount one. */
+/** Mounts a disk of 8 MB. Returns undefined where this process may not do that. */
 function smallDisk(): string | undefined {
   const folder = path.join(newFolder(), 'disk')
   mkdirSync(folder)
@@ -25,11 +25,11 @@ afterEach(() => {
   mounted = undefined
 })
 
-describe('a full disk', () => {
-  it('refuses new timers, loses none, and goes on when there is room', async (context) => {
+describe('a file store on a full disk', () => {
+  it('rejects new timers with store-full, loses none, and goes on when there is space again', async (context) => {
     const disk = smallDisk()
-    if (disk === undefined) return context.skip('mounting a small tmpfs takes root')
-    // LMDB's binding reports the failed commit on the console as well.
+    if (disk === undefined) return context.skip('mounting a small tmpfs needs root')
+    // LMDB's binding also prints the failed commit to the console.
     const quiet = vi.spyOn(console, 'error').mockImplementation(() => undefined)
     writeFileSync(path.join(disk, 'ballast'), Buffer.alloc(3e6))
     const folder = path.join(disk, 'store')
@@ -45,11 +45,11 @@ describe('a full disk', () => {
           setOf(`k${round}-${k}-${i}`, at + i, { payload: new Uint8Array(200) }),
         ),
       )
-      // Cancels of what is there, in the same calls: they must come back when the call fails.
+      // The same calls also cancel stored timers, which must come back when a call fails.
       const outcomes = await Promise.allSettled(
         writes.map((sets, k) => {
-          const old = k === 0 ? acknowledged.slice(0, 1) : []
-          const cancels = old.map(({ namespace, kind, key }) => ({
+          const cancelled = k === 0 ? acknowledged.slice(0, 1) : []
+          const cancels = cancelled.map(({ namespace, kind, key }) => ({
             type: 'cancel' as const,
             namespace,
             kind,

@@ -13,14 +13,14 @@ afterEach(async () => {
   for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true })
 })
 
-/** A folder of its own, removed after the test. */
+/** Creates a folder that is removed after the test. */
 export function newFolder(): string {
   const folder = mkdtempSync(path.join(tmpdir(), 'carillon-file-'))
   folders.push(folder)
   return folder
 }
 
-/** A store that is stopped after the test. */
+/** Opens a store that is stopped after the test. */
 export async function openIn(folder: string, options: FileStoreOptions = {}): Promise<FileStore> {
   const store = await FileStore.open(folder, options)
   stores.push(store)

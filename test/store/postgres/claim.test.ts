@@ -1,35 +1,28 @@
-import { type ChildProcess, spawn } from 'node:child_process'
-import { createInterface } from 'node:readline'
-import { fileURLToPath } from 'node:url'
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { openStore } from '../../../src/store/index.js'
 import { eventually } from '../../eventually.js'
 import { playClaims } from '../claim-scenes.js'
+import { isAcked, isEarly, isFired, keyOf, startChild, useChildren } from './chaos-children.js'
 import { newSchema, thisServer, usePostgres } from './scratch.js'
 
 usePostgres()
-
-const child = fileURLToPath(
-  new URL('../../../.carillon/run/test/store/postgres/chaos/child.js', import.meta.url),
-)
-const children: ChildProcess[] = []
-
-afterEach(() => {
-  for (const process of children.splice(0)) process.kill('SIGKILL')
-})
+useChildren()
 
 const newUrl = (): string => `${thisServer().url}?schema=${newSchema()}`
 
 describe('claims on PostgreSQL', () => {
   playClaims({ newUrl, port: () => Number(new URL(thisServer().url).port) })
 
-  it('processes are killed and stopped for longer than a lease: what was acknowledged fires, none early', async () => {
+  it('every acknowledged timer fires, and none early, though processes are killed or stopped beyond a lease', async () => {
     const url = newUrl()
     const store = await openStore(url, { strategy: 'claim' })
     const lines: string[] = []
-    born(url, 'living', 0, lines)
+    startChild(url, 'living', 0, lines)
     await eventually(() => expect(lines).toContain('ready living'), 20_000)
-    const [dying, sleeping] = [born(url, 'dying', 1000, lines), born(url, 'sleeping', 1000, lines)]
+    const [dying, sleeping] = [
+      startChild(url, 'dying', 1000, lines),
+      startChild(url, 'sleeping', 1000, lines),
+    ]
     await eventually(() => expect(lines.filter(isAcked).length).toBeGreaterThan(600), 20_000)
     dying.kill('SIGKILL')
     sleeping.kill('SIGSTOP')
@@ -39,11 +32,11 @@ describe('claims on PostgreSQL', () => {
       expect(acked.filter((key) => !fired.has(key))).toEqual([])
     }, 20_000)
     sleeping.kill('SIGCONT')
-    // It goes on, and in the end nothing is left.
+    // The process goes on, and in the end no timer is left.
     await eventually(() => expect(lines).toContain('set sleeping'), 20_000)
     await eventually(async () => expect(await store.countRows()).toBe(0), 20_000)
     expect(sleeping.exitCode).toBeNull()
-    expect(lines.filter((line) => isFired(line) && Number(line.split(' ')[2]) < 0)).toEqual([])
+    expect(lines.filter(isEarly)).toEqual([])
     const { created, settled, replaced, dead } = await store.counts()
     expect({ settled: settled + replaced, dead }).toEqual({ settled: created, dead: 0 })
     const fired = lines.filter(isFired).map(keyOf)
@@ -51,24 +44,3 @@ describe('claims on PostgreSQL', () => {
     await store.stop()
   }, 90_000)
 })
-
-function isAcked(line: string): boolean {
-  return line.startsWith('acked ')
-}
-
-function isFired(line: string): boolean {
-  return line.startsWith('fired ')
-}
-
-function keyOf(line: string): string {
-  return line.split(' ')[1]!
-}
-
-function born(store: string, name: string, count: number, lines: string[]): ChildProcess {
-  const started = spawn(process.execPath, [child, store, name, String(count)], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
-  children.push(started)
-  createInterface({ input: started.stdout }).on('line', (line) => lines.push(line))
-  return started
-}

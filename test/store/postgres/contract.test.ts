@@ -11,7 +11,7 @@ describeStoreContract(
   async (options) => PostgresStore.open(thisServer().url, { ...options, schema: newSchema() }),
   {
     runner: { describe, it },
-    // 10,000 of them: every step is a question to a server.
+    // Only 10,000 operations, because each step asks a server.
     model: { rounds: 4, operationsPerRound: 2500, ...modelFromEnv() },
     reopen: async (stopped, options) =>
       PostgresStore.open(thisServer().url, { ...options, schema: (stopped as PostgresStore).schema }),

@@ -2,7 +2,7 @@ import net from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
 import type { Fence, SetOperation } from '../../../src/store/index.js'
 import { openStore } from '../../../src/store/index.js'
-import { loadDriver } from '../../../src/store/postgres/driver.js'
+import { loadDriver } from '../../../src/store/postgres/net/driver.js'
 import type { PostgresStore } from '../../../src/store/postgres/postgres-store.js'
 import type { PostgresStoreOptions } from '../../../src/store/postgres/postgres-store-options.js'
 import { TcpProxy } from '../../servers/tcp-proxy.js'
@@ -17,9 +17,9 @@ afterEach(async () => {
   for (const proxy of proxies.splice(0)) await proxy.stop()
 })
 
-describe('opening', () => {
-  it('says when nobody answers', async () => {
-    const port = await deafPort()
+describe('opening a PostgreSQL store', () => {
+  it('fails with store-unavailable if no server answers', async () => {
+    const port = await unusedPort()
     await expect(openStore(`postgres://a:b@127.0.0.1:${port}/c`)).rejects.toMatchObject({
       name: 'StoreError',
       code: 'store-unavailable',
@@ -30,7 +30,7 @@ describe('opening', () => {
     ['a wrong password', (url: URL) => (url.password = 'wrong')],
     ['an unknown user', (url: URL) => (url.username = 'nobody')],
     ['an unknown database', (url: URL) => (url.pathname = '/nowhere')],
-  ])('says when %s was given, without telling it', async (_, spoil) => {
+  ])('fails with store-denied for %s, and does not print the password', async (_, spoil) => {
     const url = new URL(thisServer().url)
     spoil(url)
     const error = await openStore(url.href).catch((refused: unknown) => refused)
@@ -39,7 +39,7 @@ describe('opening', () => {
     expect(String(error)).not.toContain('secret')
   })
 
-  it('says when the user may not make the schema, and does without that right once it is there', async () => {
+  it('fails with store-denied without the right to create the schema, which is not needed once it exists', async () => {
     const user = newSchema()
     await sql(`create role "${user}" login password 'secret'`)
     const url = new URL(thisServer().url)
@@ -61,7 +61,7 @@ describe('opening', () => {
     expect(await store.countRows()).toBe(1)
   })
 
-  it('says what to install when the driver is not there', async () => {
+  it('names the package to install if the driver is missing', async () => {
     const load = (): Promise<never> => Promise.reject(new Error('Cannot find package'))
     await expect(loadDriver(load)).rejects.toMatchObject({
       code: 'driver-missing',
@@ -69,7 +69,7 @@ describe('opening', () => {
     })
   })
 
-  it('respects what the URL says of TLS', async () => {
+  it('uses TLS as the sslmode of the URL demands', async () => {
     const url = `${thisServer().url}?sslmode=require`
     await expect(openStore(url)).rejects.toMatchObject({
       code: 'store-unavailable',
@@ -79,7 +79,7 @@ describe('opening', () => {
     await store.stop()
   })
 
-  it('has as many shards as the URL says when it is made, and keeps them', async () => {
+  it('creates as many shards as the URL says, and keeps that number', async () => {
     const url = `${thisServer().url}?schema=${newSchema()}`
     const store = await openStore(`${url}&shards=5`)
     const again = await openStore(`${url}&shards=9`)
@@ -93,7 +93,7 @@ describe('opening', () => {
     }
   })
 
-  it.each(['postgres:', 'postgres:timers', 'postgresql:/x'])('refuses %j with examples', async (url) => {
+  it.each(['postgres:', 'postgres:timers', 'postgresql:/x'])('refuses the URL %j', async (url) => {
     await expect(openStore(url)).rejects.toMatchObject({ code: 'invalid-store-url' })
   })
 
@@ -108,8 +108,8 @@ describe('opening', () => {
   })
 })
 
-describe('a call whose connection is lost', () => {
-  it('after it was sent may have happened, and says so', async () => {
+describe('a call of a PostgreSQL store', () => {
+  it('fails with unknown-outcome if the connection is lost after it was sent', async () => {
     const { store, proxy } = await openThrough()
     const fence = await own(store)
     proxy.holdAnswers()
@@ -121,15 +121,15 @@ describe('a call whose connection is lost', () => {
     proxy.cut()
     await expect(write).rejects.toMatchObject({ code: 'unknown-outcome' })
     proxy.open()
-    // The way on of design rule 5: raise the epoch, send again, find it there. A connection may still have to be
-    // found dead.
+    // Rule 5: raise the epoch, then send the write again, which finds the row. The pool may first have to notice that
+    // another connection is dead.
     const row = await eventually(() => store.refence(fence, 99, 30_000))
     const again = await store.write({ ...fence, epoch: row.epoch, nonce: 99 }, { operations: [setOf('a')] })
     expect(again.answers[0]!.outcome).toBe('same')
     await expect(store.write(fence, { operations: [setOf('b')] })).rejects.toMatchObject({ code: 'fenced' })
   })
 
-  it('before it could be sent did not happen', async () => {
+  it('fails with store-unavailable if the connection is lost before it was sent', async () => {
     const { store, proxy } = await openThrough()
     const fence = await own(store)
     proxy.close()
@@ -142,7 +142,7 @@ describe('a call whose connection is lost', () => {
     expect((await store.list({ namespace: 'test', limit: 9 })).items.map(({ key }) => key)).toEqual(['b'])
   })
 
-  it('while reading is simply unavailable', async () => {
+  it('fails with store-unavailable if the connection is lost during a read', async () => {
     const { store, proxy } = await openThrough()
     proxy.holdAnswers()
     const reads = [store.countRows(), store.shards(), store.find([setOf('a')])]
@@ -153,7 +153,7 @@ describe('a call whose connection is lost', () => {
     expect(await store.countRows()).toBe(0)
   })
 
-  it('by the server, in the middle of it, is not taken for one that was refused', async () => {
+  it('fails with unknown-outcome if the server ends its session during a write', async () => {
     const store = await openStoreIn({ shardCount: 1 })
     const fence = await own(store)
     const blocker = await locked(store)
@@ -171,7 +171,7 @@ describe('a call whose connection is lost', () => {
     expect(await store.countRows()).toBe(0)
   })
 
-  it('that takes longer than a statement may is undone by the server', async () => {
+  it('is undone by the server after statementTimeoutMs', async () => {
     const store = await openStoreIn({ shardCount: 1, statementTimeoutMs: 200 })
     const fence = await own(store)
     const blocker = await locked(store)
@@ -183,7 +183,7 @@ describe('a call whose connection is lost', () => {
     await store.write(fence, { operations: [setOf('a')] })
   })
 
-  it('holds no lock for long when its process stopped reading', async () => {
+  it('does not hold its lock for long if its process stops reading the answer', async () => {
     const { store, proxy } = await openThrough({ maxPayloadBytes: 1 << 20 })
     const fence = await own(store, 1)
     const payload = new Uint8Array(1 << 20)
@@ -201,14 +201,14 @@ describe('a call whose connection is lost', () => {
     const other = await openStoreIn({ schema: store.schema })
     const from = Date.now()
     const claim = { shard: 0, owner: 'other', nonce: 8, leaseMs: 60_000, expectedEpoch: 1 }
-    expect(await other.claim(claim)).toMatchObject({ owner: 'other', epoch: 2, readLevel: { position: 0 } })
-    // Long before the statement or its client would give up.
+    expect(await other.acquire(claim)).toMatchObject({ owner: 'other', epoch: 2, readLevel: { position: 0 } })
+    // Long before the timeout of the statement or of the client.
     expect(Date.now() - from).toBeLessThan(15_000)
     proxy.cut()
     expect(await load).toMatchObject({ code: 'unknown-outcome' })
   })
 
-  it('where the schema is gone says so', async () => {
+  it('fails with store-damaged if the schema was dropped', async () => {
     const store = await openStoreIn()
     await sql(`drop schema "${store.schema}" cascade`)
     await expect(store.countRows()).rejects.toMatchObject({ code: 'store-damaged' })
@@ -225,7 +225,7 @@ async function openThrough(
   return { store: await openStoreIn({ shardCount: 1, ...options }, url.href), proxy }
 }
 
-/** Somebody who holds the shard's row and does not let go until `end`. */
+/** A connection that locks the shard rows until `end`. */
 async function locked(store: PostgresStore) {
   const { default: pg } = await import('pg')
   const client = new pg.Client({ connectionString: thisServer().url })
@@ -237,7 +237,7 @@ async function locked(store: PostgresStore) {
 
 async function own(store: PostgresStore, leaseMs = 60_000): Promise<Fence> {
   const claim = { shard: 0, owner: 'test', nonce: 7, leaseMs, expectedEpoch: 0 }
-  const { epoch, nonce, settledLevel } = (await store.claim(claim))!
+  const { epoch, nonce, settledLevel } = (await store.acquire(claim))!
   return { shard: 0, epoch, nonce, settledLevel }
 }
 
@@ -248,8 +248,8 @@ function setOf(key: string): SetOperation {
   return { type: 'set', namespace: 'test', kind: 'k', key, identity: 4711, ...content, ...progress }
 }
 
-/** A port on which nobody listens. */
-async function deafPort(): Promise<number> {
+/** A port without a listener. */
+async function unusedPort(): Promise<number> {
   const server = net.createServer()
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as net.AddressInfo

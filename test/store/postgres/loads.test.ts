@@ -8,14 +8,14 @@ usePostgres()
 const LOADS = `select count(*)::integer as count from pg_stat_activity
   where state = 'active' and query like '%.load(%' and pid <> pg_backend_pid() and query like $1`
 
-describe('pages on PostgreSQL', () => {
-  it('are read three at a time, and beside those that hang', async () => {
+describe('loads of a PostgreSQL store', () => {
+  it('run three at a time, and more once those three have hung for a while', async () => {
     const schema = newSchema()
     const store = await openStoreIn({ shardCount: 8, schema })
     const fences = await Promise.all(
       (await store.shards()).map(async ({ shard, epoch: expectedEpoch }) => {
         const claim = { shard, owner: 'me', nonce: shard + 1, leaseMs: 60_000, expectedEpoch }
-        const { epoch, nonce, settledLevel } = (await store.claim(claim))!
+        const { epoch, nonce, settledLevel } = (await store.acquire(claim))!
         return { shard, epoch, nonce, settledLevel }
       }),
     )
@@ -30,7 +30,7 @@ describe('pages on PostgreSQL', () => {
       await eventually(async () => expect(await waiting()).toBe(3))
       await new Promise((resolve) => setTimeout(resolve, 100))
       expect(await waiting()).toBe(3)
-      // Those may hang for long: after a while the others are read beside them.
+      // The three may hang for long. After LOAD_PATIENCE_MS the others run beside them.
       await eventually(async () => expect(await waiting()).toBe(8))
       await holder.query('commit')
       expect((await loads).map(({ page }) => page.size)).toEqual(fences.map(() => 0))

@@ -1,7 +1,8 @@
 import pg from 'pg'
 import { afterEach, describe, expect, it } from 'vitest'
-import { Database } from '../../../src/store/postgres/database.js'
-import { migrate, migrations } from '../../../src/store/postgres/migrations.js'
+import { Database } from '../../../src/store/postgres/net/database.js'
+import { SessionPool } from '../../../src/store/postgres/net/session-pool.js'
+import { migrate, migrations } from '../../../src/store/postgres/schema/migrations.js'
 import { newSchema, openStoreIn, sql, thisServer, usePostgres } from './scratch.js'
 
 usePostgres()
@@ -12,8 +13,8 @@ afterEach(async () => {
   for (const database of databases.splice(0)) await database.stop()
 })
 
-describe('a schema', () => {
-  it('is made once by many who open it at once', async () => {
+describe('a PostgreSQL schema', () => {
+  it('is created once if eight processes open it at the same time', async () => {
     const schema = newSchema()
     const stores = await Promise.all(
       Array.from({ length: 8 }, (_, i) => openStoreIn({ schema, shardCount: i + 1 })),
@@ -23,7 +24,7 @@ describe('a schema', () => {
     expect(row!['count']).toBe(stores[0]!.shardCount)
   })
 
-  it('of an older version is upgraded, once, and keeps what it was made with', async () => {
+  it('with an older version is upgraded once, and keeps its format and its rows', async () => {
     const schema = newSchema()
     const store = await openStoreIn({ schema, shardCount: 3 })
     await store.putSetting('kept', 'yes')
@@ -37,7 +38,7 @@ describe('a schema', () => {
     expect(await sql(`select name, note from "${schema}".setting`)).toEqual([{ name: 'kept', note: null }])
   })
 
-  it('of every version that was is brought to this one', async () => {
+  it('of every earlier version can be upgraded to the current one', async () => {
     for (let version = 1; version < migrations.length; version++) {
       const schema = newSchema()
       const before = migrations.slice(0, version)
@@ -49,7 +50,7 @@ describe('a schema', () => {
     }
   })
 
-  it('stays as it was when an upgrade fails', async () => {
+  it('stays unchanged if an upgrade fails', async () => {
     const schema = newSchema()
     await openStoreIn({ schema })
     const broken = [...migrations, () => 'alter table S.setting add column note text; select 1/0']
@@ -61,7 +62,7 @@ describe('a schema', () => {
     await openStoreIn({ schema })
   })
 
-  it('of a newer version is refused and left as it is', async () => {
+  it('with a newer version is refused and left unchanged', async () => {
     const schema = newSchema()
     await openStoreIn({ schema })
     await sql(`update "${schema}".store set version = 99`)
@@ -72,17 +73,17 @@ describe('a schema', () => {
     expect(await sql(`select version from "${schema}".store`)).toEqual([{ version: 99 }])
   })
 
-  it('made for another strategy is refused, and taken as it is when none is asked for', async () => {
+  it('of another strategy is refused, but accepted if the caller names none', async () => {
     const schema = newSchema()
     await openStoreIn({ schema, strategy: 'claim' })
     await expect(openStoreIn({ schema, strategy: 'owned' })).rejects.toMatchObject({ code: 'wrong-strategy' })
-    expect((await openStoreIn({ schema })).strategy).toBe('claim')
+    expect((await openStoreIn({ schema })).mode).toBe('claim')
   })
 })
 
 function databaseIn(schema: string): Database {
   const pool = new pg.Pool({ connectionString: thisServer().url })
-  const database = new Database(pool, schema, 1000)
+  const database = new Database(new SessionPool(pool, { allow: [] }), schema)
   databases.push(database)
   return database
 }

@@ -2,19 +2,19 @@ import pg from 'pg'
 import { afterAll, afterEach, beforeAll } from 'vitest'
 import { PostgresStore } from '../../../src/store/postgres/postgres-store.js'
 import type { PostgresStoreOptions } from '../../../src/store/postgres/postgres-store-options.js'
-import { type PostgresServer, startPostgres } from '../../servers/postgres.js'
+import { type PostgresServer, type PostgresServerOptions, startPostgres } from '../../servers/postgres.js'
 
-/** Whether the server is somebody else's, and not to be restarted. */
+/** Whether the tests use a given server, which they must not restart. */
 export const isForeign = (process.env['CARILLON_TEST_POSTGRES_URL'] ?? '') !== ''
 
 let server: PostgresServer | undefined
 let schemas = 0
 const stores: PostgresStore[] = []
 
-/** One server for the tests of a file. */
-export function usePostgres(): void {
+/** Starts one server for all tests of a file. */
+export function usePostgres(options: PostgresServerOptions = {}): void {
   beforeAll(async () => {
-    server = await startPostgres()
+    server = await startPostgres(options)
   })
   afterEach(async () => {
     for (const store of stores.splice(0)) await store.stop()
@@ -29,19 +29,19 @@ export function thisServer(): PostgresServer {
   return server
 }
 
-/** A schema that nobody has yet, also on a server that other runs use. */
+/** The name of a new schema, unique even on a server that other runs use. */
 export function newSchema(): string {
   return `test_${process.pid}_${Date.now().toString(36)}_${++schemas}`
 }
 
-/** A store in a schema of its own, unless told, that is stopped after the test. */
+/** Opens a store, by default in a new schema. It is stopped after the test. */
 export async function openStoreIn(options: PostgresStoreOptions = {}, url = thisServer().url) {
   const store = await PostgresStore.open(url, { schema: newSchema(), ...options })
   stores.push(store)
   return store
 }
 
-/** Runs SQL as the server's owner. */
+/** Runs SQL as the superuser. */
 export async function sql(text: string, values: unknown[] = []): Promise<Record<string, unknown>[]> {
   const client = new pg.Client({ connectionString: thisServer().url })
   await client.connect()

@@ -1,14 +1,14 @@
 import { expect, it } from 'vitest'
-import { int8s } from '../../../src/store/postgres/binary-array.js'
-import type { Database } from '../../../src/store/postgres/database.js'
-import { WakeChannel } from '../../../src/store/postgres/wake-channel.js'
+import { int8Values } from '../../../src/store/postgres/codec/binary-array.js'
+import type { Database } from '../../../src/store/postgres/net/database.js'
+import { WakeChannel } from '../../../src/store/postgres/net/wake-channel.js'
 import { VirtualClock } from '../../../src/time/index.js'
 
-it('keeps 50 ms between the wake-ups of a shard, whenever others are woken', async () => {
+it('a wake channel keeps 50 ms between the wake-ups of a shard, whenever others are woken', async () => {
   const clock = new VirtualClock()
   const sent: number[][] = [[], [], []]
   const write = (_call: string, _sql: string, values: readonly unknown[]): Promise<void> => {
-    for (const shard of int8s(values[1] as Buffer)) sent[shard]!.push(clock.monotonic())
+    for (const shard of int8Values(values[1] as Buffer)) sent[shard]!.push(clock.monotonic())
     return Promise.resolve()
   }
   const channel = new WakeChannel({ schema: 's', write } as unknown as Database, undefined, 3, clock)
@@ -24,7 +24,7 @@ it('keeps 50 ms between the wake-ups of a shard, whenever others are woken', asy
   for (const times of sent) {
     const between = times.slice(1).map((time, i) => time - times[i]!)
     expect(between.length).toBeGreaterThan(6)
-    // None is forgotten, and none waits for another's time.
+    // No wake-up is lost, and none is delayed by another shard.
     for (const ms of between) expect([50, 51, 52, 53, 54, 55, 56]).toContain(ms)
   }
 })

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { createClient, RESP_TYPES } from 'redis'
 import { RedisStore } from '../../../src/store/redis/redis-store.js'
-import { chunkRows, eachInChunk } from '../../../src/store/redis/chunk.js'
-import { placeText } from '../../../src/store/redis/place-text.js'
-import { sheetOf } from '../../../src/store/redis/sheet.js'
+import { chunkRows, eachInChunk } from '../../../src/store/redis/codec/chunk.js'
+import { placeText } from '../../../src/store/redis/codec/place-codec.js'
+import { byteViewOf } from '../../../src/store/redis/codec/byte-view.js'
 import type { Operation, OperationAnswer } from '../../../src/store/index.js'
 import { comparePlaces, type Place, type TimerRow } from '../../../src/timer/index.js'
 import { own, setOf } from '../owner.js'
@@ -12,7 +12,7 @@ import { prefixOf, withNewPrefix } from './prefix.js'
 
 type RawClient = ReturnType<typeof rawClient>
 
-/** A connection that gives bytes as they are. */
+/** A client whose replies are bytes, not strings. */
 export function rawClient(url: string) {
   return createClient({ url }).withTypeMapping({ [RESP_TYPES.BLOB_STRING]: Buffer })
 }
@@ -29,7 +29,7 @@ interface Row extends Place {
   readonly text: string
 }
 
-/** What the store must hold: rows by key, and the two levels. */
+/** The expected content of the store: rows by key, and the two levels. */
 class Model {
   readonly rows = new Map<string, Row>()
   readonly everyKey: string[] = []
@@ -50,7 +50,10 @@ class Model {
   }
 }
 
-/** Two clients of one store, who write in turn and so are mistaken about the last revision, and the model. */
+/**
+ * Two clients of one store, and the model. The clients write in turn, so each one's prediction of the last revision is
+ * often wrong.
+ */
 export class ChunkWorld {
   readonly model = new Model()
   readonly #raw: RawClient
@@ -88,11 +91,11 @@ export class ChunkWorld {
     return this.#stores[0]!
   }
 
-  /** A call of new timers, all of them plain. */
-  async call(by: number, positions: readonly number[], weight: number): Promise<void> {
+  /** Writes new timers with one call of plain sets. */
+  async call(by: number, positions: readonly number[], payloadBytes: number): Promise<void> {
     const sets = positions.map((at) => {
       const key = `key-${this.#keys++}`
-      const payload = Buffer.from(`${key} ${'x'.repeat(weight)}`)
+      const payload = Buffer.from(`${key} ${'x'.repeat(payloadBytes)}`)
       return setOf(key, Math.max(at, this.model.settled.position), { payload })
     })
     const { answers } = await this.#stores[by]!.write(this.#fence, { operations: sets })
@@ -105,7 +108,7 @@ export class ChunkWorld {
     }
   }
 
-  /** Cancels, moves or sets anew, those that are there no more too. */
+  /** Cancels, moves or sets timers again, including timers that no longer exist. */
   async change(verb: 'cancel' | 'move' | 'set', picks: readonly number[], to: number): Promise<void> {
     const position = Math.max(to, this.model.settled.position)
     const keys = [...new Set(picks.flatMap((pick) => this.model.keyAt(pick) ?? []))]
@@ -126,8 +129,8 @@ export class ChunkWorld {
       } else if (row === undefined) {
         assert.equal(answer.outcome, 'unknown')
       } else if (verb === 'cancel') {
-        const { position: stood, revision } = row
-        assert.deepEqual(placeIn(answer), { outcome: 'cancelled', position: stood, revision })
+        const { position: oldPosition, revision } = row
+        assert.deepEqual(placeIn(answer), { outcome: 'cancelled', position: oldPosition, revision })
         this.model.rows.delete(key)
       } else {
         const revision = ++this.model.revision
@@ -142,14 +145,14 @@ export class ChunkWorld {
     const from = this.model.readLevel
     const loaded = await this.#store.load(this.#fence, { from, untilExclusive, limit, limitBytes })
     const { page, readLevel, nextPosition } = loaded
-    assert.ok(comparePlaces(readLevel, from) >= 0, 'the read level went back')
+    assert.ok(comparePlaces(readLevel, from) >= 0, 'the read level must not go back')
     const rows = Array.from({ length: page.size }, (_, index) => page.row(index))
-    this.#same(rows, this.model.inOrder(from, readLevel))
-    assert.ok(rows.length <= limit, `${rows.length} rows of ${limit}`)
+    this.#assertSame(rows, this.model.inOrder(from, readLevel))
+    assert.ok(rows.length <= limit, `${rows.length} rows, limit ${limit}`)
     const end = { position: untilExclusive, revision: 0 }
     const [wanted] = this.model.inOrder(from, end)
-    if (wanted !== undefined) assert.ok(rows.length > 0, 'one row at least')
-    // Rows that were taken out of a chunk weigh too: they are sent.
+    if (wanted !== undefined) assert.ok(rows.length > 0, 'a load must return at least one row')
+    // Removed rows of a chunk count toward limitBytes, because they are sent.
     const isCutByCount = limitBytes === NO_LIMIT && comparePlaces(readLevel, end) < 0
     if (isCutByCount && comparePlaces(from, end) < 0) assert.equal(rows.length, limit)
     const [next] = this.model.inOrder(readLevel)
@@ -157,7 +160,7 @@ export class ChunkWorld {
     this.model.readLevel = readLevel
   }
 
-  /** Settles some of what was loaded up to a level, ends or carries others behind it, and sweeps. */
+  /** Settles a part of the loaded rows by level, settles or carries some rows above it, and sweeps. */
   async settle(share: number): Promise<void> {
     const { model } = this
     const loaded = model.inOrder(model.settled, model.readLevel)
@@ -194,7 +197,7 @@ export class ChunkWorld {
     while ((await this.#store.sweep(this.#fence)).more);
   }
 
-  /** Another owner begins at the settled level. */
+  /** A new owner takes over. It begins at the settled level. */
   async takeOver(): Promise<void> {
     await this.#store.release(this.#fence)
     this.#fence = await own(this.#store)
@@ -202,19 +205,19 @@ export class ChunkWorld {
     this.model.readLevel = this.#fence.readLevel
   }
 
-  /** All that stands, as it is listed. */
+  /** All rows, as the store lists them. */
   async listed(): Promise<Row[]> {
     const { items } = await this.#store.list({ namespace: 'test', limit: 10_000 })
     return items.map(shown)
   }
 
-  /** Everything that can be read says what the model says. */
+  /** Compares every way to read the store with the model. */
   async check(): Promise<void> {
     const { model } = this
     const all = model.inOrder(model.settled)
     assert.deepEqual(await this.listed(), all)
     const found = await this.#store.find(model.everyKey.map(nameOf))
-    this.#same(
+    this.#assertSame(
       found.flatMap((row) => row ?? []),
       model.everyKey.flatMap((key) => model.rows.get(key) ?? []),
     )
@@ -233,7 +236,10 @@ export class ChunkWorld {
     await this.#checkLayout()
   }
 
-  /** Each row lies in the part of its place, no part is empty, a chunk knows how many of its rows stand, names lead to rows. */
+  /**
+   * Checks the layout: each row is in the part of its place, no part is empty, a chunk counts its live rows, names lead
+   * to rows.
+   */
   async #checkLayout(): Promise<void> {
     const shard = `{${this.#prefix}:0}`
     const parts = (await this.#raw.zRange(`${shard}:parts3`, 0, -1)).map(String)
@@ -242,11 +248,11 @@ export class ChunkWorld {
       const places = (await this.#raw.hKeys(`${shard}:p:${part}`)).map(String)
       const chunk = await this.#raw.get(`${shard}:c:${part}`)
       if (chunk !== null) {
-        const sheet = sheetOf(Buffer.from(chunk))
+        const bytes = byteViewOf(Buffer.from(chunk))
         const before = places.length
-        eachInChunk(sheet, (position, revision) => places.push(placeText({ position, revision })))
-        assert.equal(sheet.view.getUint32(4, true), places.length - before, 'rows of a chunk that stand')
-        assert.ok(chunkRows(sheet) <= PART_ROWS, `${chunkRows(sheet)} rows of a chunk`)
+        eachInChunk(bytes, (position, revision) => places.push(placeText({ position, revision })))
+        assert.equal(bytes.view.getUint32(4, true), places.length - before, 'the live rows of a chunk')
+        assert.ok(chunkRows(bytes) <= PART_ROWS, `a chunk has ${chunkRows(bytes)} rows`)
       }
       assert.ok(places.length > 0, `part ${part} is empty`)
       const after = parts[index + 1] ?? 'g'
@@ -255,22 +261,22 @@ export class ChunkWorld {
     }
     const keys = (await this.#raw.keys(`${shard}:[pc]:*`)).map(String)
     const unknown = keys.filter((key) => !parts.includes(key.slice(key.lastIndexOf(':') + 1)))
-    assert.deepEqual(unknown, [], 'keys of parts that are not there')
-    // A name leads to its row, or, until that is swept, to one that is settled.
+    assert.deepEqual(unknown, [], 'there are keys of unlisted parts')
+    // A name leads to its row or, until the next sweep, to a settled row.
     for (const [text, entry] of Object.entries(await this.#raw.hGetAll(`${shard}:names`))) {
       if (text !== '') assert.ok(seen.includes(String(entry).slice(0, 26)), `the name ${text} leads nowhere`)
     }
     const { settled } = this.model
-    const standing = seen.filter((place) => place >= placeText(settled)).toSorted()
-    assert.deepEqual(standing, this.model.inOrder(settled).map(placeText))
+    const live = seen.filter((place) => place >= placeText(settled)).toSorted()
+    assert.deepEqual(live, this.model.inOrder(settled).map(placeText))
   }
 
-  #same(rows: readonly TimerRow[], expected: readonly Row[]): void {
+  #assertSame(rows: readonly TimerRow[], expected: readonly Row[]): void {
     assert.deepEqual(rows.map(shown), expected)
   }
 }
 
-/** What became of a row, and where it stands or stood. */
+/** The outcome of an operation, and the place of its row after it, or before it for a cancel. */
 function placeIn(answer: OperationAnswer): { outcome: string } & Partial<Place> {
   const { outcome } = answer
   const place =
@@ -289,7 +295,7 @@ function shown({ key, identity, payload, position, revision }: TimerRow): Row {
 }
 
 const at = fc.nat({ max: HORIZON_MS })
-/** What happens to the store in one step of its life. */
+/** One random step. */
 export const anyStep = fc.oneof(
   {
     weight: 6,
@@ -300,7 +306,7 @@ export const anyStep = fc.oneof(
       step: fc.constantFrom(0, 0, 1, 7, 40),
       count: fc.integer({ min: 1, max: 30 }),
       isShuffled: fc.boolean(),
-      weight: fc.constantFrom(0, 30, 300),
+      payloadBytes: fc.constantFrom(0, 30, 300),
     }),
   },
   {
@@ -330,13 +336,13 @@ export const anyStep = fc.oneof(
 
 type Step = typeof anyStep extends fc.Arbitrary<infer Each> ? Each : never
 
-/** Takes one step, and compares what is answered with what the model says. */
-export async function take(world: ChunkWorld, command: Step): Promise<void> {
+/** Takes one step, and compares the answers with the model. */
+export async function takeStep(world: ChunkWorld, command: Step): Promise<void> {
   switch (command.type) {
     case 'call': {
       const positions = Array.from({ length: command.count }, (_, i) => command.start + i * command.step)
       if (command.isShuffled) positions.sort((a, b) => ((a * 7919) % 101) - ((b * 7919) % 101))
-      return await world.call(command.by, positions, command.weight)
+      return await world.call(command.by, positions, command.payloadBytes)
     }
     case 'change':
       return await world.change(command.verb, command.picks, command.to)

@@ -3,9 +3,9 @@ import { afterAll, describe, expect, it } from 'vitest'
 import type { Operation } from '../../../src/store/index.js'
 import { startOwnRedis } from '../../servers/redis.js'
 import { own, setOf } from '../owner.js'
-import { anyStep, ChunkWorld, rawClient, take } from './chunk-world.js'
+import { anyStep, ChunkWorld, rawClient, takeStep } from './chunk-world.js'
 import { prefixOf, withNewPrefix } from './prefix.js'
-import { openAt } from './scratch.js'
+import { openAt } from './open-at.js'
 
 const server = await startOwnRedis()
 const raw = rawClient(server.url)
@@ -22,14 +22,14 @@ const cancelOf = ({ key }: { readonly key: string }): Operation => ({
   key,
 })
 
-describe('rows of a call that are kept together', () => {
-  it('are loaded, found, changed, counted, settled and swept like any other', async () => {
+describe('rows in a chunk', () => {
+  it('are loaded, found, changed, counted, settled and swept like other rows', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(anyStep, { minLength: 5, maxLength: 40 }), async (commands) => {
         const world = await ChunkWorld.open(server.url, raw)
         try {
           for (const [index, command] of commands.entries()) {
-            await take(world, command)
+            await takeStep(world, command)
             if (index % 10 === 9) await world.check()
           }
           await world.check()
@@ -42,38 +42,38 @@ describe('rows of a call that are kept together', () => {
     )
   }, 120_000)
 
-  it('lie in a chunk when they are many and come in the order of time, and otherwise do not', async () => {
+  it('are the rows of a large call with no other rows between them', async () => {
     const url = withNewPrefix(server.url)
     const store = await openAt(url)
     const fence = await own(store)
     const shard = `{${prefixOf(url)}:0}`
     const chunks = async () => (await raw.keys(`${shard}:c:*`)).length
-    const call = async (count: number, from: number, weight = 10) =>
+    const call = async (count: number, from: number, payloadBytes = 10) =>
       await store.write(fence, {
         operations: Array.from({ length: count }, (_, index) =>
-          setOf(`${from}-${index}`, from + index, { payload: Buffer.alloc(weight) }),
+          setOf(`${from}-${index}`, from + index, { payload: Buffer.alloc(payloadBytes) }),
         ),
       })
     await call(127, 1000)
-    expect(await chunks(), 'few').toBe(0)
+    expect(await chunks(), 'few rows make no chunk').toBe(0)
     await call(128, 2000)
-    expect(await chunks(), 'many').toBe(1)
+    expect(await chunks(), 'many rows make a chunk').toBe(1)
     await call(500, 3000)
-    expect(await chunks(), 'many behind them').toBe(2)
+    expect(await chunks(), 'many rows behind the others').toBe(2)
     await call(500, 1500)
-    expect(await chunks(), 'many between few and many').toBe(3)
+    expect(await chunks(), 'many rows between the others').toBe(3)
     await call(200, 100)
-    expect(await chunks(), 'many before few and many').toBe(4)
+    expect(await chunks(), 'many rows before the others').toBe(4)
     await call(500, 3250)
-    expect(await chunks(), 'many among others').toBe(4)
+    expect(await chunks(), 'many rows mixed with others make no chunk').toBe(4)
     await call(500, 10_000, 500)
-    expect(await chunks(), 'many, too heavy for one').toBe(6)
+    expect(await chunks(), 'many rows with too many bytes for one chunk make two').toBe(6)
     await call(128, 20_000, 4000)
-    expect(await chunks(), 'as many, heavy by themselves').toBe(6)
+    expect(await chunks(), '128 large rows make no chunk').toBe(6)
     expect(await store.countRows()).toBe(127 + 128 + 500 + 500 + 200 + 500 + 500 + 128)
   })
 
-  it('make room when most of them were taken out, and come back as rows when few are left', async () => {
+  it('free their memory when more than half are removed, and move to the hash when few are left', async () => {
     const url = withNewPrefix(server.url)
     const store = await openAt(url)
     const fence = await own(store)
@@ -88,11 +88,11 @@ describe('rows of a call that are kept together', () => {
         operations: sets.slice(from, end).map(cancelOf),
       })
     await cancel(0, 500)
-    expect(await bytes(), 'half of them').toBe(whole)
+    expect(await bytes(), 'half of them removed').toBe(whole)
     await cancel(500, 501)
-    expect(await bytes(), 'more than half').toBeLessThan(whole / 1.9)
+    expect(await bytes(), 'more than half removed').toBeLessThan(whole / 1.9)
     await cancel(501, 900)
-    expect(await raw.exists(chunk!), 'nearly all').toBe(0)
+    expect(await raw.exists(chunk!), 'nearly all removed').toBe(0)
     const left = sets.slice(900)
     expect((await store.find(left)).map((row) => row?.identity)).toEqual(left.map(({ identity }) => identity))
     const from = { position: 0, revision: 0 }
@@ -105,7 +105,7 @@ describe('rows of a call that are kept together', () => {
     expect(rest.nextPosition).toBeUndefined()
   })
 
-  it('of whom none stands behind a level have no next position', async () => {
+  it('give a load no next position when all rows behind its end were removed', async () => {
     const store = await openAt(withNewPrefix(server.url))
     const fence = await own(store)
     const sets = Array.from({ length: 200 }, (_, index) => setOf(`key-${index}`, 1000 + index))
@@ -124,7 +124,7 @@ describe('rows of a call that are kept together', () => {
     expect(nextPosition).toBeUndefined()
   })
 
-  it('that were taken out count as what they weigh when others are sent with them', async () => {
+  it('count toward limitBytes even if removed, because they are sent with others', async () => {
     const store = await openAt(withNewPrefix(server.url))
     const fence = await own(store)
     const payload = Buffer.alloc(1000)
@@ -139,11 +139,11 @@ describe('rows of a call that are kept together', () => {
     const from = { position: 0, revision: 0 }
     const request = { from, untilExclusive: 100_000, limit: 10_000, limitBytes: 500_000 }
     const { page } = await store.load(fence, request)
-    // Two calls with all that was taken out of them, of the next those before it, and one that comes with it.
+    // The rows of two calls, the first ten of the third, and the one row that is sent with the removed ones.
     expect(page.size).toBe(2 * 105 + 10 + 1)
   })
 
-  it('are never made by a store of claims', async () => {
+  it('do not exist in a store of mode claim', async () => {
     const url = withNewPrefix(server.url)
     const store = await openAt(url, { strategy: 'claim' })
     const operations = Array.from({ length: 100 }, (_, index) => setOf(`key-${index}`, 1000 + index))
@@ -154,8 +154,8 @@ describe('rows of a call that are kept together', () => {
   })
 })
 
-describe('a store of layout 2', () => {
-  it('is brought to layout 3, and whoever knows only layout 2 no longer reads or writes it', async () => {
+describe('a Redis store of layout 2', () => {
+  it('is upgraded to layout 3, and processes that know only layout 2 can no longer read or write it', async () => {
     const url = withNewPrefix(server.url)
     const prefix = prefixOf(url)
     const shard = `{${prefix}:0}`
@@ -164,7 +164,7 @@ describe('a store of layout 2', () => {
     await before.write(await own(before), { operations: sets })
     await raw.rename(`${shard}:parts3`, `${shard}:parts`)
     await raw.hSet(`{${prefix}}`, 'version', '2')
-    // Two who come at once both do it.
+    // Two processes may upgrade it at the same time.
     const [store] = await Promise.all([openAt(url), openAt(url)])
     expect(String(await raw.hGet(`{${prefix}}`, 'version'))).toBe('3')
     const found = await store.list({ namespace: 'test', limit: 100 })

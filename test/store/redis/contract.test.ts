@@ -11,7 +11,7 @@ afterAll(() => server.stop())
 
 const urls = new WeakMap<Store, string>()
 
-// Once as it comes, and once with everything so small that parts are cut and pages go over many of them.
+// Once with the defaults, and once with sizes so small that parts are split and a page spans many of them.
 const small = { bucketMs: 1000, partRows: 6, chunkRows: 2 }
 
 for (const [name, tuning] of [

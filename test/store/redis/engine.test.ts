@@ -18,10 +18,10 @@ afterAll(async () => {
 })
 
 const ring = timer<{ dueAt: number }>('ring')
-// So many that nobody is left without one.
+// Enough that every instance gets some.
 const SHARDS = 16
 
-/** What the handlers of all instances saw. */
+/** Records the firings of all instances. */
 class Receiver {
   readonly fired = new Map<string, { at: number; by: string; id: string; payload: { dueAt: number } }[]>()
 
@@ -51,7 +51,7 @@ const quick: TimersOptions['engine'] = {
   sweepMs: 500,
 }
 
-async function prepared(url: string): Promise<string> {
+async function createStore(url: string): Promise<string> {
   const store = await openStore(url, { shardCount: SHARDS })
   await store.stop()
   return url
@@ -65,13 +65,13 @@ async function owners(url: string): Promise<string[]> {
 }
 
 describe.each([
-  ['one server', () => server.url],
-  ['a cluster', () => cluster.url],
+  ['one Redis server', () => server.url],
+  ['a Redis Cluster', () => cluster.url],
 ])('two instances on %s', (_, urlOf) => {
   it.each(['preload', 'lookahead'] as const)(
     'set, move, cancel and fire each other’s timers, with %s',
     async (strategy) => {
-      const url = await prepared(withNewPrefix(urlOf()))
+      const url = await createStore(withNewPrefix(urlOf()))
       const receiver = new Receiver()
       const options = { store: url, engine: { ...quick, strategy } }
       const [a, b] = [await openTimers(options), await openTimers(options)]
@@ -82,8 +82,8 @@ describe.each([
         const names = await owners(url)
         return names.every((name) => name !== '') && new Set(names).size === 2
       }
-      await until('both have shards', areSpread, 30_000)
-      // What was acknowledged to one is there for the other, whoever owns it.
+      await until('both instances to own shards', areSpread, 30_000)
+      // A set that one instance acknowledged is visible to the other, no matter which one owns the timer.
       for (let round = 0; round < 60; round++) {
         const [one, other] = round % 2 === 0 ? [a, b] : [b, a]
         const key = `seen-${round}`
@@ -105,11 +105,11 @@ describe.each([
       for (const [index, key] of cancelled.entries()) {
         expect(await (index % 2 === 0 ? a : b).cancel(ring, key)).toBe('cancelled')
       }
-      // Each moves what the other set.
+      // Each instance moves a timer that the other one set.
       const later = base + 1500
       await b.set(ring, 'key-7', { at: later, payload: { dueAt: later } })
       expect(await a.move(ring, 'key-107', { at: later })).toBe('moved')
-      await until('all but those cancelled', () => receiver.fired.size >= 196, 30_000)
+      await until('all timers but the cancelled ones to fire', () => receiver.fired.size >= 196, 30_000)
       await sleep(300)
       expect(receiver.fired.size).toBe(196)
       for (const key of cancelled) expect(receiver.fired.has(key)).toBe(false)
@@ -135,9 +135,9 @@ describe.each([
   )
 })
 
-describe('an instance that is cut off from its server', () => {
-  it('is replaced when its lease ends, and what it had fires', async () => {
-    const url = await prepared(withNewPrefix(server.url))
+describe('an instance that is cut off from its Redis server', () => {
+  it('loses its shards when its lease ends, and the other instance fires its timers', async () => {
+    const url = await createStore(withNewPrefix(server.url))
     const receiver = new Receiver()
     const cutOff = await openTimers({
       store: url.replace(server.url, `redis://127.0.0.1:${proxy.port}`),
@@ -146,7 +146,7 @@ describe('an instance that is cut off from its server', () => {
     receiver.listen(cutOff, 'cut off')
     await cutOff.start()
     await until(
-      'every shard has an owner',
+      'every shard to have an owner',
       async () => (await owners(url)).every((name) => name !== ''),
       30_000,
     )
@@ -162,14 +162,22 @@ describe('an instance that is cut off from its server', () => {
     await sleep(1000)
     proxy.close()
     const cutAt = Date.now()
-    await until('the other has all', async () => new Set(await owners(url)).size === 1, 30_000)
+    await until(
+      'the other instance to own all shards',
+      async () => new Set(await owners(url)).size === 1,
+      30_000,
+    )
     const takenOver = Date.now() - cutAt
-    await until('all fired', () => receiver.fired.size === 400, 30_000)
+    await until('all timers to fire', () => receiver.fired.size === 400, 30_000)
     proxy.open()
-    await until('both have some again', async () => new Set(await owners(url)).size === 2, 30_000)
+    await until(
+      'both instances to own shards again',
+      async () => new Set(await owners(url)).size === 2,
+      30_000,
+    )
     await Promise.all([cutOff.stop(), other.stop()])
     expect(receiver.early).toBe(0)
-    // Lease, the time between looks, and what this machine needs besides.
+    // The lease, the time between heartbeats and acquisitions, and a margin for a slow machine.
     expect(takenOver).toBeLessThan(2000 + 300 * 4 + 200 + 3000)
     const store = await openStore(url)
     const { created, settled } = await store.counts()

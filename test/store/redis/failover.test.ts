@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { StoreError } from '../../../src/error/index.js'
 import type { Fence } from '../../../src/store/index.js'
-import { slotOf } from '../../../src/store/redis/slot.js'
+import { slotOf } from '../../../src/store/redis/net/slot.js'
 import { shardOf } from '../../../src/timer/index.js'
 import { until } from '../../eventually.js'
 import { freePorts } from '../../servers/free-ports.js'
@@ -10,15 +10,15 @@ import { RedisClusterServer } from '../../servers/redis-cluster.js'
 import type { RedisProcess } from '../../servers/redis-process.js'
 import { withNewPrefix } from './prefix.js'
 import { own, setOf } from '../owner.js'
-import { openAt } from './scratch.js'
+import { openAt } from './open-at.js'
 
 const SHARDS = 12
 const cluster = await RedisClusterServer.start()
 beforeAll(() => cluster.replicasOnline())
 afterAll(() => cluster.stop())
 
-describe('slots', () => {
-  it('are those of the server', () => {
+describe('slotOf', () => {
+  it('computes the same slots as the server', () => {
     const node = cluster.nodes[0]!
     for (const key of ['a', '{carillon:7}:p:1', 'x{}y', '{a}{b}', 'foo{bar', 'é{ü}']) {
       expect([key, slotOf(key)]).toEqual([key, Number(node.cli('cluster', 'keyslot', key))])
@@ -26,20 +26,20 @@ describe('slots', () => {
   })
 })
 
-describe('a cluster', () => {
-  it('is opened by the seeds that answer', async () => {
-    const [nobody] = await freePorts(1)
-    const url = withNewPrefix(cluster.url.replace('redis://', `redis://127.0.0.1:${nobody},`))
+describe('a Redis store on a cluster', () => {
+  it('opens through a seed that responds when another does not', async () => {
+    const [unusedPort] = await freePorts(1)
+    const url = withNewPrefix(cluster.url.replace('redis://', `redis://127.0.0.1:${unusedPort},`))
     const store = await openAt(url, { shardCount: SHARDS })
     expect(await store.countRows()).toBe(0)
   })
 })
 
-describe('a master that hands over to its replica', () => {
-  it('is followed, and nothing is lost', async () => {
+describe('a Redis master that hands over to its replica', () => {
+  it('loses no write, and the store follows the redirection', async () => {
     const url = withNewPrefix(cluster.url)
     const store = await openAt(url, { shardCount: SHARDS })
-    const writer = await Writer.over(store)
+    const writer = await Writer.open(store)
     await writer.write(60)
     const replica = cluster.nodes.find((node) => node.cli('role').startsWith('slave'))!
     let handedOver = false
@@ -54,14 +54,14 @@ describe('a master that hands over to its replica', () => {
   })
 })
 
-describe('a master that is killed', () => {
-  it('is replaced, and with ?wait=1 all that was acknowledged is there', async () => {
+describe('a Redis master that is killed', () => {
+  it('is replaced by its replica, which with ?wait=1 has all acknowledged writes', async () => {
     await cluster.replicasOnline()
     const url = withNewPrefix(`${cluster.url}?wait=1&waitMs=2000`)
     const store = await openAt(url, { shardCount: SHARDS })
-    const heard: number[] = []
-    store.onWake((shard) => heard.push(shard))
-    const writer = await Writer.over(store)
+    const woken: number[] = []
+    store.onWake((shard) => woken.push(shard))
+    const writer = await Writer.open(store)
     await writer.write(120)
     const [victim] = cluster.masters()
     const before = writer.acknowledged.length
@@ -70,17 +70,17 @@ describe('a master that is killed', () => {
     await victim!.end('SIGKILL')
     await writing
     await cluster.served(3)
-    // The one that took its place is found although nobody said where it is.
+    // The store finds the new master without a redirection.
     expect(await store.countRows()).toBeGreaterThanOrEqual(writer.acknowledged.length)
-    // Its replica's master has no replica now: nothing would be acknowledged there before the old one is back.
+    // The new master has no replica yet, so it acknowledges nothing until the old one is back.
     await victim!.resume()
-    await until('every master has its replica', () => cluster.masters().every(hasReplica), 30_000)
-    await writer.reclaim()
+    await until('every master to have a replica', () => cluster.masters().every(hasReplica), 30_000)
+    await writer.refenceAll()
     await writer.write(120)
     expect(await writer.missing()).toEqual([])
     expect(writer.acknowledged.length).toBeGreaterThan(240)
     store.wake(5)
-    await until('the wake-up', () => heard.includes(5), 30_000)
+    await until('the wake-up to arrive', () => woken.includes(5), 30_000)
   })
 })
 
@@ -96,34 +96,34 @@ class Writer {
     this.#store = store
   }
 
-  static async over(store: Awaited<ReturnType<typeof openAt>>): Promise<Writer> {
+  static async open(store: Awaited<ReturnType<typeof openAt>>): Promise<Writer> {
     const writer = new Writer(store)
     for (let shard = 0; shard < SHARDS; shard++) writer.#fences.push(await own(store, shard))
     return writer
   }
 
-  /** Writes so many timers, asking again where the store says that nothing happened or that it is unknown. */
+  /** Writes `count` timers. Reretries each one after store-unavailable and unknown-outcome. */
   async write(count: number): Promise<void> {
     for (let index = 0; index < count; index++) {
       const key = `key-${++this.#keys}`
-      for (let tries = 0; !(await this.#try(key)); tries++) {
-        if (tries > 600) throw new Error(`${key} was refused for a minute`)
+      for (let retries = 0; !(await this.#try(key)); retries++) {
+        if (retries > 600) throw new Error(`${key} could not be written for a minute`)
         await sleep(100)
       }
     }
   }
 
-  /** Goes on writing, whatever comes of it, until it is so. */
-  async writeUntil(isSo: () => boolean): Promise<void> {
+  /** Keeps writing until the condition holds. Failures do not matter. */
+  async writeUntil(isDone: () => boolean): Promise<void> {
     const end = Date.now() + 60_000
-    while (!isSo()) {
-      if (Date.now() > end) throw new Error('waited a minute in vain')
+    while (!isDone()) {
+      if (Date.now() > end) throw new Error('the condition did not hold within a minute')
       if (!(await this.#try(`key-${++this.#keys}`))) await sleep(20)
     }
   }
 
-  /** Shards that were lost with their master may have gone back in time: they are claimed anew. */
-  async reclaim(): Promise<void> {
+  /** Raises the epoch of every shard, as an owner does after unknown outcomes. */
+  async refenceAll(): Promise<void> {
     for (const [shard, fence] of this.#fences.entries()) {
       const row = await this.#store.refence(fence, 1_000_000 + shard, 1e9)
       this.#fences[shard] = { ...fence, epoch: row.epoch, nonce: row.nonce }

@@ -1,17 +1,17 @@
 import { createClient } from 'redis'
 import { afterAll, describe, expect, it } from 'vitest'
-import type { Request, RequestedOperation, SetOperation } from '../../../src/store/index.js'
+import type { InboxRequest, RequestedOperation, SetOperation } from '../../../src/store/index.js'
 import { startRedis } from '../../servers/redis.js'
 import { own, setOf } from '../owner.js'
 import { withNewPrefix } from './prefix.js'
-import { openAt } from './scratch.js'
+import { openAt } from './open-at.js'
 
 const server = await startRedis()
 afterAll(() => server.stop())
 
 const later = Date.now() + 3_600_000
 
-function asked(id: string, operation: RequestedOperation, deadline = later): Request {
+function requestOf(id: string, operation: RequestedOperation, deadline = later): InboxRequest {
   return { id, shard: 0, deadline, operation }
 }
 
@@ -19,26 +19,28 @@ function setFor(key: string): SetOperation {
   return setOf(key, later)
 }
 
-/** The operation by which an owner carries out a set that was asked for. */
-function carriedOut({ id, operation }: Request): SetOperation {
+/** The operation with which an owner applies a requested set. */
+function applied({ id, operation }: InboxRequest): SetOperation {
   return { ...(operation as SetOperation), request: id }
 }
 
-function keyOf(url: string, rest: string): string {
-  return `{${new URL(url).searchParams.get('prefix')}:0}${rest}`
+function keyOf(url: string, suffix: string): string {
+  return `{${new URL(url).searchParams.get('prefix')}:0}${suffix}`
 }
 
-describe('the inbox', () => {
-  it('has batches taken out in pieces, and is empty when the last request is answered', async () => {
+describe('the inbox of a Redis shard', () => {
+  it('answers requests of a batch in any order, and is empty after the last one', async () => {
     const url = withNewPrefix(server.url)
     const store = await openAt(url)
     const fence = await own(store)
     const raw = await createClient({ url: server.url }).connect()
-    const requests = Array.from({ length: 600 }, (_, index) => asked(`id-${index}`, setFor(`key-${index}`)))
+    const requests = Array.from({ length: 600 }, (_, index) =>
+      requestOf(`id-${index}`, setFor(`key-${index}`)),
+    )
     await store.append(requests.slice(0, 300))
     await store.append(requests.slice(300))
     const open = new Set(requests.map(({ id }) => id))
-    // Never from the front: the middle, then the end, then the rest.
+    // Not from the front: the middle, then the end, then the rest.
     for (const [from, end] of [
       [200, 420],
       [590, 600],
@@ -49,12 +51,12 @@ describe('the inbox', () => {
       await expect(
         store.write(fence, { operations: [setOf('own', later)], ifInboxEmpty: true }),
       ).rejects.toMatchObject({ code: 'inbox-first' })
-      const operations = requests.slice(from, end).map(carriedOut)
+      const operations = requests.slice(from, end).map(applied)
       const { answers } = await store.write(fence, { operations })
       expect(answers.every(({ outcome }) => outcome === 'set')).toBe(true)
       for (const { id } of requests.slice(from, end)) open.delete(id)
       expect((await store.requests(fence, 1000)).map(({ id }) => id)).toEqual([...open])
-      // Once more, as an owner does that did not hear the answer.
+      // Again, as an owner does that lost the answer.
       const again = await store.write(fence, { operations })
       expect(again.answers.every(({ outcome }) => outcome === 'answered-before')).toBe(true)
     }
@@ -64,15 +66,15 @@ describe('the inbox', () => {
     raw.destroy()
   })
 
-  it('appends what is new of requests of which some came before, twice, or too late', async () => {
+  it('appends only the new ones among repeated and expired requests', async () => {
     const store = await openAt(withNewPrefix(server.url))
     const fence = await own(store)
-    const [one, two, three] = ['one', 'two', 'three'].map((key) => asked(key, setFor(key))) as [
-      Request,
-      Request,
-      Request,
+    const [one, two, three] = ['one', 'two', 'three'].map((key) => requestOf(key, setFor(key))) as [
+      InboxRequest,
+      InboxRequest,
+      InboxRequest,
     ]
-    const late = asked('late', setFor('late'), 1000)
+    const late = requestOf('late', setFor('late'), 1000)
     await store.append([one])
     expect(await store.append([two, one, late, three, two])).toEqual([
       'appended',
@@ -81,17 +83,17 @@ describe('the inbox', () => {
       'appended',
       'appended',
     ])
-    const four = asked('four', setFor('four'))
+    const four = requestOf('four', setFor('four'))
     expect(await store.append([four, four])).toEqual(['appended', 'appended'])
     expect(await store.requests(fence, 10)).toEqual([one, two, three, four])
   })
 
-  it('forgets answers after their deadline, and not before', async () => {
+  it('forgets answers after their deadline, but not before', async () => {
     const url = withNewPrefix(server.url)
     const store = await openAt(url)
     const fence = await own(store)
     const raw = await createClient({ url: server.url }).connect()
-    const answerAll = async (requests: readonly Request[]): Promise<void> => {
+    const answerAll = async (requests: readonly InboxRequest[]): Promise<void> => {
       await store.append(requests)
       const operations = requests.map(({ id }) => ({
         type: 'answer' as const,
@@ -102,22 +104,22 @@ describe('the inbox', () => {
     }
     const soon = Date.now() + 400
     const some = Array.from({ length: 30 }, (_, index) =>
-      asked(`soon-${index}`, setFor(`soon-${index}`), soon),
+      requestOf(`soon-${index}`, setFor(`soon-${index}`), soon),
     )
     await answerAll(some)
-    await answerAll([asked('lasting', setFor('lasting'))])
+    await answerAll([requestOf('lasting', setFor('lasting'))])
     expect(await store.answers(0, ['soon-3', 'lasting'])).toEqual(['firing', 'firing'])
     await expect.poll(() => store.now(), { timeout: 5000 }).toBeGreaterThan(soon)
-    await answerAll([asked('last', setFor('last'))])
+    await answerAll([requestOf('last', setFor('last'))])
     expect(await store.answers(0, ['soon-3', 'lasting', 'last'])).toEqual([undefined, 'firing', 'firing'])
-    // What was long to begin with, and the two that last.
+    // The padding entry, and the two answers before their deadline.
     expect(await raw.hLen(keyOf(url, ':asked'))).toBe(3)
     raw.destroy()
   })
 })
 
-describe('a store of layout 1', () => {
-  it('is brought to layout 3 with what is in its inbox', async () => {
+describe('a Redis store of layout 1', () => {
+  it('is upgraded to layout 3 together with its inbox', async () => {
     const url = withNewPrefix(server.url)
     const before = await openAt(url)
     await before.write(await own(before), { operations: [setOf('row', later)] })
@@ -142,9 +144,9 @@ describe('a store of layout 1', () => {
       const store = await openAt(url)
       const row = (await store.shards())[0]!
       const requests = await store.requests({ ...row, shard: 0 }, 10)
-      expect(requests).toEqual([asked('first', { ...rest, payload })])
+      expect(requests).toEqual([requestOf('first', { ...rest, payload })])
       expect(await store.answers(0, ['done', 'first'])).toEqual(['cancelled', undefined])
-      expect(await store.append([requests[0]!, asked('done', setFor('done'))])).toEqual([
+      expect(await store.append([requests[0]!, requestOf('done', setFor('done'))])).toEqual([
         'appended',
         'answered-before',
       ])
@@ -158,7 +160,7 @@ describe('a store of layout 1', () => {
     raw.destroy()
   })
 
-  it('is left as it is while an instance is alive, which would append where nobody looks any more', async () => {
+  it('is not upgraded while an instance is alive, whose requests nobody would find after it', async () => {
     const url = withNewPrefix(server.url)
     const before = await openAt(url)
     await before.heartbeat({ id: 'old', details: '' }, 60_000)
@@ -167,7 +169,7 @@ describe('a store of layout 1', () => {
     await raw.hSet(`{${prefix}}`, 'version', '1')
     await expect(openAt(url)).rejects.toMatchObject({ code: 'store-in-use' })
     expect(await raw.hGet(`{${prefix}}`, 'version')).toBe('1')
-    await before.leave('old')
+    await before.removeMember('old')
     await openAt(url)
     expect(await raw.hGet(`{${prefix}}`, 'version')).toBe('3')
     raw.destroy()

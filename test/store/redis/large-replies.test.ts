@@ -1,18 +1,18 @@
 import { describe, expect, it } from 'vitest'
-import { LargeReplies } from '../../../src/store/redis/large-replies.js'
+import { LargeReplies } from '../../../src/store/redis/net/large-replies.js'
 
-/** Calls that are answered when the test says so. */
+/** Calls whose replies the test sends. */
 class Calls {
   readonly large = new LargeReplies()
-  readonly #answers: ((kilobytes: number) => void)[] = []
-  #answered = 0
+  readonly #replies: ((kilobytes: number) => void)[] = []
+  #replied = 0
 
-  ask(count: number): void {
+  start(count: number): void {
     for (let i = 0; i < count; i++) {
       void this.large.run(
         () =>
           new Promise((resolve) =>
-            this.#answers.push((kilobytes) =>
+            this.#replies.push((kilobytes) =>
               resolve([
                 Buffer.from('level'),
                 null,
@@ -25,37 +25,37 @@ class Calls {
     }
   }
 
-  async answer(kilobytes: number): Promise<void> {
-    this.#answers[this.#answered++]!(kilobytes)
+  async reply(kilobytes: number): Promise<void> {
+    this.#replies[this.#replied++]!(kilobytes)
     await new Promise((resolve) => setImmediate(resolve))
   }
 
-  get underWay(): number {
-    return this.#answers.length - this.#answered
+  get inFlight(): number {
+    return this.#replies.length - this.#replied
   }
 }
 
-describe('large replies of one connection', () => {
-  it('come two at a time while they are large', async () => {
+describe('LargeReplies', () => {
+  it('runs two calls at once while replies are large', async () => {
     const calls = new Calls()
-    calls.ask(10)
-    expect(calls.underWay).toBe(2)
+    calls.start(10)
+    expect(calls.inFlight).toBe(2)
     for (let i = 0; i < 6; i++) {
-      await calls.answer(2000)
-      expect(calls.underWay).toBe(2)
+      await calls.reply(2000)
+      expect(calls.inFlight).toBe(2)
     }
   })
 
-  it('come more at a time when they turn out small, and few again when they grow', async () => {
+  it('runs more calls at once when replies are small, and fewer when they grow', async () => {
     const calls = new Calls()
-    calls.ask(100)
-    await calls.answer(300)
-    expect(calls.underWay).toBe(8)
-    await calls.answer(0)
-    expect(calls.underWay).toBe(8)
-    await calls.answer(700)
-    expect(calls.underWay).toBe(7)
-    for (let i = 0; i < 8; i++) await calls.answer(700)
-    expect(calls.underWay).toBe(4)
+    calls.start(100)
+    await calls.reply(300)
+    expect(calls.inFlight).toBe(8)
+    await calls.reply(0)
+    expect(calls.inFlight).toBe(8)
+    await calls.reply(700)
+    expect(calls.inFlight).toBe(7)
+    for (let i = 0; i < 8; i++) await calls.reply(700)
+    expect(calls.inFlight).toBe(4)
   })
 })

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 
-/** The URL with a prefix that nobody has: a store of its own on a server that others use too. */
+/** The URL with an unused prefix: a separate store on a server that others use, too. */
 export function withNewPrefix(url: string): string {
   return `${url}${url.includes('?') ? '&' : '?'}prefix=test-${randomUUID().slice(0, 13)}`
 }

@@ -1,19 +1,19 @@
 import { afterAll, describe, expect, it } from 'vitest'
 import { openStore } from '../../../src/store/index.js'
 import { checkServer } from '../../../src/store/redis/format.js'
-import { parseRedisUrl } from '../../../src/store/redis/redis-url.js'
-import { loadDriver } from '../../../src/store/redis/driver.js'
+import { parseRedisUrl } from '../../../src/store/redis/net/redis-url.js'
+import { loadDriver } from '../../../src/store/redis/net/driver.js'
 import { freePorts } from '../../servers/free-ports.js'
 import { startOwnRedis } from '../../servers/redis.js'
 import { prefixOf, withNewPrefix } from './prefix.js'
 import { own, setOf } from '../owner.js'
-import { openAt } from './scratch.js'
+import { openAt } from './open-at.js'
 
 const server = await startOwnRedis()
 afterAll(() => server.stop())
 
-describe('a Redis store is not opened', () => {
-  it('on a server that is away', async () => {
+describe('opening a Redis store', () => {
+  it('is rejected when the server is unreachable', async () => {
     const [port] = await freePorts(1)
     await expect(openAt(`redis://127.0.0.1:${port}`)).rejects.toMatchObject({
       code: 'store-unavailable',
@@ -24,7 +24,7 @@ describe('a Redis store is not opened', () => {
     })
   })
 
-  it('with a wrong password, which is not told', async () => {
+  it('is rejected with a wrong password, which the error does not contain', async () => {
     const locked = await startOwnRedis(['--requirepass', 'sesame'])
     try {
       const host = locked.url.slice('redis://'.length)
@@ -40,7 +40,7 @@ describe('a Redis store is not opened', () => {
     }
   })
 
-  it('on a server that throws keys away, unless it is allowed', async () => {
+  it('is rejected on a server that evicts keys, unless the URL allows it', async () => {
     const evicting = await startOwnRedis(['--maxmemory-policy', 'allkeys-lru'])
     try {
       await expect(openAt(evicting.url)).rejects.toMatchObject({
@@ -53,7 +53,7 @@ describe('a Redis store is not opened', () => {
     }
   })
 
-  it('on a server without an append-only file, unless it is allowed', async () => {
+  it('is rejected on a server without an append-only file, unless the URL allows it', async () => {
     const volatile = await startOwnRedis(['--appendonly', 'no'])
     try {
       await expect(openAt(volatile.url)).rejects.toMatchObject({ code: 'store-volatile' })
@@ -63,27 +63,48 @@ describe('a Redis store is not opened', () => {
     }
   })
 
-  it('on a server that is too old', () => {
-    const target = parseRedisUrl(server.url)
-    const info = server.process.cli('info')
-    expect(() => checkServer(info, target)).not.toThrow()
-    const old = info.replace(/redis_version:\S+/, 'redis_version:6.2.14')
-    expect(() => checkServer(old, target)).toThrow(expect.objectContaining({ code: 'store-older' }) as Error)
+  it.each([
+    ['appendfsync', 'no', 'no-fsync'],
+    ['no-appendfsync-on-rewrite', 'yes', 'no-fsync-on-rewrite'],
+  ])('is rejected on a server with %s %s, unless the URL allows it', async (name, value, allowance) => {
+    const unsafe = await startOwnRedis([`--${name}`, value])
+    try {
+      await expect(openAt(unsafe.url)).rejects.toMatchObject({
+        code: 'store-volatile',
+        message: expect.stringMatching(new RegExp(`${name} ${value}.*\\?allow=${allowance}`)) as unknown,
+      })
+      await openAt(`${unsafe.url}?allow=${allowance}`)
+      // Without a file there is nothing to flush.
+      unsafe.process.cli('config', 'set', 'appendonly', 'no')
+      await openAt(`${unsafe.url}?allow=no-aof`)
+    } finally {
+      await unsafe.stop()
+    }
   })
 
-  it('on several servers that are no cluster', async () => {
+  it('is rejected on a server older than Redis 7', () => {
+    const target = parseRedisUrl(server.url)
+    const info = server.process.cli('info')
+    expect(() => checkServer({ info, flushing: undefined }, target)).not.toThrow()
+    const old = info.replace(/redis_version:\S+/, 'redis_version:6.2.14')
+    expect(() => checkServer({ info: old, flushing: undefined }, target)).toThrow(
+      expect.objectContaining({ code: 'store-older' }) as Error,
+    )
+  })
+
+  it('is rejected with several servers that are not a cluster', async () => {
     const host = server.url.slice('redis://'.length)
     await expect(openAt(`redis://${host},${host}`)).rejects.toMatchObject({ code: 'invalid-store-url' })
   })
 
-  it('that was made for another strategy', async () => {
+  it('is rejected when the store was made for another strategy', async () => {
     const url = withNewPrefix(server.url)
-    expect((await openAt(url, { strategy: 'claim' })).strategy).toBe('claim')
+    expect((await openAt(url, { strategy: 'claim' })).mode).toBe('claim')
     await expect(openAt(url, { strategy: 'owned' })).rejects.toMatchObject({ code: 'wrong-strategy' })
-    expect((await openAt(url)).strategy).toBe('claim')
+    expect((await openAt(url)).mode).toBe('claim')
   })
 
-  it('of a newer layout, or of something else', async () => {
+  it('is rejected when the layout is newer, or the key holds something else', async () => {
     const url = withNewPrefix(server.url)
     const key = `{${prefixOf(url)}}`
     await openAt(url)
@@ -97,7 +118,7 @@ describe('a Redis store is not opened', () => {
     await expect(openAt(url)).rejects.toMatchObject({ code: 'store-foreign' })
   })
 
-  it('without its driver, which the message tells how to install', async () => {
+  it('is rejected without the driver, and the error says how to install it', async () => {
     const missing = () => loadDriver(() => Promise.reject(new Error('Cannot find package')))
     await expect(openAt(server.url, { loadDriver: missing })).rejects.toMatchObject({
       code: 'driver-missing',
@@ -121,19 +142,19 @@ describe('a Redis store is not opened', () => {
     'redis://host?shards=4097',
     'redis://host?allow=anything',
     'redis://user:%zz@host',
-  ])('by the URL %j, with examples', async (url) => {
+  ])('is rejected with the invalid URL %j, and the error has examples', async (url) => {
     await expect(openStore(url)).rejects.toMatchObject({
       code: 'invalid-store-url',
       message: expect.stringContaining('redis://a:7000,b:7000') as unknown,
     })
   })
 
-  it('by a wrong URL in which a password could be read', async () => {
+  it('hides the password of an invalid URL in the error', async () => {
     const error: unknown = await openStore('redis://me:sesame@host:0').catch((reason: unknown) => reason)
     expect(String(error)).not.toContain('sesame')
   })
 
-  it('with options it does not know', async () => {
+  it('is rejected with an unknown or invalid option', async () => {
     await expect(openAt(server.url, { shards: 1 } as object)).rejects.toMatchObject({
       code: 'unknown-option',
     })
@@ -142,7 +163,19 @@ describe('a Redis store is not opened', () => {
 })
 
 describe('a Redis store', () => {
-  it('is opened by its URL, keeps the number of shards it was made with, and is kept apart by its prefix', async () => {
+  it('opens on a server that refuses CONFIG GET', async () => {
+    const silent = await startOwnRedis(['--appendfsync', 'no', '--rename-command', 'CONFIG', ''])
+    try {
+      expect(await (await openAt(silent.url)).countRows()).toBe(0)
+    } finally {
+      await silent.stop()
+    }
+    server.process.cli('acl', 'setuser', 'guest', 'on', '>sesame', '~*', '&*', '+@all', '-config')
+    const store = await openAt(server.url.replace('redis://', 'redis://guest:sesame@'))
+    expect(await store.countRows()).toBe(0)
+  })
+
+  it('keeps the shard count it was created with, and is separated from others by its prefix', async () => {
     const url = withNewPrefix(server.url)
     const first = await openStore(url, { shardCount: 3 })
     const second = await openStore(url, { shardCount: 9 })
@@ -158,13 +191,13 @@ describe('a Redis store', () => {
     await Promise.all([first, second, other, third].map((store) => store.stop()))
   })
 
-  it("goes by the server's clock", async () => {
+  it("uses the server's clock", async () => {
     const store = await openAt(withNewPrefix(server.url))
     const [seconds] = server.process.cli('time').split('\n')
     expect(Math.abs((await store.now()) - Number(seconds) * 1000)).toBeLessThan(3000)
   })
 
-  it('whose server has no memory left refuses a write whole, and goes on when there is room', async () => {
+  it('rejects a whole write when the server has no memory left, and continues when there is memory again', async () => {
     const store = await openAt(withNewPrefix(server.url))
     const fence = await own(store)
     const write = (key: string) => store.write(fence, { operations: [setOf(key, 1), setOf(`${key}-2`, 2)] })

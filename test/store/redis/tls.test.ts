@@ -13,50 +13,50 @@ import { startRedis, type RedisServer } from '../../servers/redis.js'
 const folder = mkdtempSync(path.join(tmpdir(), 'carillon-tls-'))
 const certificate = path.join(folder, 'certificate.pem')
 let redis: RedisServer
-let front: tls.Server
+let proxy: tls.Server
 
-// Node makes no certificates.
+// Node cannot create certificates.
 const canCertify = spawnSync('openssl', ['version']).status === 0
 
-/** Encrypted in front of a Redis that is not, as many hosts have it. */
+/** A TLS proxy in front of a Redis server without TLS, as many hosts run it. */
 beforeAll(async () => {
   if (!canCertify) return
   const key = path.join(folder, 'key.pem')
   const subject = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost']
-  const made = ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '2', ...subject]
-  execFileSync('openssl', [...made, '-keyout', key, '-out', certificate], { stdio: 'ignore' })
+  const request = ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '2', ...subject]
+  execFileSync('openssl', [...request, '-keyout', key, '-out', certificate], { stdio: 'ignore' })
   redis = await startRedis()
   const { hostname, port } = new URL(redis.url)
-  front = tls.createServer({ key: readFileSync(key), cert: readFileSync(certificate) }, (socket) => {
+  proxy = tls.createServer({ key: readFileSync(key), cert: readFileSync(certificate) }, (socket) => {
     const behind = net.connect(Number(port), hostname)
     socket.pipe(behind).pipe(socket)
     socket.on('error', () => behind.destroy())
     behind.on('error', () => socket.destroy())
   })
-  front.on('tlsClientError', () => undefined)
-  await new Promise<void>((resolve) => front.listen(0, 'localhost', resolve))
+  proxy.on('tlsClientError', () => undefined)
+  await new Promise<void>((resolve) => proxy.listen(0, 'localhost', resolve))
 })
 
 afterAll(async () => {
   if (canCertify) {
-    front.close()
+    proxy.close()
     await redis.stop()
   }
   rmSync(folder, { recursive: true, force: true })
 })
 
-describe.skipIf(!canCertify)('rediss://', () => {
+describe.skipIf(!canCertify)('a store with a rediss:// URL', () => {
   const url = (): string =>
-    `rediss://localhost:${(front.address() as AddressInfo).port}?prefix=tls-${process.pid}`
+    `rediss://localhost:${(proxy.address() as AddressInfo).port}?prefix=tls-${process.pid}`
 
-  it('refuses a certificate that nobody vouches for, and says so', async () => {
+  it('is rejected when the certificate is not trusted, and the error says so', async () => {
     await expect(openStore(url())).rejects.toMatchObject({
       code: 'store-unavailable',
       message: expect.stringMatching(/certificate/i) as unknown,
     })
   })
 
-  it('keeps timers behind a certificate that Node was told to trust', async () => {
+  it('works with a certificate from NODE_EXTRA_CA_CERTS', async () => {
     const script = `
       import { openTimers, timer } from 'carillon'
       const timers = await openTimers({ store: process.argv[1] })

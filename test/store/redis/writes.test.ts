@@ -4,13 +4,13 @@ import type { Store } from '../../../src/store/index.js'
 import { startOwnRedis } from '../../servers/redis.js'
 import { prefixOf, withNewPrefix } from './prefix.js'
 import { own, setOf } from '../owner.js'
-import { openAt } from './scratch.js'
+import { openAt } from './open-at.js'
 
 const server = await startOwnRedis()
 afterAll(() => server.stop())
 
-describe('writes that meet', () => {
-  it('are each taken or refused by the fence they came with', async () => {
+describe('concurrent writes of one Redis shard', () => {
+  it('are each accepted or rejected by their own fence', async () => {
     const store = await openAt(withNewPrefix(server.url))
     const old = await own(store)
     const { epoch, nonce } = await store.refence(old, 4711, 1e9)
@@ -26,7 +26,7 @@ describe('writes that meet', () => {
     expect(await store.countRows()).toBe(100)
   })
 
-  it('answer each for itself, and leave the history of all', async () => {
+  it('each get their own answers, and all history is kept', async () => {
     const store = await openAt(withNewPrefix(server.url))
     const fence = await own(store)
     const answers = await Promise.all(
@@ -60,21 +60,21 @@ describe('writes that meet', () => {
   })
 })
 
-/** Where the rows of these keys stand, each with the key that has it. */
-async function standing(store: Store, keys: readonly string[]): Promise<unknown[]> {
+/** Key, place and identity of these keys' rows. */
+async function rowsOf(store: Store, keys: readonly string[]): Promise<unknown[]> {
   const rows = await store.find(keys.map((key) => ({ namespace: 'test', kind: 'sample', key })))
   return rows.map((row) => row && [row.key, row.position, row.revision, row.identity])
 }
 
-describe('plain sets', () => {
-  it('stand under the revisions they were answered, whatever was written since the last of them', async () => {
+describe('plain sets on Redis', () => {
+  it('have the revisions that their answers say, even if the predicted revision was wrong', async () => {
     const url = withNewPrefix(server.url)
     const [one, other] = [await openAt(url), await openAt(url)]
     const fence = await own(one)
     const keys: string[] = []
     const answered: unknown[] = []
     for (let round = 0; round < 6; round++) {
-      // In turn by two that each know only of their own writes, and never in the order of their positions.
+      // Two stores write in turn, and each knows only its own writes. Positions are never sorted.
       const store = round % 2 === 0 ? one : other
       const operations = Array.from({ length: 50 }, (_, index) =>
         setOf(`key-${round}-${index}`, 1000 + ((index * 37 + round) % 50), {
@@ -91,7 +91,7 @@ describe('plain sets', () => {
         )
       }
     }
-    expect(await standing(one, keys)).toEqual(answered)
+    expect(await rowsOf(one, keys)).toEqual(answered)
     expect(answered.map((each) => (each as number[])[2])).toEqual(keys.map((_, index) => index + 1))
     const { items } = await one.list({ namespace: 'test', limit: 1000 })
     expect(items.map(({ position, revision }) => [position, revision])).toEqual(
@@ -102,7 +102,7 @@ describe('plain sets', () => {
     expect(items.length).toBe(300)
   })
 
-  it('of a name that is there, or that comes twice, replace what stood there', async () => {
+  it('replace the timer of an existing name, and of a name that is twice in the call', async () => {
     const store = await openAt(withNewPrefix(server.url))
     const fence = await own(store)
     const first = [setOf('a', 1000), setOf('b', 1000), setOf('c', 1000)]
@@ -115,18 +115,18 @@ describe('plain sets', () => {
       { outcome: 'set', replaced: undefined },
       { outcome: 'set', replaced: { position: 1000, identity: second[2]!.identity } },
     ])
-    // All of them new, and one twice: nothing of the attempt to store them as such is left.
+    // All names are new, but one is there twice. The first attempt to store them leaves nothing behind.
     const third = [setOf('x', 1000), setOf('y', 1000), setOf('x', 4000)]
     await store.write(fence, { operations: third })
     expect(await store.countRows()).toBe(7)
-    expect(await standing(store, ['b', 'e', 'x'])).toEqual([
+    expect(await rowsOf(store, ['b', 'e', 'x'])).toEqual([
       ['b', 2000, 5, second[1]!.identity],
       ['e', 3000, 7, second[3]!.identity],
       ['x', 4000, 10, third[2]!.identity],
     ])
   })
 
-  it('crowd into one instant, are loaded once each, part by part, and found', async () => {
+  it('of one instant are split into parts, loaded once each, and found', async () => {
     const store = await openAt(withNewPrefix(server.url), { tuning: { partRows: 40 } })
     const fence = await own(store)
     const keys: string[] = []
@@ -148,13 +148,13 @@ describe('plain sets', () => {
       from = readLevel
     }
     expect(revisions).toEqual(Array.from({ length: 200 }, (_, index) => index + 1))
-    // By its place each is found in the part that has it.
+    // A find looks each row up in the part of its place.
     const found = await store.find(keys.map((key) => ({ namespace: 'test', kind: 'sample', key })))
     expect(found.map((row) => row?.revision)).toEqual(revisions)
   })
 })
 
-describe('rows that come in the order of time', () => {
+describe('rows written in the order of time', () => {
   const partRows = 40
   const sizesOf = (url: string): number[] => {
     const prefix = prefixOf(url)
@@ -174,13 +174,13 @@ describe('rows that come in the order of time', () => {
   }
   const setsAt = (positions: readonly number[]) => positions.map((at) => setOf(randomUUID(), at))
 
-  it('are never moved from one part to another, and no part has too many', async () => {
+  it('are never moved between parts, and no part gets too large', async () => {
     const url = withNewPrefix(server.url)
     const store = await openAt(url, { shardCount: 1, tuning: { partRows } })
     const fence = await own(store)
     const positions = Array.from({ length: 500 }, (_, index) => 1000 + index)
     const before = movesSoFar()
-    // The last of them is more than several parts hold.
+    // The last call needs several parts.
     for (const [from, to] of [
       [0, 25],
       [25, 50],
@@ -196,7 +196,7 @@ describe('rows that come in the order of time', () => {
     expect(await loadedBy(store, fence)).toEqual(positions)
   })
 
-  it('part what stands behind them from what stands before, once', async () => {
+  it('move the rows behind them to another part only once', async () => {
     const url = withNewPrefix(server.url)
     const store = await openAt(url, { shardCount: 1, tuning: { partRows } })
     const fence = await own(store)
@@ -212,7 +212,7 @@ describe('rows that come in the order of time', () => {
     expect(await loadedBy(store, fence)).toEqual([...positions, ...later])
   })
 
-  it('and those that come among them are loaded in order and found, wherever they lie', async () => {
+  it('are loaded in order and found when later calls write between them', async () => {
     const store = await openAt(withNewPrefix(server.url), { shardCount: 1, tuning: { partRows } })
     const fence = await own(store)
     const all: ReturnType<typeof setsAt> = []
@@ -225,14 +225,14 @@ describe('rows that come in the order of time', () => {
     }
     const positions = all.map(({ position }) => position)
     expect(await loadedBy(store, fence)).toEqual(positions.toSorted((a, b) => a - b))
-    // By its place each is found in the part that has it.
+    // A find looks each row up in the part of its place.
     const found = await store.find(all)
     expect(found.map((row) => row?.position)).toEqual(positions)
   })
 })
 
-describe('a write that is too heavy', () => {
-  it('is refused whole, and the heaviest that is not is taken', async () => {
+describe('a Redis write with too many payload bytes', () => {
+  it('is rejected as a whole, and the largest allowed one is accepted', async () => {
     const store = await openAt(withNewPrefix(server.url), { maxPayloadBytes: 16 << 20 })
     const fence = await own(store)
     const heavy = (count: number) =>

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { Chaos } from '../../../src/testing/simulation/chaos.js'
-import type { CallFate, Fault, FaultKind } from '../../../src/testing/simulation/fault.js'
-import { FaultyCarriage } from '../../../src/testing/simulation/faulty-carriage.js'
-import { Gate } from '../../../src/testing/simulation/gate.js'
+import { Chaos } from '../../../src/testing/simulation/plan/chaos.js'
+import type { CallFate, Fault, FaultKind } from '../../../src/testing/simulation/plan/fault.js'
+import { FaultyCarriage } from '../../../src/testing/simulation/world/faulty-carriage.js'
+import { Gate } from '../../../src/testing/simulation/world/gate.js'
 import { Random } from '../../../src/testing/random.js'
 import { VirtualClock } from '../../../src/time/index.js'
 
@@ -21,12 +21,12 @@ function setUp() {
       clock,
       gate,
       chaos,
-      lookOn: () => ({
+      observe: () => ({
         commit: (commit) => {
           say('commit')
           return commit()
         },
-        heard: () => undefined,
+        answered: () => undefined,
       }),
     },
     0,
@@ -61,7 +61,7 @@ describe('a faulty carriage', () => {
     ['slow-commit', 3000, ['1 unknown-outcome', '3 commit']],
     ['slow-answer', 500, ['0 commit', '0.5 ok']],
     ['slow-answer', 3000, ['0 commit', '1 unknown-outcome']],
-  ])('%s by %d ms', async (fate, delayMs, expected) => {
+  ])('carries a call with the fate %s by %d ms', async (fate, delayMs, expected) => {
     const { clock, call, events, strike } = setUp()
     strike({ type: 'calls', calls: 'write', count: 1, fate, delayMs })
     call()
@@ -77,7 +77,7 @@ describe('a faulty carriage', () => {
     ['refused', ['0 store-unavailable']],
     ['silent', ['1 unknown-outcome']],
     ['deaf', ['0 commit', '1 unknown-outcome']],
-  ] as const)('a partition that is %s', async (mode, expected) => {
+  ] as const)('carries a call in a partition of the mode %s', async (mode, expected) => {
     const { clock, call, chaos, events, strike } = setUp()
     const fault = strike({ type: 'partition', forMs: 1, mode })
     call()
@@ -93,7 +93,7 @@ describe('a faulty carriage', () => {
     ['commits', ['0 commit']],
     ['is-lost', []],
     ['commits-late', ['commit']],
-  ] as const)('after a crash what was sent %s, and no answer comes', async (sent, expected) => {
+  ] as const)('after a crash with sent calls %s, no answer arrives', async (sent, expected) => {
     const { clock, call, carriage, gate, events } = setUp()
     call()
     gate.shut()
@@ -102,7 +102,7 @@ describe('a faulty carriage', () => {
     expect(events.map((event) => (sent === 'commits-late' ? event.slice(-6) : event))).toEqual(expected)
   })
 
-  it('holds answers back during a pause, while the store goes on', async () => {
+  it('holds answers back during a pause while the store continues', async () => {
     const { clock, call, gate, events } = setUp()
     call()
     gate.hold()
@@ -112,7 +112,7 @@ describe('a faulty carriage', () => {
     expect(events).toEqual(['0 commit', '2 ok'])
   })
 
-  it('loses wake-ups or brings them late', async () => {
+  it('loses wake-ups or delays them', async () => {
     const { clock, carriage, chaos, events, strike } = setUp()
     const lost = strike({ type: 'wakes', forMs: 1, delayMs: undefined })
     carriage.wake(() => events.push('lost'))
@@ -125,12 +125,31 @@ describe('a faulty carriage', () => {
     expect(events).toEqual(['late'])
   })
 
-  it('goes well for all once it is calm', async () => {
+  it('carries every call without a fault once it is calm', async () => {
     const { clock, call, chaos, events, strike } = setUp()
     strike({ type: 'partition', forMs: 1, mode: 'silent' })
     chaos.calm()
     call()
     await clock.advance(100)
     expect(events).toEqual(['0 commit', '0 ok'])
+  })
+
+  it('drops calls on their way when the store loses power, and answers them unknown-outcome', async () => {
+    const { clock, call, carriage, events } = setUp()
+    call()
+    await clock.advance(1)
+    carriage.losePower()
+    await clock.advance(100)
+    expect(events).toEqual(['0 unknown-outcome'])
+  })
+
+  it('sends the calls of a busy process when it is no longer busy', async () => {
+    const { clock, call, gate, events } = setUp()
+    gate.busy(500)
+    call()
+    await clock.advance(490)
+    expect(events).toEqual([])
+    await clock.advance(100)
+    expect(events).toEqual(['0.5 commit', '0.5 ok'])
   })
 })

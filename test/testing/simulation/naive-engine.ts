@@ -6,12 +6,12 @@ import {
 } from '../../../src/engine/index.js'
 import { StoreError } from '../../../src/error/index.js'
 import type { Fence, Operation, RequestedOperation, ShardRow, Settlement } from '../../../src/store/index.js'
-import type { SimulatedEngine } from '../../../src/testing/simulation/simulated-process.js'
+import type { SimulatedEngine } from '../../../src/testing/simulation/world/simulated-process.js'
 import { firingIdOf, type Outcome, shardOf, type TimerRow } from '../../../src/timer/index.js'
 
 /**
- * The engine one would write in an afternoon: it works as long as nothing goes wrong. It forgets what it had
- * sent when an answer is lost, fires whatever it once read, and never asks whether it still owns the shard.
+ * The engine that one would write in an afternoon. It works as long as nothing goes wrong. When an answer is lost it
+ * forgets the call. It fires every row that it once loaded, and never checks whether it still owns the shard.
  */
 export class NaiveEngine implements SimulatedEngine {
   readonly #options: EngineOptions
@@ -78,7 +78,7 @@ export class NaiveEngine implements SimulatedEngine {
         if (requested.type === 'set') this.#hold(fence.shard, { ...requested, ...answer.place })
         return { outcome: 'set', revision: answer.place.revision, replaced: answer.replaced }
       case 'same':
-        return { outcome: 'set', revision: answer.standing.revision, replaced: undefined }
+        return { outcome: 'set', revision: answer.current.revision, replaced: undefined }
       case 'moved':
         this.#hold(fence.shard, answer.row)
         return { outcome: 'moved', revision: answer.row.revision }
@@ -86,7 +86,7 @@ export class NaiveEngine implements SimulatedEngine {
         this.#held.delete(`${requested.kind}/${requested.key}`)
         return { outcome: 'cancelled' }
       case 'conflict':
-        return { outcome: 'conflict', standing: answer.standing }
+        return { outcome: 'conflict', current: answer.current }
       case 'unknown':
       case 'firing':
       case 'settled':
@@ -104,7 +104,7 @@ export class NaiveEngine implements SimulatedEngine {
       try {
         for (const row of await store.shards()) await this.#tend(row)
       } catch {
-        // It will work the next time.
+        // The next round tries again.
       }
       await new Promise<void>((resolve) => clock.wakeAfter(this.#settings.acquireMs, resolve))
     }
@@ -121,7 +121,7 @@ export class NaiveEngine implements SimulatedEngine {
     }
     const nonce = 1 + Math.floor(random() * 1e9)
     const claim = { shard: row.shard, owner: memberId, nonce, leaseMs, expectedEpoch: row.epoch }
-    const claimed = await store.claim(claim)
+    const claimed = await store.acquire(claim)
     if (claimed === undefined) return
     this.#owned.set(row.shard, claimed)
     const { page } = await store.load(this.#fence(row.shard)!, {
@@ -135,7 +135,9 @@ export class NaiveEngine implements SimulatedEngine {
 
   async #takeRequests(fence: Fence): Promise<void> {
     const requests = await this.#options.store.requests(fence, 10)
-    for (const { id, operation } of requests) await this.#write(fence, operation, id)
+    for (const { id, operation } of requests) {
+      if (operation.type !== 'report') await this.#write(fence, operation, id)
+    }
   }
 
   #hold(shard: number, row: TimerRow): void {
@@ -151,7 +153,16 @@ export class NaiveEngine implements SimulatedEngine {
         this.#settle(shard, row, outcome).catch(() => undefined)
       }
       deliver([
-        { id: firingIdOf(row), row, attempt: row.attempt + 1, firedAt: clock.now(), isLive: true, report },
+        {
+          id: firingIdOf(row),
+          row,
+          attempt: row.attempt + 1,
+          firedAt: clock.now(),
+          isLive: true,
+          start: () => true,
+          postpone: () => undefined,
+          report,
+        },
       ])
     })
   }

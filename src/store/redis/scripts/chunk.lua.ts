@@ -1,23 +1,30 @@
 /**
- * Chunks: rows that one call put into a part of their own lie in one string, `SHARD:c:<part>`, as they came. A part
- * has one at most, and beside it, in its hash, what came or changed one by one. A row in a hash costs the server three
- * texts to make, a place in a table and, when it is loaded, two texts more; in a chunk it costs its bytes.
+ * Chunks. The rows that one call put into a new part are stored in one string, `SHARD:c:<part>`, as they were sent. A
+ * part has at most one chunk. Rows that are written or changed one by one are in the part's hash beside it. In a hash,
+ * a row costs the server three new strings and a table entry, and two more strings when it is loaded. In a chunk it
+ * costs only its bytes.
  *
- * A chunk is a head, an entry for each row in the order of places, and the values in the same order, all numbers with
- * the lowest byte first. Head: how many rows, how many of them stand (4 bytes each), what revisions count from (8), and
- * where the first value begins (4). Entry: position and revision (8 each), and where the value ends (4), counted like the
- * beginning: from where they were counted when the rows were sent, so that a piece of a chunk is a head, some
- * entries and some values as they are. A row that was taken out has -1 - position in its entry, and is skipped; when
- * most of them were, the chunk is made anew of those that stand.
+ * A chunk is a head, an entry for each row in the order of places, and the values in the same order. All numbers are
+ * little-endian.
  *
- * Numbers of rows are counted from 0 on, and so are the offsets of GETRANGE and SETRANGE: entry i begins at 20 * i + 20,
- * after the four bytes that say where its value begins. Those of Lua's own functions are one more.
+ * - Head: the number of rows, the number of live rows (4 bytes each), the base of the revisions (8), the offset of the
+ *   first value (4).
+ * - Entry: position, revision less the base (8 each), the offset of the value's end (4).
+ *
+ * Offsets of values keep the origin that they had when the rows were sent. So a piece of a chunk is a head, some entries
+ * and some values, unchanged. A removed row has -1 - position in its entry, and readers skip it. When fewer than half of
+ * the rows are live, the chunk is rewritten from those.
+ *
+ * Row numbers count from 0, and so do the offsets of GETRANGE and SETRANGE. Entry i begins at 20 * i + 20. The four bytes
+ * before it are the offset where its value begins. Offsets in Lua's own functions are one more.
+ *
+ * Proven by test/store/redis/chunks.test.ts.
  */
 export const chunkLua = String.raw`
 local function chunkKey(part) return SHARD .. ':c:' .. part end
 local chunks = {}
 
--- The chunk of a part; false where it has none.
+-- The chunk of a part, or false if it has none.
 local function chunkOf(part)
   local chunk = chunks[part]
   if chunk ~= nil then return chunk end
@@ -26,20 +33,20 @@ local function chunkOf(part)
   if head == '' then
     chunk = false
   else
-    local count, standing, base, from, _, first = struct.unpack('<I4I4dI4dd', head)
-    chunk = { key = key, count = count, standing = standing, base = base, from = from, first = first }
+    local count, live, base, from, _, first = struct.unpack('<I4I4dI4dd', head)
+    chunk = { key = key, count = count, live = live, base = base, from = from, first = first }
   end
   chunks[part] = chunk
   return chunk
 end
 
--- Of a row, by its number: its place, where its value begins and ends, and whether it stands.
+-- A row by its number: its place, where its value begins and ends, and whether it is live.
 local function rowIn(chunk, index)
   local entry = redis.call('GETRANGE', chunk.key, 20 * index + 16, 20 * index + 39)
   local from, position, revision, untilExclusive = struct.unpack('<I4ddI4', entry)
-  local stands = position >= 0
-  if not stands then position = -1 - position end
-  return place(position, chunk.base + revision), from, untilExclusive, stands
+  local isLive = position >= 0
+  if not isLive then position = -1 - position end
+  return place(position, chunk.base + revision), from, untilExclusive, isLive
 end
 
 local function firstOf(chunk) return (rowIn(chunk, 0)) end
@@ -57,15 +64,15 @@ local function firstFrom(chunk, text)
   return low
 end
 
--- The place of the first row that stands, from a number on; nothing when there is none.
-local function firstStanding(chunk, index)
+-- The place of the first live row from a number on, or nil.
+local function firstLive(chunk, index)
   for number = index, chunk.count - 1 do
-    local text, _, _, stands = rowIn(chunk, number)
-    if stands then return text end
+    local text, _, _, isLive = rowIn(chunk, number)
+    if isLive then return text end
   end
 end
 
--- Reads all entries at once, for whoever will seek many rows.
+-- Reads all entries at once. That is cheaper when many rows will be sought.
 local function readEntries(chunk)
   if chunk.numbers then return end
   local entries, numbers, ends = redis.call('GETRANGE', chunk.key, 20, 20 * chunk.count + 19), {}, { [-1] = chunk.from }
@@ -77,15 +84,15 @@ local function readEntries(chunk)
   chunk.numbers, chunk.ends = numbers, ends
 end
 
--- Where the value of a row begins and ends, and its number; nothing when it is not in the chunk. The row stands: no
--- name leads to the place of one that was taken out.
+-- Where the value of a row begins and ends, and its number; nil when it is not in the chunk. The row is live, because
+-- no name leads to the place of a removed row.
 local function seek(chunk, text)
   if chunk.numbers then
     local index = chunk.numbers[text]
     if not index then return end
     return chunk.ends[index - 1], chunk.ends[index], index
   end
-  -- Where rows came in the order of time their revisions are their order.
+  -- If the rows were sent in the order of their positions, their revisions are consecutive: try that number first.
   local index = revisionOf(text) - chunk.base - chunk.first
   for attempt = 1, 2 do
     if index >= 0 and index < chunk.count then
@@ -102,7 +109,7 @@ local function valuesIn(chunk, from, untilExclusive)
   return redis.call('GETRANGE', chunk.key, start + from, start + untilExclusive - 1)
 end
 
--- The value of the row at a place; nothing when it is not in the chunk of its part.
+-- The value of the row at a place; nil when it is not in the chunk of its part.
 local function chunkValue(part, text)
   local chunk = chunkOf(part)
   if not chunk then return end
@@ -110,8 +117,8 @@ local function chunkValue(part, text)
   return from and valuesIn(chunk, from, untilExclusive)
 end
 
--- Some of its rows, from the one to before the other, as a chunk. It says of all that they stand: a reader does not ask,
--- and whoever stores it puts that right.
+-- The rows from low to before high, as a chunk. Its head counts all of them as live. Readers do not use that count, and
+-- a caller that stores the piece corrects it.
 local function pieceOf(chunk, low, high)
   if low == 0 and high == chunk.count then return redis.call('GET', chunk.key) end
   local entries = redis.call('GETRANGE', chunk.key, 20 * low + 16, 20 * high + 19)
@@ -119,15 +126,15 @@ local function pieceOf(chunk, low, high)
   return struct.pack('<I4I4d', high - low, high - low, chunk.base) .. entries .. values
 end
 
-local function weightIn(chunk, low, high)
+local function bytesIn(chunk, low, high)
   if high <= low then return 0 end
   local _, from = rowIn(chunk, low)
   local _, _, untilExclusive = rowIn(chunk, high - 1)
   return untilExclusive - from
 end
 
--- Calls with place, weight and number of those rows that stand. What was taken out before one weighs with it, since it
--- is sent with it.
+-- Calls visit with place, bytes and number of each live row. The bytes of removed rows count for the live row after
+-- them, since they are sent with it.
 local function eachPlace(chunk, low, high, visit)
   if high <= low then return end
   local entries = redis.call('GETRANGE', chunk.key, 20 * low + 16, 20 * high + 19)
@@ -141,15 +148,15 @@ local function eachPlace(chunk, low, high, visit)
   end
 end
 
--- How many of those rows stand.
-local function standingIn(chunk, low, high)
-  if chunk.standing == chunk.count then return high - low end
+-- How many of the rows from low to before high are live.
+local function countLive(chunk, low, high)
+  if chunk.live == chunk.count then return high - low end
   local count = 0
   eachPlace(chunk, low, high, function() count = count + 1 end)
   return count
 end
 
--- Calls with place and value of each row of a chunk that stands.
+-- Calls visit with place and value of each live row of a chunk.
 local function eachRowIn(blob, visit)
   local count, _, base, from = struct.unpack('<I4I4dI4', blob)
   local start = 20 * (count + 1) + 1 - from
@@ -162,23 +169,23 @@ local function eachRowIn(blob, visit)
   end
 end
 
--- Calls with place and value of each row of a part, in no order; answers how many there were.
+-- Calls visit with place and value of each row of a part, in no order. Returns how many there were.
 local function eachRow(part, visit)
   local all, chunk = redis.call('HGETALL', SHARD .. ':p:' .. part), chunkOf(part)
   for index = 1, #all, 2 do visit(all[index], all[index + 1]) end
   if not chunk then return #all / 2 end
   eachRowIn(redis.call('GET', chunk.key), visit)
-  return #all / 2 + chunk.standing
+  return #all / 2 + chunk.live
 end
 
--- How many rows of a part stand at a place or after it.
+-- How many live rows of a part are at a place or after it.
 local function sizeFrom(part, text)
   local key, chunk, count = SHARD .. ':p:' .. part, chunkOf(part), 0
-  if part >= text then return redis.call('HLEN', key) + (chunk and chunk.standing or 0) end
+  if part >= text then return redis.call('HLEN', key) + (chunk and chunk.live or 0) end
   local fields = redis.call('HKEYS', key)
   for index = 1, #fields do
     if fields[index] >= text then count = count + 1 end
   end
-  return chunk and count + standingIn(chunk, firstFrom(chunk, text), chunk.count) or count
+  return chunk and count + countLive(chunk, firstFrom(chunk, text), chunk.count) or count
 end
 `

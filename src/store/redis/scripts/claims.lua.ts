@@ -3,12 +3,13 @@ import { rowsLua } from './rows.lua.js'
 import { shardLua } from './shard.lua.js'
 
 /**
- * Leases of a store of claims: LEASES has, by the place of a row, the nonce of its lease, its end, and its owner.
- * A lease goes with its row: whoever moves or removes one takes the lease away.
+ * Row claims, in a store of mode `claim`. The hash LEASES has, by the place of a row, the claim's nonce, its end and its
+ * owner. Moving or removing a row removes its claim.
  */
 const dueLua = String.raw`
--- The places of due rows that nobody holds, the earliest first, and who held each before, after a mark.
-local function due(now, limit, scopes)
+-- The places of due rows that nobody has claimed, earliest first. And for each the owner whose claim ran out, after the
+-- mark '@', or false.
+local function findDue(now, limit, scopes)
   local found, lost, last = {}, {}, place(now + 1, 0)
   local cursor = '-'
   while true do
@@ -20,7 +21,7 @@ local function due(now, limit, scopes)
         if fields[at] < last then wanted[#wanted + 1] = fields[at] end
       end
       table.sort(wanted)
-      local held = fetched(LEASES, wanted)
+      local held = getFields(LEASES, wanted)
       for at = 1, #wanted do
         local isFree = not held[at] or struct.unpack('<d', held[at], 9) <= now
         if isFree and scopes then
@@ -50,15 +51,15 @@ local function scopesFrom(index)
 end
 `
 
-/** ARGV: now, limit, 'all' or 'some', the scopes. Answers the places of what could be claimed. */
+/** ARGV: now, limit, 'all' or 'some', the scopes. Answers the places of rows that could be claimed. */
 export const peekDueLua = (
   partsLua: string,
 ): string => String.raw`${shardLua}${partsLua}${rowsLua}${dueLua}${scopesLua}
-local found = due(clock(), tonumber(ARGV[2]), scopesFrom(3))
+local found = findDue(clock(), tonumber(ARGV[2]), scopesFrom(3))
 return found
 `
 
-/** ARGV: now, withinMs, 'all' or 'some', the scopes. Answers the earliest place after now, within that time. */
+/** ARGV: now, withinMs, 'all' or 'some', the scopes. Answers the earliest place after now and within withinMs. */
 export const nextDueLua = String.raw`${shardLua}${scopesLua}
 local now, scopes = clock(), scopesFrom(3)
 local from, untilExclusive = place(now + 1, 0), place(now + tonumber(ARGV[2]) + 1, 0)
@@ -85,14 +86,14 @@ end
 `
 
 /**
- * ARGV: now, limit, leaseMs, owner, 'all' or 'some', the scopes. Answers place, value and nonce of each in turn, and
- * who held it before.
+ * ARGV: now, limit, leaseMs, owner, 'all' or 'some', the scopes. Answers for each claimed row its place, value and nonce,
+ * and the owner whose claim ran out.
  */
 export const claimDueLua = (
   partsLua: string,
 ): string => String.raw`${shardLua}${partsLua}${rowsLua}${dueLua}${scopesLua}
 local now = clock()
-local found, lost = due(now, tonumber(ARGV[2]), scopesFrom(5))
+local found, lost = findDue(now, tonumber(ARGV[2]), scopesFrom(5))
 if #found == 0 then return {} end
 local last = redis.call('HINCRBY', SHARD, 'leases', #found)
 local tail = struct.pack('<d', now + tonumber(ARGV[3])) .. ARGV[4]
@@ -115,23 +116,23 @@ for index = 1, #found do
   reply[4 * index - 1], reply[4 * index] = string.format('%.0f', number), lost[index] or ''
 end
 flush(true)
-many('HSET', LEASES, held)
+callMany('HSET', LEASES, held)
 return reply
 `
 
 const heldLua = String.raw`
--- What NAMES says of the row that a receipt still holds.
-local function heldBy(name, revisionHeld, nonceHeld, now)
-  local entry = standing(name)
-  if not entry or revisionOf(entry) ~= revisionHeld then return end
+-- The NAMES entry of the row that a claim token still holds, and its LEASES entry; nil when the claim is over.
+local function heldEntry(name, tokenRevision, tokenNonce, now)
+  local entry = liveEntry(name)
+  if not entry or revisionOf(entry) ~= tokenRevision then return end
   local text = redis.call('HGET', LEASES, string.sub(entry, 1, 26))
   if not text then return end
   local number, untilTime = struct.unpack('<dd', text)
-  if number == nonceHeld and untilTime > now then return entry, text end
+  if number == tokenNonce and untilTime > now then return entry, text end
 end
 `
 
-/** ARGV: now, leaseMs, how many receipts, the receipts. Answers '1' or '0' for each. */
+/** ARGV: now, leaseMs, how many claim tokens, the tokens. Answers '1' or '0' for each. */
 export const extendLua = (partsLua: string): string => String.raw`${shardLua}${partsLua}${rowsLua}${heldLua}
 local now, blob, at = clock(), ARGV[4], 1
 local items, names, replies = {}, {}, {}
@@ -141,7 +142,7 @@ for i = 1, tonumber(ARGV[3]) do
 end
 readNames(names)
 for i = 1, #items do
-  local entry, text = heldBy(names[i], items[i][2], items[i][3], now)
+  local entry, text = heldEntry(names[i], items[i][2], items[i][3], now)
   if entry then
     local untilText = struct.pack('<d', now + tonumber(ARGV[2]))
     redis.call('HSET', LEASES, string.sub(entry, 1, 26), string.sub(text, 1, 8) .. untilText .. string.sub(text, 17))
@@ -151,7 +152,52 @@ end
 return table.concat(replies)
 `
 
-/** ARGV: now, how many outcomes, the outcomes, how many entries of history, the entries. Answers '1' or '0' for each. */
+/**
+ * ARGV: now, beyondMs, limit. Answers place, value, nonce and end of each claim of a due row that ends later than
+ * beyondMs from now. Reads only claimed rows.
+ */
+export const longLeasesLua = (partsLua: string): string => String.raw`${shardLua}${partsLua}${rowsLua}
+local now = clock()
+local last, beyond = place(now + 1, 0), now + tonumber(ARGV[2])
+local leases, found, held, reply = redis.call('HGETALL', LEASES), {}, {}, {}
+for at = 1, #leases, 2 do
+  if leases[at] < last and struct.unpack('<d', leases[at + 1], 9) > beyond then
+    found[#found + 1], held[leases[at]] = leases[at], leases[at + 1]
+  end
+end
+table.sort(found)
+for at = #found, tonumber(ARGV[3]) + 1, -1 do found[at] = nil end
+readValues(found)
+for index = 1, #found do
+  local number, untilTime = struct.unpack('<dd', held[found[index]])
+  reply[4 * index - 3], reply[4 * index - 2] = found[index], valueOf(found[index] .. '00000000')
+  reply[4 * index - 1], reply[4 * index] = string.format('%.0f', number), string.format('%.0f', untilTime)
+end
+return reply
+`
+
+/** ARGV: now, how many claims, the claims as they were seen. Ends each that is unchanged. Answers '1' or '0' for each. */
+export const cutShortLua = (partsLua: string): string => String.raw`${shardLua}${partsLua}${rowsLua}${heldLua}
+local now, blob, at = clock(), ARGV[3], 1
+local items, names, replies = {}, {}, {}
+for i = 1, tonumber(ARGV[2]) do
+  local item = { struct.unpack('<I2c0ddd', blob, at) }
+  items[i], names[i], at = item, item[1], item[5]
+end
+readNames(names)
+for i = 1, #items do
+  local entry, text = heldEntry(names[i], items[i][2], items[i][3], now)
+  local isSame = entry and struct.unpack('<d', text, 9) == items[i][4]
+  if isSame then
+    redis.call('HSET', LEASES, string.sub(entry, 1, 26),
+      string.sub(text, 1, 8) .. struct.pack('<d', now) .. string.sub(text, 17))
+  end
+  replies[i] = isSame and '1' or '0'
+end
+return table.concat(replies)
+`
+
+/** ARGV: now, how many outcomes, the outcomes, how many history entries, the entries. Answers '1' or '0' for each. */
 export const settleClaimedLua = (partsLua: string): string =>
   String.raw`${shardLua}${partsLua}${rowsLua}${recordsLua}${heldLua}
 local now, count, blob, at = clock(), tonumber(ARGV[2]), ARGV[3], 1
@@ -168,15 +214,15 @@ end
 readNames(names)
 noteAll(ARGV[5], tonumber(ARGV[4]))
 for i = 1, count do
-  local kind, dueAt, attempt, occurrence, name, revisionHeld, nonceHeld, hasDetails, details, letter =
+  local kind, dueAt, attempt, occurrence, name, tokenRevision, tokenNonce, hasDetails, details, letter =
     unpack(items[i])
-  local entry = heldBy(name, revisionHeld, nonceHeld, now)
+  local entry = heldEntry(name, tokenRevision, tokenNonce, now)
   if entry then
     for _, each in ipairs(items[i].notes) do note(each[1], each[2], each[3]) end
-    -- 1: done. 2: dead. 3: to follow. 4: dead, and to follow. 5: released.
+    -- Kinds: 1 done, 2 dead, 3 follow-up, 4 dead with a follow-up, 5 released.
     local text = string.sub(entry, 1, 26)
     local value = kind > 1 and kind < 5 and valueOf(entry)
-    if kind == 2 or kind == 4 then bury(letter, text, value) end
+    if kind == 2 or kind == 4 then addDeadLetter(letter, text, value) end
     if kind <= 2 then
       local what = kind == 1 and 'settled' or 'dead'
       counted[what] = counted[what] + 1
@@ -186,7 +232,7 @@ for i = 1, count do
       put(name, dueAt, sub(entry, 27),
         rewritten(value, dueAt, attempt, occurrence, hasDetails == 1 and details or nil))
     end
-    -- At once: a receipt that comes twice in one call holds nothing the second time.
+    -- Removed right away: if a call has the same token twice, the second one holds nothing.
     redis.call('HDEL', LEASES, text)
   end
   replies[i] = entry and '1' or '0'

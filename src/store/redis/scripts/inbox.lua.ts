@@ -1,11 +1,17 @@
 import { shardLua } from './shard.lua.js'
 
 /**
- * Requests and what became of them. INBOX is a list of batches, each two elements: the marks of its requests, and
- * the requests as whoever asks packed them, which no script looks into. ASKED has the mark of each request by its id:
- * 8 bytes of its deadline while it waits, and the outcome after them once it is answered. ANSWERED is a list of
- * answered ids, those of one write together, after the latest of their deadlines. A batch goes when nothing in it
- * waits any more, so that where INBOX is, something waits.
+ * Requests and their answers.
+ *
+ * - INBOX is a list of batches, two elements each: ids and marks of the requests in turn, and the requests as their
+ *   sender packed them. No script unpacks a request. A batch is removed when none of its requests waits any more. So
+ *   INBOX exists only while a request waits.
+ * - ASKED has the mark of each request by its id: 8 bytes for the deadline, followed by the outcome once it is answered.
+ *   Under the empty id, which no request has, it keeps the latest deadline of all forgotten answers. A request whose
+ *   deadline is not after that one is refused as expired: it might otherwise be applied twice.
+ * - ANSWERED is a list of the answered ids of each write, after the latest of their deadlines.
+ *
+ * Proven by test/store/redis/inbox.test.ts.
  */
 export const inboxLua = String.raw`
 local INBOX, ASKED, ANSWERED = SHARD .. ':in', SHARD .. ':asked', SHARD .. ':answered'
@@ -14,20 +20,31 @@ local answered, marked, latest = {}, {}, 0
 local function isWaiting(mark) return mark and #mark == 8 end
 local function deadlineOf(mark) return (struct.unpack('<d', mark)) end
 
--- Answers are kept until their deadline; a few batches of those that are over go with every call.
+-- Redis stores a small hash as a list, which it searches from the start, until the hash gets a long value.
+local NO_ID, PADDING = '', string.rep('-', 100)
+local function lastForgotten(mark) return mark and deadlineOf(mark) or 0 end
+
+-- Answers are kept until their deadline. Each call removes a few batches of those that are past it.
 local function forget(now)
+  local last = 0
   for _ = 1, 4 do
     local first = redis.call('LINDEX', ANSWERED, 0)
-    if not first or deadlineOf(first) > now then return end
+    if not first or deadlineOf(first) > now then break end
     local ids, over = cmsgpack.unpack(string.sub(first, 9)), {}
-    local marks = fetched(ASKED, ids)
+    local marks = getFields(ASKED, ids)
     for index = 1, #ids do
       local mark = marks[index]
-      -- An id may have been asked with again since.
-      if mark and not isWaiting(mark) and deadlineOf(mark) <= now then over[#over + 1] = ids[index] end
+      -- The id may have been used again since.
+      if mark and not isWaiting(mark) and deadlineOf(mark) <= now then
+        over[#over + 1] = ids[index]
+        last = math.max(last, deadlineOf(mark))
+      end
     end
-    many('HDEL', ASKED, over)
+    callMany('HDEL', ASKED, over)
     redis.call('LPOP', ANSWERED)
+  end
+  if last > lastForgotten(redis.call('HGET', ASKED, NO_ID)) then
+    redis.call('HSET', ASKED, NO_ID, struct.pack('<d', last) .. PADDING)
   end
 end
 
@@ -39,15 +56,15 @@ local function answer(id, mark, outcome)
   marked[#marked + 1] = mark .. outcome
 end
 
-local function takeAnswersBack() answered, marked, latest = {}, {}, 0 end
+local function discardAnswers() answered, marked, latest = {}, {}, 0 end
 
--- Whether nothing waits of a batch, given its marks and what was answered just now.
+-- Whether no request of a batch waits any more, given the ids that this call answers.
 local function isOver(batch, known)
   local others = {}
   for index = 1, #batch, 2 do
     if not known[batch[index]] then others[#others + 1] = batch[index] end
   end
-  local marks = fetched(ASKED, others)
+  local marks = getFields(ASKED, others)
   for index = 1, #others do
     if isWaiting(marks[index]) then return false end
   end
@@ -56,7 +73,7 @@ end
 
 local function flushAnswers(now)
   if #answered == 0 then return end
-  many('HSET', ASKED, marked)
+  callMany('HSET', ASKED, marked)
   redis.call('RPUSH', ANSWERED, struct.pack('<d', latest) .. cmsgpack.pack(answered))
   local known = {}
   for index = 1, #answered do known[answered[index]] = true end
@@ -70,53 +87,52 @@ end
 `
 
 /**
- * ARGV: now, the earliest of their deadlines, the marks (ids and marks in turn), the requests. Answers nothing when
- * all were appended. Otherwise nothing was, and there is a letter for each: appended before, answered before, expired,
- * or new.
+ * ARGV: now, the earliest deadline, ids and marks in turn, the requests. Answers an empty string when all were appended.
+ * Otherwise none was, and the answer has a letter for each: a (appended before), b (answered before), e (expired) or
+ * n (new).
  */
 export const appendLua = String.raw`${shardLua}${inboxLua}
 local now, batch, ids = clock(), cmsgpack.unpack(ARGV[3]), {}
 for index = 1, #batch, 2 do ids[#ids + 1] = batch[index] end
-local marks, isNew = fetched(ASKED, ids), tonumber(ARGV[2]) > now
+local marks = getFields(ASKED, ids)
+local closed = math.max(now, lastForgotten(redis.call('HGET', ASKED, NO_ID)))
+local isNew = tonumber(ARGV[2]) > closed
 for index = 1, #ids do
   if marks[index] then isNew = false end
 end
 if isNew then
-  -- Redis keeps a small hash as a list, which it searches from the beginning, until something long is put into it.
-  redis.call('HSETNX', ASKED, '', string.rep('-', 100))
+  redis.call('HSETNX', ASKED, NO_ID, struct.pack('<d', 0) .. PADDING)
   local added = 0
-  for from = 1, #batch, AT_ONCE do
-    added = added + redis.call('HSET', ASKED, unpack(batch, from, math.min(from + AT_ONCE - 1, #batch)))
+  for from = 1, #batch, MAX_ARGS do
+    added = added + redis.call('HSET', ASKED, unpack(batch, from, math.min(from + MAX_ARGS - 1, #batch)))
   end
   if added == #ids then
     redis.call('RPUSH', INBOX, ARGV[3], ARGV[4])
     forget(now)
     return ''
   end
-  -- One of them came twice in this call.
-  many('HDEL', ASKED, ids)
+  -- This call has the same id twice.
+  callMany('HDEL', ASKED, ids)
 end
 local letters, seen = {}, {}
 for index = 1, #ids do
   local id, mark = ids[index], marks[index]
-  if mark and not isWaiting(mark) and deadlineOf(mark) > now then
-    letters[index] = 'b'
+  if mark and not isWaiting(mark) then
+    letters[index] = deadlineOf(mark) > now and 'b' or 'e'
   elseif isWaiting(mark) or seen[id] then
     letters[index] = 'a'
-  elseif deadlineOf(batch[2 * index]) <= now then
+  elseif deadlineOf(batch[2 * index]) <= closed then
     letters[index] = 'e'
   else
-    -- Of an answer that is over nothing is left to say.
-    if mark then redis.call('HDEL', ASKED, id) end
     letters[index], seen[id] = 'n', true
   end
 end
 return table.concat(letters)
 `
 
-/** ARGV: now, the fence, how many. Answers for each batch in turn '1' or '0' for each request, and the requests. */
+/** ARGV: now, the fence, how many. Answers for each batch a flag per request ('1': it waits), and the requests. */
 export const requestsLua = String.raw`${shardLua}${inboxLua}
-local refusal = fenced()
+local refusal = checkFence()
 if refusal then return refusal end
 local most, count, at, reply = tonumber(ARGV[5]), 0, 0, {}
 while count < most do
@@ -124,11 +140,11 @@ while count < most do
   if #pair == 0 then break end
   local batch, ids, flags = cmsgpack.unpack(pair[1]), {}, {}
   for index = 1, #batch, 2 do ids[#ids + 1] = batch[index] end
-  local marks = fetched(ASKED, ids)
+  local marks = getFields(ASKED, ids)
   for index = 1, #ids do
-    local isOne = isWaiting(marks[index])
-    flags[index] = isOne and '1' or '0'
-    if isOne then count = count + 1 end
+    local waits = isWaiting(marks[index])
+    flags[index] = waits and '1' or '0'
+    if waits then count = count + 1 end
   end
   reply[at + 1], reply[at + 2] = table.concat(flags), pair[2]
   at = at + 2
@@ -136,11 +152,11 @@ end
 return reply
 `
 
-/** ARGV: now, the ids. */
+/** ARGV: now, the ids. Answers an outcome for each, empty while it waits and after its deadline. */
 export const answersLua = String.raw`${shardLua}${inboxLua}
 local now, ids = clock(), {}
 for index = 2, #ARGV do ids[index - 1] = ARGV[index] end
-local found = fetched(ASKED, ids)
+local found = getFields(ASKED, ids)
 for index = 1, #found do
   local mark = found[index]
   found[index] = mark and deadlineOf(mark) > now and string.sub(mark, 9) or ''

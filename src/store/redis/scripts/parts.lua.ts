@@ -1,49 +1,52 @@
 import { chunkLua } from './chunk.lua.js'
 
 /**
- * The parts that rows lie in, for a script that puts rows: a hash whose name ends with the first place it may hold, and
- * the chunk beside it (chunk.lua.ts). The sorted set PARTS has the parts that are not empty. A part never reaches over
- * the end of its bucket of time, and is cut when its hash is large. In a store that makes no chunks `chunkRows` is Infinity.
+ * The parts that hold the rows, for scripts that write rows. A part is a hash whose name ends with the first place that
+ * it may hold, and the chunk beside it (chunk.lua.ts). The sorted set PARTS has the parts that are not empty. A part
+ * never extends beyond its bucket of time, and is split when its hash is large. `chunkRows` is Infinity in a store that
+ * makes no chunks.
+ *
+ * Proven by test/store/redis/chunks.test.ts and test/store/redis/writes.test.ts.
  */
 export const partsLua = (
-  widthMs: number,
-  largeRows: number,
-  pieces: number,
+  bucketMs: number,
+  partRows: number,
+  splitParts: number,
   chunkRows: number,
 ): string => String.raw`${chunkLua}
-local WIDTH, LARGE, PIECES = ${widthMs}, ${largeRows}, ${pieces}
--- Fewer rows than that make no chunk: they would be many parts. Nor do those of more bytes: whoever keeps one row of a
--- chunk that was loaded keeps all of it.
+local BUCKET_MS, PART_ROWS, SPLIT_PARTS = ${bucketMs}, ${partRows}, ${splitParts}
+-- Fewer rows than CHUNK_ROWS make no chunk: there would be too many parts. Nor do rows of more than CHUNK_BYTES: a
+-- process that keeps one row of a loaded chunk keeps the whole chunk in memory.
 local CHUNK_ROWS, CHUNK_BYTES = ${chunkRows === Infinity ? 'math.huge' : chunkRows}, 262144
 local format, sub = string.format, string.sub
 
--- Redis keeps a small hash as a list, which it searches from the beginning for every field, until something long is
--- put into it. No name is empty.
-local function beginNames() redis.call('HSET', NAMES, '', string.rep('-', 100)) end
+-- Redis stores a small hash as a list, which it searches from the start for every field, until the hash gets a long
+-- value. The empty field is free for that: no name is empty.
+local function initNames() redis.call('HSET', NAMES, '', string.rep('-', 100)) end
 
 local function partKey(part) return SHARD .. ':p:' .. part end
 
--- A part goes with its last row.
-local function endIfEmpty(part)
+-- A part is removed with its last row.
+local function removeIfEmpty(part)
   if redis.call('EXISTS', partKey(part), chunkKey(part)) == 0 then redis.call('ZREM', PARTS, part) end
 end
 
--- Takes rows out of the hash of a part into that of one that begins at a place.
+-- Moves rows from the hash of a part to the hash of the part that begins at a place.
 local function moveRows(part, start, fields)
-  local found, moved = fetched(partKey(part), fields), {}
+  local found, moved = getFields(partKey(part), fields), {}
   for index = 1, #fields do
     moved[2 * index - 1] = fields[index]
     moved[2 * index] = found[index]
   end
-  many('HSET', partKey(start), moved)
-  many('HDEL', partKey(part), fields)
+  callMany('HSET', partKey(start), moved)
+  callMany('HDEL', partKey(part), fields)
   redis.call('ZADD', PARTS, 0, start)
 end
 
--- Where what this call put stands together, with no other row between, as timers of one delay and those of one instant
--- do: it and what stands behind it, if that is not the most of it. What comes next goes with it, and no row is
--- taken along more than once.
-local function endOf(fields, chunk, firstRevision)
+-- Whether the rows that this call wrote are one run with no other row between them. Timers of the same delay are such a
+-- run, and timers of the same instant. If so, returns that run and the rows behind it, which then become parts of their
+-- own. The next call continues the run there, so no row is moved more than once. Not if that would move most of the part.
+local function newRun(fields, chunk, firstRevision)
   local since, put, first, last = format('%012x', firstRevision), {}, nil, nil
   for index = 1, #fields do
     local field = fields[index]
@@ -53,7 +56,7 @@ local function endOf(fields, chunk, firstRevision)
       if not last or field > last then last = field end
     end
   end
-  local size = #fields + (chunk and chunk.standing or 0)
+  local size = #fields + (chunk and chunk.live or 0)
   if not first or #put == size or (chunk and lastOf(chunk) > first) then return end
   local together, behind, next = 0, {}, nil
   for index = 1, #fields do
@@ -70,10 +73,10 @@ local function endOf(fields, chunk, firstRevision)
   return put, first, behind, next
 end
 
--- Puts rows that come in the order of their places, fields and values in turn, into a part without a chunk: as its
--- chunk, unless they are few.
-local function putTogether(part, rows)
-  if #rows < 2 * CHUNK_ROWS then return many('HSET', partKey(part), rows) end
+-- Puts rows, sorted by place, fields and values in turn, into a part without a chunk. They become its chunk, unless they
+-- are few.
+local function putSorted(part, rows)
+  if #rows < 2 * CHUNK_ROWS then return callMany('HSET', partKey(part), rows) end
   local count, weight, entries, values = #rows / 2, 0, {}, {}
   for index = 1, count do
     local text, value = rows[2 * index - 1], rows[2 * index]
@@ -85,7 +88,7 @@ local function putTogether(part, rows)
     struct.pack('<I4I4dI4', count, count, 0, 0) .. table.concat(entries) .. table.concat(values))
 end
 
--- Puts those rows of a piece of a chunk that stand and are not gone into a part without a chunk.
+-- Puts the live rows of a piece of a chunk, except those in gone, into a part without a chunk.
 local function putPiece(part, piece, gone)
   local rows = {}
   eachRowIn(piece, function(text, value)
@@ -94,16 +97,16 @@ local function putPiece(part, piece, gone)
       rows[#rows + 1] = value
     end
   end)
-  putTogether(part, rows)
+  putSorted(part, rows)
 end
 
--- Takes rows of a chunk, from the one to before the other, to a part that begins at a place. Where all of them stand,
--- the piece is the chunk of that part as it is.
+-- Copies the rows of a chunk from low to before high to the part that begins at a place. If all of them are live, the
+-- piece becomes the chunk of that part unchanged.
 local function movePiece(chunk, start, low, high)
-  local standing = standingIn(chunk, low, high)
-  if standing == 0 then return end
+  local live = countLive(chunk, low, high)
+  if live == 0 then return end
   local piece = pieceOf(chunk, low, high)
-  if standing == high - low and standing >= CHUNK_ROWS then
+  if live == high - low and live >= CHUNK_ROWS then
     redis.call('SET', chunkKey(start), piece)
   else
     putPiece(start, piece, {})
@@ -111,8 +114,8 @@ local function movePiece(chunk, start, low, high)
   redis.call('ZADD', PARTS, 0, start)
 end
 
--- Cuts a part at places, which come in order: what stands at each of them or behind goes into a part that begins there.
-local function cutAt(part, starts)
+-- Splits a part at sorted places. The rows from each place on go to a part that begins there.
+local function splitAt(part, starts)
   local chunk, fields, groups = chunkOf(part), redis.call('HKEYS', partKey(part)), {}
   for index = 1, #fields do
     local low, high = 0, #starts
@@ -135,15 +138,15 @@ local function cutAt(part, starts)
     high = low
   end
   if high == chunk.count then return end
-  local kept = standingIn(chunk, 0, high) > 0 and pieceOf(chunk, 0, high)
+  local kept = countLive(chunk, 0, high) > 0 and pieceOf(chunk, 0, high)
   redis.call('UNLINK', chunk.key)
   chunks[part] = nil
   if kept then putPiece(part, kept, {}) end
 end
 
--- Places at which a part is cut: by time into pieces, or, where all its rows stand at one instant, in the middle of those
--- of its hash, which are the most.
-local function startsOf(fields, chunk)
+-- The places at which a part is split: at equal distances in time. If all its rows are of one instant, in the middle of
+-- the rows of its hash, which are most of them.
+local function splitPlaces(fields, chunk)
   local least, most = math.huge, 0
   for index = 1, #fields do
     local position = positionOf(fields[index])
@@ -157,32 +160,32 @@ local function startsOf(fields, chunk)
     table.sort(fields)
     return { fields[math.floor(#fields / 2) + 1] }
   end
-  local step, starts = math.ceil((most - least + 1) / PIECES), {}
+  local step, starts = math.ceil((most - least + 1) / SPLIT_PARTS), {}
   for position = least + step, most, step do starts[#starts + 1] = place(position, 0) end
   return starts
 end
 
--- Cuts a large part: its end off, or all of it into pieces.
-local function cut(part, firstRevision)
+-- Splits a large part: only its end off, or all of it into pieces.
+local function split(part, firstRevision)
   local chunk, fields = chunkOf(part), redis.call('HKEYS', partKey(part))
-  local put, first, behind, next = endOf(fields, chunk, firstRevision)
+  local put, first, behind, next = newRun(fields, chunk, firstRevision)
   if put then
     moveRows(part, first, put)
     if next then moveRows(part, next, behind) end
   else
-    cutAt(part, startsOf(fields, chunk))
+    splitAt(part, splitPlaces(fields, chunk))
   end
-  endIfEmpty(part)
+  removeIfEmpty(part)
 end
 
--- Cuts one at most of the parts that rows were put into, the largest: the parts of a busy hour become large
--- together, and each takes its time.
-local function cutLargest(parts, firstRevision)
-  local largest, most = nil, LARGE
+-- Splits at most one of the parts that rows were put into: the largest. The parts of a busy hour become large at the
+-- same time, and splitting all of them in one call would take too long.
+local function splitLargest(parts, firstRevision)
+  local largest, most = nil, PART_ROWS
   for part in pairs(parts) do
     local size = redis.call('HLEN', partKey(part))
     if size > most then largest, most = part, size end
   end
-  if largest then cut(largest, firstRevision) end
+  if largest then split(largest, firstRevision) end
 end
 `

@@ -1,27 +1,32 @@
 /**
- * Plain sets: sets without conditions and notes, nearly all of large batches. Their texts come as they are stored:
- * a column has, in the order of the operations, each name and what NAMES is to say of it; the rows are a chunk
- * (chunk.lua.ts), whose revisions count the operations from 1 on; another column, when they answer requests, has the
- * ids of those. So where every name is new and every request waits, all is handed on as it is, and the script ends here.
- * Where one is not, the columns of other operations are made of them, and nothing has happened.
+ * Plain sets: sets without conditions and notes, which are nearly all of a large batch. They are sent in the form in
+ * which they are stored:
  *
- * What the caller believes to be the last revision stands in the names and in the head of the chunk; where it is mistaken
- * that is put right.
+ * - an array of names and their NAMES entries in turn, in the order of the operations;
+ * - the rows as a chunk (chunk.lua.ts), whose revisions count the operations from 1 on;
+ * - the ids of the requests that they answer, if any.
+ *
+ * If every name is new and every request waits, all of it is stored as it is, and the script ends here. Otherwise nothing
+ * is written here, and the columns of ordinary operations are made from it, for write.lua.ts.
+ *
+ * The names and the chunk's head contain the caller's prediction of the last revision. If it is wrong, it is corrected.
+ *
+ * Proven by test/store/redis/writes.test.ts and test/store/redis/chunks.test.ts.
  */
 export const plainLua = String.raw`
 local kinds, names, positions, identities, contents, extras
 
--- Places that begin with the revision after the last.
-local function putRight(named, shift)
+-- Corrects the places in the NAMES entries when the predicted revision was wrong.
+local function shiftRevisions(named, shift)
   for index = 2, #named, 2 do
     local entry = named[index]
     named[index] = sub(entry, 1, 14) .. format('%012x', revisionOf(entry) + shift) .. sub(entry, 27)
   end
 end
 
--- Whether so many rows between two places can begin a part of their own: none of this part stands among them, and what
--- stands behind is no more than they are, or than what stands before. It gets a part too.
-local function cleared(part, first, last, size)
+-- Whether size rows between two places can be a new part. No row of this part may be between them. The rows behind them
+-- are moved to a part of their own. They may be no more than size, or than half of the hash.
+local function clearRange(part, first, last, size)
   local chunk, start = chunkOf(part), nil
   if chunk and lastOf(chunk) > first then
     start = firstOf(chunk)
@@ -44,18 +49,19 @@ local function cleared(part, first, last, size)
     redis.call('ZADD', PARTS, 0, start)
     chunks[part] = nil
   end
-  endIfEmpty(part)
+  removeIfEmpty(part)
   return true
 end
 
--- Puts the rows of a chunk into their parts. Many that none stands among begin a part where they stand, and so does what
--- there is no room for: what comes in the order of time is never moved. Answers the parts that may be too large.
+-- Puts the rows of a chunk into their parts. Many rows with no other row between them become a new part. So do rows for
+-- which a part has no room. So rows that are written in the order of time are never moved. Returns the parts that may be
+-- too large.
 local function putRows(blob, named)
   local parts, first, count = {}, 0, #named / 2
   local start = 20 * (count + 1) + 1
 
-  -- Position, number of the operation and end of the value of each, in turn: unpacked once, and only where all do not
-  -- go together into one part.
+  -- Position, operation number and end of the value of each row, in turn. Unpacked once, and only if the rows do not all
+  -- go into one part.
   local entries
   local function unpacked()
     if entries then return entries end
@@ -77,13 +83,13 @@ local function putRows(blob, named)
     return sub(named[2 * number], 1, 26)
   end
 
-  -- Where the values of rows begin and end.
+  -- Where the values of the rows from low to high begin and end.
   local function boundsOf(low, high)
     return struct.unpack('<I4', blob, 20 * low + 17), struct.unpack('<I4', blob, 20 * high + 37)
   end
 
-  -- Whether they are light enough for a chunk.
-  local function isLight(low, high)
+  -- Whether the rows from low to high have few enough bytes for a chunk.
+  local function fitsChunk(low, high)
     local from, untilExclusive = boundsOf(low, high)
     return untilExclusive - from <= CHUNK_BYTES
   end
@@ -107,20 +113,20 @@ local function putRows(blob, named)
       rows[size + 1], rows[size + 2] = sub(named[2 * all[at]], 1, 26), sub(blob, from, untilExclusive - 1)
       from, size = untilExclusive, size + 2
     end
-    many('HSET', partKey(part), rows)
+    callMany('HSET', partKey(part), rows)
   end
 
   while first < count do
     local text = placeAt(first)
     local position = positionOf(text)
-    local bucket = position - position % WIDTH
-    local from, untilExclusive = place(bucket, 0), place(bucket + WIDTH, 0)
+    local bucket = position - position % BUCKET_MS
+    local from, untilExclusive = place(bucket, 0), place(bucket + BUCKET_MS, 0)
     local part = redis.call('ZREVRANGEBYLEX', PARTS, '[' .. text, '[' .. from, 'LIMIT', 0, 1)[1]
     local after = redis.call('ZRANGEBYLEX', PARTS, '(' .. text, '(' .. untilExclusive, 'LIMIT', 0, 1)[1]
     if after then untilExclusive = after end
     local last = count - 1
     if placeAt(last) >= untilExclusive then
-      -- The last row before the end: of row number low it is so, of row number high not.
+      -- Find the last row before untilExclusive: row low is before it, row high is not.
       local low, high = first, last
       unpacked()
       while high - low > 1 do
@@ -133,22 +139,22 @@ local function putRows(blob, named)
     if isNew then
       part = from
     else
-      local standing = redis.call('HLEN', partKey(part))
-      local isLarge = standing + size > LARGE
-      -- Looking through many rows would cost few more than a chunk saves them.
-      if isLarge or (size >= CHUNK_ROWS and standing <= 2 * size) then
-        isNew = cleared(part, text, placeAt(last), size)
+      local rowsInHash = redis.call('HLEN', partKey(part))
+      local isLarge = rowsInHash + size > PART_ROWS
+      -- For few new rows, searching a large hash would cost more than a chunk saves.
+      if isLarge or (size >= CHUNK_ROWS and rowsInHash <= 2 * size) then
+        isNew = clearRange(part, text, placeAt(last), size)
         if isNew then part = text elseif isLarge then parts[part] = true end
       end
     end
     while first <= last do
-      -- A new one gets no more than it and its chunk may hold; what is left begins the next.
-      local piece = isNew and math.min(first + LARGE - 1, last) or last
-      while isNew and piece - first + 1 >= 2 * CHUNK_ROWS and not isLight(first, piece) do
+      -- A new part gets as many rows as a part and a chunk may hold. The rest begins the next part.
+      local piece = isNew and math.min(first + PART_ROWS - 1, last) or last
+      while isNew and piece - first + 1 >= 2 * CHUNK_ROWS and not fitsChunk(first, piece) do
         piece = math.floor((first + piece) / 2)
       end
       if isNew then redis.call('ZADD', PARTS, 0, part) end
-      if isNew and piece - first + 1 >= CHUNK_ROWS and isLight(first, piece) then
+      if isNew and piece - first + 1 >= CHUNK_ROWS and fitsChunk(first, piece) then
         asChunk(part, first, piece)
       else
         oneByOne(part, first, piece)
@@ -164,39 +170,39 @@ if ARGV[6] ~= '' then
   local named, blob = cmsgpack.unpack(ARGV[7]), ARGV[8]
   local size, count = #named, #named / 2
   local shift = revision - tonumber(ARGV[6])
-  if shift ~= 0 then putRight(named, shift) end
+  if shift ~= 0 then shiftRevisions(named, shift) end
   names = {}
   for index = 1, count do names[index] = named[2 * index - 1] end
-  local found, isNew = fetched(NAMES, names), struct.unpack('<d', blob, 21) >= positionOf(settled)
+  local found, isNew = getFields(NAMES, names), struct.unpack('<d', blob, 21) >= positionOf(settled)
   for index = 1, count do
     if found[index] then isNew = false end
   end
   local ids = ARGV[9] ~= '' and cmsgpack.unpack(ARGV[9])
   if ids and isNew then
-    local marks, seen = fetched(ASKED, ids), {}
+    local marks, seen = getFields(ASKED, ids), {}
     for index = 1, count do
       local id, mark = ids[index], marks[index]
       if isWaiting(mark) and not seen[id] then answer(id, mark, 'set') else isNew = false end
       seen[id] = true
     end
-    if not isNew then takeAnswersBack() end
+    if not isNew then discardAnswers() end
   end
   if isNew then
     local added = 0
-    if revision == 0 then beginNames() end
-    for index = 1, size, AT_ONCE do
-      added = added + redis.call('HSET', NAMES, unpack(named, index, math.min(index + AT_ONCE - 1, size)))
+    if revision == 0 then initNames() end
+    for index = 1, size, MAX_ARGS do
+      added = added + redis.call('HSET', NAMES, unpack(named, index, math.min(index + MAX_ARGS - 1, size)))
     end
     if added == count then
-      cutLargest(putRows(blob, named), revision)
+      splitLargest(putRows(blob, named), revision)
       redis.call('HSET', SHARD, 'rev', format('%.0f', revision + count))
       redis.call('HINCRBY', SHARD, 'count:created', count)
       if ids then flushAnswers(clock()) end
       return { read, settled, format('%.0f', revision), '' }
     end
-    -- One of them came twice in this call.
-    many('HDEL', NAMES, names)
-    takeAnswersBack()
+    -- This call has the same name twice.
+    callMany('HDEL', NAMES, names)
+    discardAnswers()
   end
   kinds, positions, identities, contents = {}, {}, {}, {}
   local values = {}

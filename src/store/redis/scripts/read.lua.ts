@@ -3,20 +3,20 @@ import { rowsLua } from './rows.lua.js'
 import { shardLua } from './shard.lua.js'
 
 /**
- * Rows in the order of their parts, from a place on. `rowsFrom` answers fields and values in turn, chunks or pieces of
- * them, and the place of the first row it left; rows of one part may come in any order, which is for the reader to
- * mend, and chunks have rows that no longer stand, which weigh as others do.
+ * Pages of rows from a place on, part by part. `rowsFrom` returns fields and values in turn, chunks or pieces of them, and
+ * the place of the first row that is not in the page. The rows of one part come in any order, and the reader sorts
+ * them. Chunks may contain removed rows, whose bytes count as others do.
  */
 const pageLua = String.raw`
--- What a row weighs beside its value.
-local ROW_WEIGHT = 100
+-- The bytes that a row counts beside its value.
+local ROW_OVERHEAD = 100
 
 local function rowsFrom(from, untilExclusive, limit, limitBytes)
   local rows, pieces, count, bytes = {}, {}, 0, 0
 
-  -- Takes rows of a hash, and those of a chunk from one number to before another, unless they are too heavy.
-  local function take(values, fields, chunk, low, high, standing)
-    local weight = ROW_WEIGHT * standing + (chunk and weightIn(chunk, low, high) or 0)
+  -- Takes rows of a hash, and those of a chunk from low to before high, unless they have too many bytes.
+  local function take(values, fields, chunk, low, high, live)
+    local weight = ROW_OVERHEAD * live + (chunk and bytesIn(chunk, low, high) or 0)
     for at = 1, #values do weight = weight + #values[at] end
     if bytes + weight > limitBytes then return false end
     local base = #rows
@@ -24,12 +24,12 @@ local function rowsFrom(from, untilExclusive, limit, limitBytes)
       rows[base + 2 * at - 1], rows[base + 2 * at] = fields[at], values[at]
     end
     if high > low then pieces[#pieces + 1] = pieceOf(chunk, low, high) end
-    count, bytes = count + standing, bytes + weight
+    count, bytes = count + live, bytes + weight
     return true
   end
 
-  -- Takes what there is room for, one at least; answers the place of the first that is left.
-  local function takeFirst(key, fields, chunk, low, high)
+  -- Takes as many rows as fit, but at least one. Returns the place of the first that is left.
+  local function takeFitting(key, fields, chunk, low, high)
     local places, weights, numbers, some = {}, {}, {}, {}
     for at = 1, #fields do places[at] = fields[at] end
     if chunk then
@@ -43,7 +43,7 @@ local function rowsFrom(from, untilExclusive, limit, limitBytes)
     for at = 1, most do
       if not numbers[places[at]] then some[#some + 1] = places[at] end
     end
-    local values, next, taken, last = fetched(key, some), 1, 0, nil
+    local values, next, taken, last = getFields(key, some), 1, 0, nil
     for at = 1, most do
       if count > 0 and bytes >= limitBytes then break end
       local text = places[at]
@@ -56,7 +56,7 @@ local function rowsFrom(from, untilExclusive, limit, limitBytes)
         rows[#rows + 1] = text
         rows[#rows + 1] = value
       end
-      count, bytes, taken = count + 1, bytes + weight + ROW_WEIGHT, at
+      count, bytes, taken = count + 1, bytes + weight + ROW_OVERHEAD, at
     end
     if last then pieces[#pieces + 1] = pieceOf(chunk, low, last + 1) end
     return places[taken + 1]
@@ -71,14 +71,14 @@ local function rowsFrom(from, untilExclusive, limit, limitBytes)
       local key, chunk = SHARD .. ':p:' .. part, chunkOf(part)
       local isFull = count >= limit or (count > 0 and bytes >= limitBytes)
       local size = redis.call('HLEN', key)
-      local standing, isTaken = size + (chunk and chunk.standing or 0), false
-      if not isFull and part >= from and after and after <= untilExclusive and count + standing <= limit then
-        -- All of it, unless it is too heavy.
+      local live, isTaken = size + (chunk and chunk.live or 0), false
+      if not isFull and part >= from and after and after <= untilExclusive and count + live <= limit then
+        -- Take the whole part, unless it has too many bytes.
         local all, fields, values = size > 0 and redis.call('HGETALL', key) or {}, {}, {}
         for at = 1, size do fields[at], values[at] = all[2 * at - 1], all[2 * at] end
-        isTaken = take(values, fields, chunk, 0, chunk and chunk.count or 0, standing)
+        isTaken = take(values, fields, chunk, 0, chunk and chunk.count or 0, live)
       end
-      if not isTaken and standing > 0 then
+      if not isTaken and live > 0 then
         local fields, wanted, least = size > 0 and redis.call('HKEYS', key) or {}, {}, nil
         for at = 1, #fields do
           local field = fields[at]
@@ -94,14 +94,14 @@ local function rowsFrom(from, untilExclusive, limit, limitBytes)
         if chunk then
           low = firstFrom(chunk, from)
           high = isFull and low or math.max(low, firstFrom(chunk, untilExclusive))
-          local text = firstStanding(chunk, high)
+          local text = firstLive(chunk, high)
           if text and (not least or text < least) then least = text end
         end
-        local found = #wanted + (chunk and standingIn(chunk, low, high) or 0)
+        local found = #wanted + (chunk and countLive(chunk, low, high) or 0)
         if found > 0 then
           local left = nil
-          if count + found > limit or not take(fetched(key, wanted), wanted, chunk, low, high, found) then
-            left = takeFirst(key, wanted, chunk, low, high)
+          if count + found > limit or not take(getFields(key, wanted), wanted, chunk, low, high, found) then
+            left = takeFitting(key, wanted, chunk, low, high)
           end
           if left then return rows, pieces, left end
         end
@@ -114,12 +114,15 @@ local function rowsFrom(from, untilExclusive, limit, limitBytes)
 end
 `
 
-/** ARGV: now, the fence, the level its owner believes in, where it ends, limit, limitBytes. Answers the level, the place of the first row that is left, rows and chunks. */
+/**
+ * ARGV: now, the fence, the read level that the owner expects, the place where the page ends, limit, limitBytes.
+ * Answers the new read level, the place of the first row that is left, rows and chunks.
+ */
 export const loadLua = String.raw`${shardLua}${chunkLua}${pageLua}
-local refusal = fenced()
+local refusal = checkFence()
 if refusal then return refusal end
 if read ~= ARGV[5] then
-  return refuse('FENCED', 'it is read to ' .. shown(read) .. ', its owner believes ' .. shown(ARGV[5]))
+  return refuse('FENCED', 'the read level is ' .. shown(read) .. ', but the call expects ' .. shown(ARGV[5]))
 end
 local rows, pieces, left = rowsFrom(read, ARGV[6], tonumber(ARGV[7]), tonumber(ARGV[8]))
 local level = ARGV[6]
@@ -131,7 +134,7 @@ end
 return { read, left or '', rows, pieces }
 `
 
-/** ARGV: now, from which place on, limit. Answers the place to go on from, rows and chunks. */
+/** ARGV: now, the place to begin at, limit. Answers the place of the first row that is left, rows and chunks. */
 export const listLua = String.raw`${shardLua}${chunkLua}${pageLua}
 local from = ARGV[2]
 if from < settled then from = settled end
@@ -139,16 +142,16 @@ local rows, pieces, left = rowsFrom(from, 'g', tonumber(ARGV[3]), 16777216)
 return { left or '', rows, pieces }
 `
 
-/** ARGV: now, the names. Answers place and value of each in turn, both empty where there is none. */
+/** ARGV: now, the names. Answers place and value of each in turn, both empty for a name without a timer. */
 export const findLua = (partsLua: string): string => String.raw`${shardLua}${partsLua}${rowsLua}
 local names, reply = {}, {}
 for index = 2, #ARGV do names[index - 1] = ARGV[index] end
 readNames(names)
 local found = {}
-for index = 1, #names do found[#found + 1] = standing(names[index]) end
+for index = 1, #names do found[#found + 1] = liveEntry(names[index]) end
 readValues(found)
 for index = 1, #names do
-  local entry = standing(names[index])
+  local entry = liveEntry(names[index])
   reply[2 * index - 1] = entry and string.sub(entry, 1, 26) or ''
   reply[2 * index] = entry and valueOf(entry) or ''
 end
@@ -156,9 +159,9 @@ return reply
 `
 
 /**
- * ARGV: now, the part to begin with, and for a histogram its start, its end, the width of a slice, and the scope
- * it is narrowed to: nothing, a namespace, or a namespace and a kind. Answers the part to go on with, how many rows
- * stand in those that were looked at, and how many of them fall into each slice.
+ * ARGV: now, the part to begin with, and for a histogram its start, its end, the width of a slice, and a namespace and a
+ * kind as filters, each empty for any. Answers the part to continue with, the number of rows in the parts read so far,
+ * and the number of rows per slice.
  */
 export const countLua = String.raw`${shardLua}${chunkLua}
 local parts = redis.call('ZRANGEBYLEX', PARTS, ARGV[2], '+', 'LIMIT', 0, 65)
@@ -178,7 +181,7 @@ end
 for index = 1, math.min(#parts, 64) do
   local part, after = parts[index], parts[index + 1]
   if after and after <= settled then
-    -- All of it is settled.
+    -- The whole part is settled.
   elseif not isHistogram then
     count = count + sizeFrom(part, settled)
   else
@@ -203,7 +206,7 @@ end
 return { parts[65] and '[' .. parts[65] or '', count, flat }
 `
 
-/** ARGV: now. Counters and rows of one instant: the size of a part is asked for, not its rows. */
+/** ARGV: now. Answers rows and counters at one instant. Reads the sizes of parts, not their rows. */
 export const tallyLua = String.raw`${shardLua}${chunkLua}
 local parts, count = redis.call('ZRANGE', PARTS, 0, -1), 0
 for index = 1, #parts do
@@ -216,8 +219,8 @@ return { count, counts }
 `
 
 /**
- * ARGV: now, the part to begin with, a namespace. Answers the part to go on with, how many rows of the namespace stand
- * in those that were looked at, and what their payloads weigh.
+ * ARGV: now, the part to begin with, a namespace. Answers the part to continue with, the number of the namespace's rows
+ * in the parts read so far, and the bytes of their payloads.
  */
 export const usageLua = String.raw`${shardLua}${chunkLua}
 local parts = redis.call('ZRANGEBYLEX', PARTS, ARGV[2], '+', 'LIMIT', 0, 65)

@@ -1,13 +1,14 @@
 /**
- * Rows and names, as a script changes them: everything is kept aside until `flush` writes it, so that the
- * operations of one call see one another and commands take many at a time.
+ * Changes to rows and names. They are collected until `flush` writes them. So the operations of one call see each other's
+ * changes, and one command writes many rows.
  *
- * A row lies in its part (parts.lua.ts): what is put goes into its hash, what is taken out may lie in its chunk.
- * NAMES leads from a name to the place and the identity of its row; what it says of a place below the settled
- * level is no longer so.
+ * A row is in its part (parts.lua.ts). New rows go into the part's hash. A removed row may be in the hash or the chunk.
+ * NAMES has the place and the identity of each name's row. An entry whose place is below the settled level is out of date.
  *
- * A server does nothing else while a script runs, so what runs for every row is written to be quick: numbers are
- * compared rather than texts, and what only few rows need is not prepared for all.
+ * The server does nothing else while a script runs, so the code that runs for every row is written for speed. It compares
+ * numbers rather than strings, and prepares nothing for all rows that only few need.
+ *
+ * Proven by test/store/redis/contract.test.ts and test/store/redis/chunks.test.ts.
  */
 export const rowsLua = String.raw`
 local LEASES = SHARD .. ':leases'
@@ -17,20 +18,21 @@ local puts, gone, buckets, starts, values, isNew = {}, {}, {}, {}, {}, {}
 local firstRevision, dropped, wanted = revision, nil, 0
 local counted = { created = 0, settled = 0, cancelled = 0, replaced = 0, dead = 0 }
 
--- Whether the parts of a bucket are to be fetched once, rather than one for each row: not where they are far more.
+-- Whether to read all parts of a bucket once, rather than look up one part per row. Not if the parts are far more than
+-- the rows.
 local function isWorthFetching(start)
   if wanted < 10 or buckets[start] == false then return false end
   if buckets[start] then return true end
-  local count = redis.call('ZLEXCOUNT', PARTS, '[' .. place(start, 0), '(' .. place(start + WIDTH, 0))
+  local count = redis.call('ZLEXCOUNT', PARTS, '[' .. place(start, 0), '(' .. place(start + BUCKET_MS, 0))
   if count <= 4 * wanted then return true end
   buckets[start] = false
   return false
 end
 
--- The part that holds a place, or would: the last of its bucket that begins at or before it. For few rows it is
--- asked for; for many, the parts of the bucket are fetched once.
+-- The part that a place belongs to: the last of its bucket that begins at or before it. For few rows each is looked up;
+-- for many, the parts of the bucket are read once.
 local function partOf(text, position)
-  local start = position - position % WIDTH
+  local start = position - position % BUCKET_MS
   if not isWorthFetching(start) then
     local found = redis.call('ZREVRANGEBYLEX', PARTS, '[' .. text, '[' .. place(start, 0), 'LIMIT', 0, 1)
     if found[1] then return found[1] end
@@ -40,7 +42,7 @@ local function partOf(text, position)
   end
   local parts, froms = buckets[start], starts[start]
   if not parts then
-    parts = redis.call('ZRANGEBYLEX', PARTS, '[' .. place(start, 0), '(' .. place(start + WIDTH, 0))
+    parts = redis.call('ZRANGEBYLEX', PARTS, '[' .. place(start, 0), '(' .. place(start + BUCKET_MS, 0))
     froms = {}
     for index = 1, #parts do froms[index] = positionOf(parts[index]) end
     buckets[start], starts[start] = parts, froms
@@ -61,17 +63,17 @@ end
 
 local function readNames(names)
   wanted = #names
-  local found = fetched(NAMES, names)
+  local found = getFields(NAMES, names)
   for index = 1, #names do entries[names[index]] = found[index] end
 end
 
--- What NAMES says of a name whose row stands: 26 digits of its place and 8 bytes of its identity.
-local function standing(name)
+-- The NAMES entry of a name whose row is live: 26 digits of its place and 8 bytes of its identity.
+local function liveEntry(name)
   local entry = entries[name]
   if entry and sub(entry, 1, 26) >= settled then return entry end
 end
 
--- Fetches the values of rows that will be asked for, a part at a time.
+-- Reads the values of rows that will be needed, part by part.
 local function readValues(list)
   local byPart = {}
   for index = 1, #list do
@@ -85,7 +87,7 @@ local function readValues(list)
     fields[#fields + 1] = text
   end
   for part, fields in pairs(byPart) do
-    local found, chunk = fetched(partKey(part), fields), chunkOf(part)
+    local found, chunk = getFields(partKey(part), fields), chunkOf(part)
     if chunk and #fields > 1 + chunk.count / 16 then readEntries(chunk) end
     for index = 1, #fields do values[fields[index]] = found[index] or chunkValue(part, fields[index]) end
   end
@@ -105,7 +107,7 @@ local function valueOf(entry)
   end
 end
 
--- Takes a row out; its name stays where it is, for whoever puts it again or drops it.
+-- Removes a row but not its name. The caller puts the row again or drops the name.
 local function takeOut(entry)
   local text = sub(entry, 1, 26)
   if revisionOf(text) > firstRevision then
@@ -129,7 +131,7 @@ local function drop(name, entry)
   changed[changes] = name
 end
 
--- Puts a row under the next revision and answers what NAMES then says. The identity comes as 8 bytes.
+-- Puts a row with the next revision. Returns its new NAMES entry. The identity is given as 8 bytes.
 local function put(name, position, identity, value)
   revision = revision + 1
   local text = format('%014x%012x', position, revision)
@@ -148,7 +150,7 @@ local function put(name, position, identity, value)
   return entry
 end
 
--- A row's value with another progress, and other details where they are given.
+-- A row's value with new progress, and with new details if they are given.
 local function rewritten(value, dueAt, attempt, occurrence, details)
   local head = pack('<d', dueAt) .. sub(value, 9, 24) .. pack('<I4I4', attempt, occurrence)
   if not details then return head .. sub(value, 33) end
@@ -158,8 +160,8 @@ local function rewritten(value, dueAt, attempt, occurrence, details)
     details .. sub(value, at + old)
 end
 
--- Takes those rows out that lie in the chunk of a part; answers the others. A chunk of which less than half would stand is
--- made anew of what does.
+-- Removes the listed rows that are in the chunk of a part. Returns the others. If less than half of the chunk stays live,
+-- the chunk is rewritten from the live rows.
 local function takeOutOfChunk(part, list)
   local chunk = chunkOf(part)
   if not chunk then return list end
@@ -175,9 +177,9 @@ local function takeOutOfChunk(part, list)
     end
   end
   if size == 0 then return others end
-  chunk.standing = chunk.standing - size
-  if chunk.standing < chunk.count / 2 then
-    local rest = chunk.standing > 0 and redis.call('GET', chunk.key)
+  chunk.live = chunk.live - size
+  if chunk.live < chunk.count / 2 then
+    local rest = chunk.live > 0 and redis.call('GET', chunk.key)
     redis.call('UNLINK', chunk.key)
     chunks[part] = nil
     if rest then putPiece(part, rest, found) end
@@ -185,7 +187,7 @@ local function takeOutOfChunk(part, list)
     for text, number in pairs(found) do
       redis.call('SETRANGE', chunk.key, 20 * number + 20, pack('<d', -1 - positionOf(text)))
     end
-    redis.call('SETRANGE', chunk.key, 4, pack('<I4', chunk.standing))
+    redis.call('SETRANGE', chunk.key, 4, pack('<I4', chunk.live))
     chunk.numbers = nil
   end
   return others
@@ -204,16 +206,16 @@ local function flush(isClaim)
       list = kept
     end
     if #list > 0 then
-      many('HSET', partKey(part), list)
+      callMany('HSET', partKey(part), list)
       if isNew[part] then redis.call('ZADD', PARTS, 0, part) end
     end
   end
   for part, list in pairs(gone) do
-    many('HDEL', partKey(part), takeOutOfChunk(part, list))
-    if isClaim then many('HDEL', LEASES, list) end
-    endIfEmpty(part)
+    callMany('HDEL', partKey(part), takeOutOfChunk(part, list))
+    if isClaim then callMany('HDEL', LEASES, list) end
+    removeIfEmpty(part)
   end
-  cutLargest(puts, firstRevision)
+  splitLargest(puts, firstRevision)
   local named, size, unnamed = {}, 0, {}
   for index = 1, changes do
     local name = changed[index]
@@ -225,9 +227,9 @@ local function flush(isClaim)
       unnamed[#unnamed + 1] = name
     end
   end
-  if firstRevision == 0 and size > 0 then beginNames() end
-  many('HSET', NAMES, named)
-  many('HDEL', NAMES, unnamed)
+  if firstRevision == 0 and size > 0 then initNames() end
+  callMany('HSET', NAMES, named)
+  callMany('HDEL', NAMES, unnamed)
   if revision > firstRevision then redis.call('HSET', SHARD, 'rev', format('%.0f', revision)) end
   for what, count in pairs(counted) do
     if count > 0 then redis.call('HINCRBY', SHARD, 'count:' .. what, count) end

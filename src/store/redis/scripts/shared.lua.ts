@@ -1,23 +1,24 @@
 /**
- * What is the store's and no shard's: what it is, its settings, its members. KEYS[1] is the store's hash; the
- * other keys are that name and something after it.
+ * What belongs to the store and to no shard: its format, its settings, its members. KEYS[1] is the store's hash. The other
+ * keys are that name with a suffix.
  */
 const clockLua = String.raw`
 local STORE = KEYS[1]
 local SETTINGS, MEMBERS = STORE .. ':settings', STORE .. ':members'
-local function clock()
-  if ARGV[1] ~= '' then return tonumber(ARGV[1]) end
+local function microseconds()
+  if ARGV[1] ~= '' then return tonumber(ARGV[1]) * 1000 end
   local time = redis.call('TIME')
-  return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+  return tonumber(time[1]) * 1000000 + tonumber(time[2])
 end
+local function clock() return math.floor(microseconds() / 1000) end
 `
 
-/** ARGV: now. */
+/** ARGV: now. Answers the time in microseconds. */
 export const nowLua = String.raw`${clockLua}
-return string.format('%.0f', clock())
+return string.format('%.0f', microseconds())
 `
 
-/** ARGV: now, version of the layout, how many shards, strategy, width of a bucket: for a store that is not there yet. */
+/** ARGV: now, and for a new store the layout version, the number of shards, the strategy, the bucket width. Answers the format. */
 export const formatLua = String.raw`${clockLua}
 if redis.call('EXISTS', STORE) == 0 then
   redis.call('HSET', STORE, 'format', 'carillon', 'version', ARGV[2], 'shards', ARGV[3], 'strategy', ARGV[4],
@@ -26,8 +27,8 @@ end
 return redis.call('HMGET', STORE, 'format', 'version', 'shards', 'strategy', 'width')
 `
 
-/** ARGV: now, the version of the layout to be brought to. Answers how many instances keep it from that. */
-export const hinderedLua = String.raw`${clockLua}
+/** ARGV: now, the layout version to upgrade to. Answers how many members are alive if the store is older, else 0. */
+export const liveMembersLua = String.raw`${clockLua}
 local now, count = clock(), 0
 if tonumber(redis.call('HGET', STORE, 'version')) < tonumber(ARGV[2]) then
   local all = redis.call('HVALS', MEMBERS)
@@ -38,20 +39,20 @@ end
 return count
 `
 
-/** ARGV: now, the version of the layout that all shards have been brought to. */
-export const upgradedLua = String.raw`${clockLua}
+/** ARGV: now, the layout version to which all shards were upgraded. */
+export const setVersionLua = String.raw`${clockLua}
 if tonumber(redis.call('HGET', STORE, 'version')) < tonumber(ARGV[2]) then
   redis.call('HSET', STORE, 'version', ARGV[2])
 end
 return 1
 `
 
-/** ARGV: now, name, the version it must stand at or nothing, '1' and the value or '0'. Answers its version. */
+/** ARGV: now, name, the version it must have or an empty string, '1' and the value, or '0' to remove it. Answers its version. */
 export const putSettingLua = String.raw`${clockLua}
 local text = redis.call('HGET', SETTINGS, ARGV[2])
 local version = text and struct.unpack('<d', text) or 0
 if ARGV[3] ~= '' and tonumber(ARGV[3]) ~= version then return false end
--- Versions are the store's, not the setting's: one that went and came again is not mistaken for the old one.
+-- Versions count per store, not per setting. So a setting that was removed and set again has a new version.
 local after = redis.call('HINCRBY', STORE, 'settings', 1)
 if ARGV[4] == '1' then
   redis.call('HSET', SETTINGS, ARGV[2], struct.pack('<d', after) .. ARGV[5])
@@ -61,14 +62,20 @@ end
 return after
 `
 
-/** ARGV: now, id, ttlMs, details. Answers the time, and id and details of every member in turn. */
+/** ARGV: now, id, ttlMs, details. Answers the time in microseconds, then id and details of every member in turn. */
 export const heartbeatLua = String.raw`${clockLua}
-local now = clock()
-redis.call('HSET', MEMBERS, ARGV[2], struct.pack('<d', now + tonumber(ARGV[3])) .. ARGV[4])
+local exact = microseconds()
+local now, ttl = math.floor(exact / 1000), tonumber(ARGV[3])
+redis.call('HSET', MEMBERS, ARGV[2], struct.pack('<d', now + ttl) .. ARGV[4])
 local all = redis.call('HGETALL', MEMBERS)
-local reply = { string.format('%.0f', now) }
+local reply = { string.format('%.0f', exact) }
 for index = 1, #all, 2 do
-  if struct.unpack('<d', all[index + 1]) > now then
+  local expiresAt = struct.unpack('<d', all[index + 1])
+  -- This heartbeat was sent while the clock was ahead.
+  if expiresAt > now + 2 * ttl then
+    redis.call('HSET', MEMBERS, all[index], struct.pack('<d', now + ttl) .. string.sub(all[index + 1], 9))
+  end
+  if expiresAt > now then
     reply[#reply + 1] = all[index]
     reply[#reply + 1] = string.sub(all[index + 1], 9)
   else
@@ -78,7 +85,7 @@ end
 return reply
 `
 
-/** ARGV: the instant. Drops a bounded number of entries before it; answers how many. */
+/** ARGV: the instant. Removes a limited number of entries before it. Answers how many. */
 export const pruneHistoryLua = String.raw`
 local count = redis.call('ZCOUNT', KEYS[1], '-inf', '(' .. ARGV[1])
 if count > 5000 then count = 5000 end

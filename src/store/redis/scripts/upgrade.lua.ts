@@ -2,16 +2,18 @@ import { inboxLua } from './inbox.lua.js'
 import { shardLua } from './shard.lua.js'
 
 /**
- * Brings a shard of layout 1 or 2 to layout 3. Layout 2 got another inbox: before, each request and each answer lay by
- * itself. Layout 3 got chunks, which whoever knows only layout 2 would pass over and take for settled: so the sorted set
- * of parts has another name, and what they would look into is no longer one. Does nothing where that was done.
+ * Upgrades a shard of layout 1 or 2 to layout 3. Does nothing on a shard that was upgraded before.
+ *
+ * - Layout 2 changed the inbox: before, each request and each answer was stored separately.
+ * - Layout 3 added chunks. A process that knows only layout 2 would not see them and take their rows for settled. So the
+ *   sorted set of parts got a new name, and the old key is now a string: such a process gets an error.
  */
 export const upgradeLua = String.raw`${shardLua}${inboxLua}
 local before = SHARD .. ':parts'
 if redis.call('TYPE', before).ok == 'zset' then redis.call('RENAME', before, PARTS) end
 redis.call('SET', before, 'of layout 3: see parts3')
 local ids = redis.call('ZRANGE', SHARD .. ':inbox', 0, -1)
-local bodies = fetched(SHARD .. ':requests', ids)
+local bodies = getFields(SHARD .. ':requests', ids)
 for from = 1, #ids, 250 do
   local marks, requests = {}, {}
   for index = from, math.min(from + 249, #ids) do
@@ -22,7 +24,7 @@ for from = 1, #ids, 250 do
     local request = deadline .. struct.pack('<Bc0', #id, id) .. '\0' .. string.sub(body, 9)
     requests[#requests + 1] = struct.pack('<I4', #request) .. request
   end
-  many('HSET', ASKED, marks)
+  callMany('HSET', ASKED, marks)
   redis.call('RPUSH', INBOX, cmsgpack.pack(marks), table.concat(requests))
 end
 local answers = redis.call('HGETALL', SHARD .. ':answers')

@@ -5,17 +5,19 @@ import { rowsLua } from './rows.lua.js'
 import { shardLua } from './shard.lua.js'
 
 /**
- * ARGV: now, the fence (empty for a store of claims), 1 for one that is to come after what waits in the inbox, then
- * either the revision that the caller believes to be the last and plain sets (plain.lua.ts); or nothing and
- * the operations in columns (what each is, names, positions, identities, values, and what only few have, or nothing),
- * how many entries of history, the entries. Answers the read level, the settled level, the last revision before the
- * write, and one packed answer for each operation, which begins with the letter of its outcome; none at all where
- * every one is a new timer.
+ * ARGV: now, the fence (empty in a store of mode `claim`), '1' if the inbox must be empty, then one of two forms:
+ *
+ * - the predicted last revision, and plain sets (plain.lua.ts);
+ * - an empty string, the operations in columns (kinds with flags, names, positions, identities, values, extras or an
+ *   empty string), how many history entries, the entries.
+ *
+ * Answers the read level, the settled level, the last revision before the write, and one packed answer for each operation,
+ * which begins with a letter for its outcome. The answers are empty if all operations were plain sets of new timers.
  */
 export const writeLua = (partsLua: string): string => String.raw`${shardLua}
 local isClaim = ARGV[2] == ''
 if not isClaim then
-  local refusal = fenced()
+  local refusal = checkFence()
   if refusal then return refusal end
   if ARGV[5] == '1' and redis.call('EXISTS', SHARD .. ':in') == 1 then
     return refuse('INBOX', 'requests wait in its inbox')
@@ -39,38 +41,38 @@ if extras then
       local extra = isPlain and extras[i] or { struct.unpack('<ddI4Bc0Bc0dI4c0', extras[i]) }
       extras[i] = extra
       if extra[4] ~= '' then ids[#ids + 1] = extra[4] end
-      local entry = kinds[i] % 8 == 2 and standing(names[i])
+      local entry = kinds[i] % 8 == 2 and liveEntry(names[i])
       if entry then moved[#moved + 1] = entry end
     else
       extras[i] = false
     end
   end
   readValues(moved)
-  local found = fetched(ASKED, ids)
+  local found = getFields(ASKED, ids)
   for i = 1, #ids do asked[ids[i]] = found[i] end
 end
 
--- Whether somebody holds the row: only a store of claims has leases.
+-- Whether an instance holds a claim on the row. Only a store of mode claim has claims.
 local function isHeld(entry)
   if not isClaim then return false end
   local held = redis.call('HGET', LEASES, sub(entry, 1, 26))
   return held and struct.unpack('<d', held, 9) > now
 end
 
--- The answer, and the identity of the timer that was changed, if one was.
+-- Returns the answer, and the identity of the timer if it was changed.
 local function change(i)
   local flags, name, extra = kinds[i], names[i], extras and extras[i]
   local kind = flags % 8
   local function is(flag) return math.floor(flags / flag) % 2 == 1 end
   if kind == 4 then return string.char(extra[3]) end
-  local entry = standing(name)
+  local entry = liveEntry(name)
   if kind == 1 then
     if entry and sub(entry, 27) == identities[i] then return 'S' .. entry end
     if (is(8) and entry) or (is(16) and (not entry or revisionOf(entry) ~= extra[2])) then
       return entry and 'C' .. entry or 'c'
     end
     if positions[i] < floor then return 'L' end
-    if is(256) and not exhume(extra[5]) then return 'u' end
+    if is(256) and not removeDeadLetter(extra[5]) then return 'u' end
     if entry then
       takeOut(entry)
       counted.replaced = counted.replaced + 1
@@ -105,7 +107,7 @@ for i = 1, count do
   local extra, reply, identity = extras and extras[i], nil, nil
   if not extra then
     local name = names[i]
-    -- A timer that is new and asks for nothing special: nearly all of a large batch.
+    -- A new timer without extras: nearly all of a large batch.
     if kinds[i] == 1 and not entries[name] and positions[i] >= floor then
       counted.created = counted.created + 1
       put(name, positions[i], identities[i], contents[i])
@@ -121,7 +123,7 @@ for i = 1, count do
       reply = 'b'
     else
       if kinds[i] % 8 ~= 1 and deadlineOf(asked[id]) <= now then reply = 'x' else reply, identity = change(i) end
-      -- One that found its position taken over by the level is to be tried again with a later one.
+      -- A position below the settled level: the owner sends the operation again with a later position.
       if reply ~= 'L' then
         answer(id, asked[id], outcomes[sub(reply, 1, 1)])
         asked[id] = false

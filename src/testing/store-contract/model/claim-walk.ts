@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import type { ClaimedRow, ClaimProgress, ClaimSettlement } from '../../../store/index.js'
 import { firstPlace, type TimerName, type TimerRow } from '../../../timer/index.js'
-import { addsUp, keysOf, NAMESPACE, pagesOf, plain, rowsOf, sameRows, shownLetter } from '../sample.js'
+import { addsUp, keysOf, NAMESPACE, pagesOf, rowsOf, sameRows, shownLetter } from '../sample.js'
+import { plain } from '../timer-fields.js'
 import type { World } from '../world.js'
 import { Random } from '../../random.js'
 import { RandomOperation } from './random-operation.js'
@@ -15,9 +16,9 @@ interface Lease {
 }
 
 /**
- * A random life of a store of the strategy `claim` beside the model: claimers lease, extend, settle, release and
- * forget, while others set, move and cancel. Leases never end at the millisecond that is looked at: the clock
- * shows even times, leases end at odd ones.
+ * Random operations on a store of the mode `claim` and on the model: claimers lease, extend, settle, release and forget
+ * rows while others set, move and cancel timers. The clock shows even times and leases end at odd ones, because the
+ * contract leaves open whether a lease is over at its very millisecond.
  */
 export class ClaimWalk {
   readonly #world: World
@@ -27,7 +28,7 @@ export class ClaimWalk {
     dead: [],
   }
   readonly #model = new ShardModel(this.#ledger, firstPlace, false)
-  /** By name: the lease that was given last, over or not. */
+  /** The last lease of each name, over or not. */
   readonly #leases = new Map<string, Lease>()
   readonly #operation: RandomOperation
   readonly trail: string[] = []
@@ -74,7 +75,7 @@ export class ClaimWalk {
 
   async #write(): Promise<void> {
     const now = this.#world.now()
-    // Each name once: whether a leased row can be moved depends on the store, and is learnt from the answer.
+    // Each name once: only the answer shows whether this store moves a leased row.
     const operations = [
       ...new Map(
         Array.from({ length: 1 + this.#random.below(20) }, () => this.#operation.next(now)).flatMap(
@@ -123,7 +124,7 @@ export class ClaimWalk {
   async #settle(): Promise<void> {
     const leases = [...this.#leases.values()].filter(() => this.#random.chance(0.3))
     const now = this.#world.now()
-    const settlements = leases.map(({ claimed: { receipt, row } }): ClaimSettlement => {
+    const settlements = leases.map(({ claimed: { token, row } }): ClaimSettlement => {
       const dueAt = now + this.#random.below(4000)
       const progress = {
         dueAt,
@@ -133,15 +134,15 @@ export class ClaimWalk {
       }
       switch (this.#random.weighted({ done: 40, released: 20, again: 30, dead: 5, 'dies and goes on': 5 })) {
         case 'done':
-          return { receipt, outcome: 'done' }
+          return { token, outcome: 'done' }
         case 'released':
-          return { receipt, outcome: 'released' }
+          return { token, outcome: 'released' }
         case 'again':
-          return { receipt, outcome: 'follow-up', progress }
+          return { token, outcome: 'follow-up', progress }
         case 'dead':
-          return { receipt, outcome: 'dead', reason: 'by chance', diedAt: now }
+          return { token, outcome: 'dead', reason: 'by chance', diedAt: now }
         case 'dies and goes on':
-          return { receipt, outcome: 'dead', reason: 'this once', diedAt: now, next: progress }
+          return { token, outcome: 'dead', reason: 'this once', diedAt: now, next: progress }
       }
     })
     const isHeld = leases.map((lease) => this.#heldBy(lease.claimed.row)?.claimed === lease.claimed)
@@ -160,14 +161,14 @@ export class ClaimWalk {
     const { counts } = this.#ledger
     if (settlement.outcome === 'released') return
     if (settlement.outcome === 'follow-up') {
-      await this.#goOn(row, settlement.progress)
+      await this.#checkRewritten(row, settlement.progress)
       return
     }
     if (settlement.outcome === 'dead') {
       const { diedAt, reason, next } = settlement
       this.#ledger.dead.push({ row, diedAt, reason })
       if (next !== undefined) {
-        await this.#goOn(row, next)
+        await this.#checkRewritten(row, next)
         return
       }
       counts.dead++
@@ -175,13 +176,13 @@ export class ClaimWalk {
     this.#model.forget(row)
   }
 
-  /** The row of a lease must have been rewritten just so. */
-  async #goOn(row: TimerRow, progress: ClaimProgress): Promise<void> {
+  /** The row of a lease must have been rewritten as expected. */
+  async #checkRewritten(row: TimerRow, progress: ClaimProgress): Promise<void> {
     const [found] = await this.#world.store.find([row])
-    const standing = this.#model.find(row)!
-    const { dueAt, attempt, occurrence, details = standing.details } = progress
+    const current = this.#model.find(row)!
+    const { dueAt, attempt, occurrence, details = current.details } = progress
     const { revision } = found!
-    const expected = { ...standing, dueAt, attempt, occurrence, details, position: dueAt, revision }
+    const expected = { ...current, dueAt, attempt, occurrence, details, position: dueAt, revision }
     assert.deepEqual(plain(found!), plain(expected))
     this.#model.rewritten(found!)
   }
@@ -190,8 +191,8 @@ export class ClaimWalk {
     const leases = [...this.#leases.values()].filter(() => this.#random.chance(0.2))
     const leaseMs = 1 + 2 * this.#random.below(1500)
     const isHeld = leases.map((lease) => this.#heldBy(lease.claimed.row)?.claimed === lease.claimed)
-    const receipts = leases.map((lease) => lease.claimed.receipt)
-    assert.deepEqual([...(await this.#world.store.extend(receipts, leaseMs))], isHeld)
+    const tokens = leases.map((lease) => lease.claimed.token)
+    assert.deepEqual([...(await this.#world.store.extend(tokens, leaseMs))], isHeld)
     for (const [index, { claimed }] of leases.entries()) {
       if (isHeld[index] === true) {
         this.#leases.set(claimed.row.key, { claimed, until: this.#world.now() + leaseMs })
@@ -200,7 +201,7 @@ export class ClaimWalk {
     this.operations += leases.length + 1
   }
 
-  /** The lease that runs on the row of this name as it stands. */
+  /** The running lease on the current row of this name. */
   #heldBy(name: TimerName): Lease | undefined {
     const lease = this.#leases.get(name.key)
     const row = this.#model.find(name)
@@ -210,7 +211,7 @@ export class ClaimWalk {
       : undefined
   }
 
-  /** Whether the row stands as it was leased, by somebody who never said what became of it. */
+  /** Whether the row is unchanged since it was leased and its lease was never settled. */
   #isForgotten(row: TimerRow): boolean {
     return this.#leases.get(row.key)?.claimed.row.revision === row.revision
   }

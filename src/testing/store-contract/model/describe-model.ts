@@ -5,12 +5,12 @@ import { Walk } from './walk.js'
 
 const DEFAULTS = Object.freeze({ seed: 20_260_101, rounds: 20, operationsPerRound: 5000 })
 
-/** Random operations compared with a model: 100,000 of them, in rounds that can be repeated one by one. */
+/** 100,000 random operations, compared with a model. Each round has a seed and can be repeated alone. */
 export function describeModel(suite: Suite): void {
   const { seed, rounds, operationsPerRound } = { ...DEFAULTS, ...suite.setup.model }
   const operations = operationsPerRound.toLocaleString('en')
   for (let own = seed; own < seed + rounds; own++) {
-    // Several shards every other round, where the store has them: the seed says which, so that it can be repeated.
+    // Every other round has several shards. The seed decides it, so that a round can be repeated alone.
     const shape = { shardCount: own % 2 === 0 ? 1 : 3, timeoutMs: 300_000 }
     const title = `${operations} random operations agree with the model, seed ${own}`
     suite.case(
@@ -18,10 +18,10 @@ export function describeModel(suite: Suite): void {
       (world) => walked(new Walk(world, own, suite.setup.reopen !== undefined), own, operationsPerRound),
       shape,
     )
-    // The strategy `claim` has less to go wrong with.
+    // The mode `claim` has fewer rules, so it gets fewer rounds.
     if (own % 4 !== seed % 4) continue
     suite.case(
-      `${title}, by claims`,
+      `${title}, in the mode claim`,
       (world: World) => walked(new ClaimWalk(world, own), own, operationsPerRound),
       { ...shape, strategy: 'claim' },
     )

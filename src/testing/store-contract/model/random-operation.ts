@@ -6,7 +6,7 @@ import type { ShardModel } from './shard-model.js'
 
 const DAY_MS = 86_400_000
 
-/** Operations as they might come: most of them sensible, some late, some twice, some from another life. */
+/** Random operations: most make sense, some are late, repeated, or meant for an earlier timer of the name. */
 export class RandomOperation {
   readonly #random: Random
   readonly #model: ShardModel
@@ -18,14 +18,14 @@ export class RandomOperation {
     this.#names = names
   }
 
-  /** Some bring a note for the history. */
+  /** Some operations have a note for the history. */
   next(now: number): Operation {
     const operation = this.#bare(now)
     if (operation.type === 'answer' || !this.#random.chance(0.1)) return operation
     return { ...operation, note: { at: now, event: operation.type, details: 'by chance' } }
   }
 
-  /** What a plain set says. */
+  /** A plain set: key, due time and payload. */
   plain(now: number): { readonly key: string; readonly dueAt: number; readonly payload: unknown } {
     const random = this.#random
     const row = random.chance(0.2) ? random.one([...this.#model.rows.values()]) : undefined
@@ -57,7 +57,7 @@ export class RandomOperation {
     }
   }
 
-  /** Near for the most part, crowded on one millisecond, some a day and some half a year off. */
+  /** Mostly soon and often at the same millisecond; some a day ahead, some half a year. */
   position(now: number): number {
     const { position } = this.#model.settledLevel
     switch (this.#random.weighted({ near: 50, crowd: 20, minutes: 15, day: 10, far: 4, level: 1 })) {

@@ -5,37 +5,37 @@ import type {
   NewDeadLetter,
   Operation,
   OperationAnswer,
-  Request,
+  InboxRequest,
   SettleAnswer,
   Settlement,
-  Standing,
+  RowVersion,
 } from '../../../store/index.js'
 import {
   comparePlaces,
   isBefore,
-  nameText,
+  nameKey,
   type Place,
   type TimerName,
   type TimerRow,
 } from '../../../timer/index.js'
-import { answerOf, plain, rowOf, samePlace } from '../sample.js'
+import { answerOf, samePlace } from '../sample.js'
+import { plain, rowOf } from '../timer-fields.js'
 
 type Outcome = OperationAnswer['outcome']
 
-/** What all shards of a model add to. */
+/** Counters, dead letters and history that all shards of a model share. */
 export interface Ledger {
   readonly counts: { -readonly [Name in keyof Counts]: number }
   readonly dead: NewDeadLetter[]
 }
 
 /**
- * What a shard must hold, in the plainest way there is: a map of rows and a list of requests, sorted and
- * filtered anew for every question. Only revisions are the store's to choose, so they are taken from its
- * answers, and must rise.
+ * A shard in the simplest possible form: a map of rows and an array of requests, sorted and filtered for every
+ * question. The store chooses the revisions, so the model takes them from its answers; they must rise.
  */
 export class ShardModel {
   readonly rows = new Map<string, TimerRow>()
-  readonly requests: Request[] = []
+  readonly requests: InboxRequest[] = []
   readonly answers = new Map<string, { readonly outcome: Outcome; readonly deadline: number }>()
   readonly #ledger: Ledger
   readonly #isOne: boolean
@@ -43,7 +43,7 @@ export class ShardModel {
   readLevel: Place
   lastRevision = 0
 
-  /** `isOne` is false for a model of several shards at once, each of which has revisions of its own. */
+  /** `isOne` is false for a model of several shards, because each shard has its own revisions. */
   constructor(ledger: Ledger, level: Place, isOne = true) {
     this.#ledger = ledger
     this.#isOne = isOne
@@ -56,10 +56,10 @@ export class ShardModel {
   }
 
   find(name: TimerName): TimerRow | undefined {
-    return this.rows.get(nameText(name))
+    return this.rows.get(nameKey(name))
   }
 
-  /** Carries out what the store answered, which must be what the model would. */
+  /** Applies an operation. The store's answer must be the one that the model expects. */
   apply(operation: Operation, answer: OperationAnswer, now: number): void {
     if (operation.request === undefined) {
       this.#change(operation, answer)
@@ -83,30 +83,30 @@ export class ShardModel {
     for (const row of settlement.done) if (this.#take(row)) counts.settled++
     for (const [index, letter] of settlement.dead.entries()) {
       const { row, diedAt, reason, next } = letter
-      const standing = this.#take(row)
+      const current = this.#take(row)
       const { kept, next: rewritten } = answer.dead[index]!
-      assert.equal(kept, standing !== undefined, `the dead letter of ${row.key}`)
+      assert.equal(kept, current !== undefined, `the dead letter of ${row.key}`)
       if (next === undefined) assert.equal(rewritten, undefined, `${row.key} goes on unasked`)
-      if (standing === undefined) {
+      if (current === undefined) {
         assert.equal(rewritten, undefined, `${row.key} goes on though it no longer stood`)
         continue
       }
       dead.push({ row, diedAt, reason })
       if (next === undefined) counts.dead++
-      else this.#follow(standing, next, rewritten)
+      else this.#follow(current, next, rewritten)
     }
     for (const [index, followUp] of settlement.followUps.entries()) {
-      const standing = this.#take(followUp.row)
+      const current = this.#take(followUp.row)
       const rewritten = answer.followUps[index]
-      if (standing === undefined) assert.equal(rewritten, undefined, `the follow-up of ${followUp.row.key}`)
-      else this.#follow(standing, followUp, rewritten)
+      if (current === undefined) assert.equal(rewritten, undefined, `the follow-up of ${followUp.row.key}`)
+      else this.#follow(current, followUp, rewritten)
     }
     counts.settled += settlement.settledCount
     this.settledLevel = settlement.level
     for (const [name, row] of this.rows) if (isBefore(row, settlement.level)) this.rows.delete(name)
   }
 
-  /** A row that was taken out goes on, and the store must have written it just so. */
+  /** Puts a removed row back with new progress. The store must have written the same row. */
   #follow(row: TimerRow, progress: Omit<FollowUp, 'row'>, rewritten: TimerRow | undefined): void {
     assert.ok(rewritten !== undefined, `${row.key} does not go on`)
     const { dueAt, attempt, occurrence, position, details = row.details } = progress
@@ -114,13 +114,13 @@ export class ShardModel {
     assert.deepEqual(plain(rewritten), plain(this.find(row)!))
   }
 
-  /** Takes over a row as the store wrote it anew. */
+  /** Replaces a row with the one that the store wrote. */
   rewritten(row: TimerRow): void {
-    this.rows.set(nameText(row), row)
+    this.rows.set(nameKey(row), row)
   }
 
   forget(row: TimerRow): void {
-    this.rows.delete(nameText(row))
+    this.rows.delete(nameKey(row))
   }
 
   outcome(id: string, now: number): Outcome | undefined {
@@ -138,14 +138,14 @@ export class ShardModel {
     const isLow = operation.type !== 'cancel' && operation.position < this.settledLevel.position
     if (operation.type === 'set') {
       if (row?.identity === operation.identity) {
-        assert.deepEqual(answerOf(answer, 'same').standing, standingOf(row))
+        assert.deepEqual(answerOf(answer, 'same').current, versionOf(row))
         return
       }
       const isConflict =
         (operation.ifAbsent === true && row !== undefined) ||
         (operation.ifRevision !== undefined && operation.ifRevision !== row?.revision)
       if (isConflict) {
-        assert.deepEqual(answerOf(answer, 'conflict').standing, row && standingOf(row))
+        assert.deepEqual(answerOf(answer, 'conflict').current, row && versionOf(row))
         return
       }
       if (isLow) {
@@ -153,24 +153,24 @@ export class ShardModel {
         return
       }
       const { place, replaced } = answerOf(answer, 'set')
-      assert.deepEqual(replaced, row && standingOf(row))
+      assert.deepEqual(replaced, row && versionOf(row))
       if (row !== undefined) counts.replaced++
       counts.created++
       this.#put(rowOf(operation, place))
       return
     }
     if (row === undefined || (operation.identity !== undefined && operation.identity !== row.identity)) {
-      // Which of the two reasons comes first is the store's to say.
+      // Where both reasons apply, a store may answer either.
       if (!isLow || answer.outcome !== 'below-level') answerOf(answer, 'unknown')
       return
     }
     if (operation.ifRevision !== undefined && operation.ifRevision !== row.revision) {
-      assert.deepEqual(answerOf(answer, 'conflict').standing, standingOf(row))
+      assert.deepEqual(answerOf(answer, 'conflict').current, versionOf(row))
       return
     }
     if (operation.type === 'cancel') {
-      assert.deepEqual(answerOf(answer, 'cancelled').removed, standingOf(row))
-      this.rows.delete(nameText(row))
+      assert.deepEqual(answerOf(answer, 'cancelled').removed, versionOf(row))
+      this.rows.delete(nameKey(row))
       counts.cancelled++
       return
     }
@@ -189,17 +189,17 @@ export class ShardModel {
     const last = this.#isOne ? this.lastRevision : (this.find(row)?.revision ?? 0)
     assert.ok(row.revision > last, `revision=${row.revision} last=${last}`)
     this.lastRevision = row.revision
-    this.rows.set(nameText(row), row)
+    this.rows.set(nameKey(row), row)
   }
 
   #take(row: TimerRow): TimerRow | undefined {
-    const standing = this.find(row)
-    if (standing?.revision !== row.revision) return undefined
-    this.rows.delete(nameText(row))
-    return standing
+    const current = this.find(row)
+    if (current?.revision !== row.revision) return undefined
+    this.rows.delete(nameKey(row))
+    return current
   }
 }
 
-function standingOf({ identity, position, revision }: TimerRow): Standing {
+function versionOf({ identity, position, revision }: TimerRow): RowVersion {
   return { identity, position, revision }
 }

@@ -8,14 +8,13 @@ import {
   type TimerName,
   type TimerRow,
 } from '../../../timer/index.js'
-import { applied } from '../inbox.js'
+import { applied } from '../cases/inbox.js'
 import { type Owner, settlementOf } from '../owner.js'
-import { plainWriteOf } from '../plain-sets.js'
+import { plainWriteOf } from '../cases/set-columns.js'
 import {
   NAMESPACE,
   addsUp,
   pagesOf,
-  plain,
   refused,
   rowsOf,
   samePlace,
@@ -23,7 +22,8 @@ import {
   setOf,
   shownLetter,
 } from '../sample.js'
-import { entryOf } from '../settle.js'
+import { plain } from '../timer-fields.js'
+import { entryOf } from '../cases/settle.js'
 import type { World } from '../world.js'
 import { Random } from '../../random.js'
 import { RandomOperation } from './random-operation.js'
@@ -47,7 +47,7 @@ const WEIGHTS = Object.freeze({
   zombie: 1,
 })
 
-/** A shard, its owner, and what the model says of it. */
+/** A shard, its owner and its model. */
 interface Ground {
   owner: Owner
   readonly model: ShardModel
@@ -55,9 +55,9 @@ interface Ground {
 }
 
 /**
- * One long random life of a store beside the model: every answer is compared as it comes, and everything that
- * can be read at the end. Times at which a deadline or lease is over are never hit to the millisecond: the
- * clock shows even times and deadlines are odd.
+ * Runs random operations on a store and on the model. It compares every answer at once and everything that can be read
+ * at the end. The clock shows even times and deadlines are odd, because the contract leaves open whether a lease or
+ * deadline is over at its very millisecond.
  */
 export class Walk {
   readonly #world: World
@@ -70,7 +70,7 @@ export class Walk {
   readonly #places: Ground[] = []
   readonly #history: HistoryEntry[] = []
   readonly #asked: string[] = []
-  /** What was done last, for whoever has to find out why a walk failed. */
+  /** The last steps, for the error message of a walk that failed. */
   readonly trail: string[] = []
   operations = 0
   #requests = 0
@@ -130,7 +130,7 @@ export class Walk {
       }
       case 'pass':
         await this.#world.clock.advance(2 * random.below(random.chance(0.1) ? 3000 : 300))
-        // Nobody keeps a shard whose lease has run out.
+        // An owner whose lease has run out loses the shard.
         for (const each of this.#places) await this.#world.store.renew(each.owner.fence, 30_000)
         return
       case 'load':
@@ -258,12 +258,12 @@ export class Walk {
         stale: 2,
         later: 10,
       })
-      // A row that was rewritten since is no longer the one its outcome is about.
+      // If the row was rewritten since, the outcome must have no effect.
       const known = fate === 'stale' ? { ...row, revision: row.revision - 1 } : row
       if (fate === 'again' || fate === 'stale') parts.followUps.push({ row: known, ...progress })
       else if (fate === 'dead' || fate === 'dies and goes on') {
         const reason = `random ${random.below(100)}`
-        // Also of a row that was rewritten since: then nothing is kept.
+        // Also for a row that was rewritten since: then no dead letter is kept.
         const isStale = !isPassed && random.chance(0.1)
         const of = isStale ? { ...row, revision: row.revision - 1 } : row
         parts.dead.push({ row: of, diedAt: now, reason, ...(fate !== 'dead' && { next: progress }) })
@@ -288,7 +288,7 @@ export class Walk {
       this.#asked.push(id)
       return { id, shard: fence.shard, deadline, operation: asked(next) }
     })
-    // Some are sent twice.
+    // Some requests are sent twice.
     const sent = this.#random.chance(0.3) ? [...requests, requests[0]!] : requests
     const answers = await this.#world.store.append(sent)
     assert.deepEqual(
@@ -318,8 +318,11 @@ export class Walk {
       if (request.operation.type === 'cancel' && this.#random.chance(0.2)) {
         return [{ type: 'answer', request: request.id, outcome: 'firing' }]
       }
-      const dueAt = request.operation.type === 'cancel' ? 0 : request.operation.dueAt
-      return [applied(this.#world, request, Math.max(dueAt, model.settledLevel.position))]
+      const { operation } = request
+      if (operation.type === 'report') return []
+      const dueAt = operation.type === 'cancel' ? 0 : operation.dueAt
+      const position = Math.max(dueAt, model.settledLevel.position)
+      return [applied(this.#world, { ...request, operation }, position)]
     })
     const again = this.#random.chance(0.2) ? operations.slice(0, 1) : []
     await this.#write(place, [...operations, ...again])
@@ -392,7 +395,7 @@ export class Walk {
   }
 }
 
-/** What an operation leaves in the history: its note, if it changed anything. */
+/** What an operation adds to the history: its note, if it changed anything. */
 function notesOf(operation: Operation, answer: OperationAnswer): HistoryEntry[] {
   if (operation.type === 'answer' || operation.note === undefined) return []
   const { namespace, kind, key, note } = operation
@@ -416,7 +419,7 @@ function notesOf(operation: Operation, answer: OperationAnswer): HistoryEntry[] 
   }
 }
 
-/** An operation as somebody who does not own the shard asks for it. */
+/** The operation as a process that does not own the shard requests it. */
 function asked(operation: Operation) {
   assert.ok(operation.type !== 'answer')
   if (operation.type === 'cancel') return operation

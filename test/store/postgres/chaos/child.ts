@@ -1,6 +1,6 @@
 /**
- * A process that sets timers, handles them, and tells of both, a line each, until it is killed. Arguments: the
- * store's URL, its name, how many timers to set.
+ * A process that sets and handles timers until it is killed. It prints a line for each acknowledged set and each
+ * firing. Arguments: the URL of the store, a name for the process, how many timers to set.
  */
 import { writeSync } from 'node:fs'
 import process from 'node:process'
@@ -14,10 +14,10 @@ const timers = await openTimers({
   engine: { leaseMs: 1500, leaseMarginMs: 300, acquireMs: 100, heartbeatMs: 300, retryMs: 50, settleMs: 200 },
 })
 timers.handle(kind, (firing) => {
-  tell('fired', firing.key, Date.now() - firing.dueAt)
+  print('fired', firing.key, Date.now() - firing.dueAt)
 })
 await timers.start()
-tell('ready', name)
+print('ready', name)
 for (let i = 0; i < Number(count); i += 10) {
   const rows = Array.from({ length: 10 }, (_, j) => ({
     key: `${name}-${i + j}`,
@@ -25,12 +25,12 @@ for (let i = 0; i < Number(count); i += 10) {
     payload: name,
   }))
   await acknowledged(() => timers.setMany(kind, rows))
-  for (const { key } of rows) tell('acked', key)
+  for (const { key } of rows) print('acked', key)
   await sleep(5)
 }
-tell('set', name)
+print('set', name)
 
-/** Until it is acknowledged: after an unknown outcome the same timers are set once more. */
+/** Sets until the store acknowledges it. After an unknown outcome it sets the same timers again. */
 async function acknowledged(set: () => Promise<unknown>): Promise<void> {
   for (;;) {
     try {
@@ -38,12 +38,12 @@ async function acknowledged(set: () => Promise<unknown>): Promise<void> {
       return
     } catch (error) {
       if (!(error instanceof CarillonError)) throw error
-      tell('again', name, error.code)
+      print('again', name, error.code)
       await sleep(50)
     }
   }
 }
 
-function tell(...words: readonly (string | number)[]): void {
-  writeSync(1, `${words.join(' ')}\n`)
+function print(...fields: readonly (string | number)[]): void {
+  writeSync(1, `${fields.join(' ')}\n`)
 }

@@ -1,0 +1,6 @@
+/** Small tools for asynchronous code: waiting, limiting and repeating. They depend on the clock and nothing else. */
+export { KeepAlive } from './keep-alive.js'
+export { Mutex } from './mutex.js'
+export { PeriodicTasks } from './periodic-tasks.js'
+export { Semaphore } from './semaphore.js'
+export { Sleeper } from './sleeper.js'

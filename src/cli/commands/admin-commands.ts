@@ -1,0 +1,259 @@
+import { InvalidInputError } from '../../error/index.js'
+import { cron, parseSchedule } from '../../schedule/index.js'
+import { systemClock } from '../../time/index.js'
+import { pathOf, searchOf } from '../api-client.js'
+import { apiCommand, type CommandContext, instantText } from './api-command.js'
+import { type Command, exitCodes, flagOption, stringOption } from '../command.js'
+import { DEFAULT_LIMIT } from '../defaults.js'
+import { parseJsonOption } from './timer-commands.js'
+
+const pauseCommand = (verb: 'pause' | 'resume', summary: string): Command =>
+  apiCommand({
+    name: verb,
+    usage: '[kind] [key]',
+    summary,
+    options: {},
+    help: [],
+    examples: [`carillon ${verb}`, `carillon ${verb} remind`, `carillon ${verb} remind order:7`],
+    positionals: [0, 2],
+    execute: async ({ api, positionals, print }) => {
+      const [kind, key] = positionals
+      const answer =
+        kind !== undefined && key !== undefined
+          ? await api.call<{ outcome: string }>('POST', `${pathOf(kind, key)}/${verb}`)
+          : await api.call<{ outcome: string }>('POST', `/v1/${verb}`, kind === undefined ? {} : { kind })
+      print(answer, answer.outcome)
+      return undefined
+    },
+  })
+
+const dead = apiCommand({
+  name: 'dead',
+  usage: '[options]',
+  summary: 'List dead letters: timers that were given up.',
+  options: { kind: stringOption, limit: stringOption },
+  help: [
+    ['--kind', 'only this kind'],
+    ['--limit', `the most to list (${DEFAULT_LIMIT})`],
+  ],
+  examples: ['carillon dead --kind remind'],
+  positionals: [0, 0],
+  execute: async (context) => {
+    interface Dead {
+      readonly id: string
+      readonly kind: string
+      readonly key: string
+      readonly diedAt: number
+      readonly reason: string
+    }
+    const most = Number(context.option('limit') ?? DEFAULT_LIMIT)
+    for await (const letter of context.api.pages<Dead>('/v1/dead', { kind: context.option('kind') }, most)) {
+      const { id, kind, key, diedAt, reason } = letter
+      context.print(letter, `${id}  ${instantText(diedAt)}  ${kind} ${key}: ${reason}`)
+    }
+    return undefined
+  },
+})
+
+const redrive = apiCommand({
+  name: 'redrive',
+  usage: '(<id>… | --kind … | --all)',
+  summary: 'Set dead letters again, due now.',
+  options: { kind: stringOption, all: flagOption },
+  help: [
+    ['--kind', 'all dead letters of this kind'],
+    ['--all', 'all dead letters'],
+  ],
+  examples: ['carillon redrive 0-17', 'carillon redrive --kind remind'],
+  positionals: [0, 1000],
+  execute: async (context) => {
+    const answer = await context.api.call<{ count: number; beside: unknown[] }>(
+      'POST',
+      '/v1/dead/redrive',
+      redriveBody(context),
+    )
+    context.print(
+      answer,
+      `${answer.count} set again, ${answer.beside.length} of them under a new key because theirs is in use`,
+    )
+    return undefined
+  },
+})
+
+function redriveBody({ positionals, option, flag: isGiven }: CommandContext): object {
+  const kind = option('kind')
+  if (positionals.length > 0 && kind === undefined && !isGiven('all')) return { ids: positionals }
+  if (positionals.length === 0 && kind !== undefined && !isGiven('all')) return { kind }
+  if (positionals.length === 0 && kind === undefined && isGiven('all')) return { all: true }
+  throw new InvalidInputError('invalid-option', 'pass ids, --kind or --all: exactly one of them')
+}
+
+const forecast = apiCommand({
+  name: 'forecast',
+  usage: '[options]',
+  summary: 'Show how many timers are due in the coming time, slice by slice.',
+  options: { kind: stringOption, over: stringOption, slice: stringOption },
+  help: [
+    ['--kind', 'only this kind'],
+    ['--over', 'how far ahead (1h)'],
+    ['--slice', 'the length of a slice (1m)'],
+  ],
+  examples: ['carillon forecast --over 1d --slice 1h'],
+  positionals: [0, 0],
+  execute: async (context) => {
+    const query = {
+      kind: context.option('kind'),
+      over: context.option('over'),
+      slice: context.option('slice'),
+    }
+    const answer = await context.api.call<{ slices: { fromInclusive: number; count: number }[] }>(
+      'GET',
+      `/v1/forecast${searchOf(query)}`,
+    )
+    const most = Math.max(1, ...answer.slices.map(({ count }) => count))
+    const lines = answer.slices.map(({ fromInclusive, count }) => {
+      const bar = '#'.repeat(Math.ceil((count / most) * 50))
+      return `${instantText(fromInclusive)}  ${String(count).padStart(String(most).length)}  ${bar}`.trimEnd()
+    })
+    context.print(answer, lines.join('\n'))
+    return undefined
+  },
+})
+
+interface Verified {
+  readonly isWhole: boolean
+  readonly missing: number
+  readonly surplus: number
+  readonly rows: number
+  readonly store: Readonly<Record<string, number>>
+  readonly broken: readonly {
+    readonly shard?: number
+    readonly missing: number
+    readonly rows: number
+    readonly counts: Readonly<Record<string, number>>
+  }[]
+}
+
+const verify = apiCommand({
+  name: 'verify',
+  usage: '',
+  summary: 'Count every row and check: created = pending + settled + cancelled + replaced + dead.',
+  options: {},
+  help: [['', 'Exits with 1 if the rows and the counters of a shard differ.']],
+  examples: ['carillon verify'],
+  positionals: [0, 0],
+  execute: async ({ api, print }) => {
+    const answer = await api.call<Verified>('GET', '/v1/verify')
+    print(answer, verifiedLines(answer).join('\n'))
+    return answer.isWhole ? undefined : exitCodes.failed
+  },
+})
+
+function verifiedLines({ isWhole, missing, surplus, rows, store, broken }: Verified): string[] {
+  if (isWhole) return [`whole: ${sumText(rows, store)}`]
+  return [
+    `not whole: ${missing} missing, ${surplus} too many`,
+    ...broken.map(({ shard, missing: lost, ...of }) => {
+      const where = shard === undefined ? 'store' : `shard ${shard}`
+      const what = lost > 0 ? `${lost} missing` : `${-lost} too many`
+      return `  ${where}: ${what}: not ${sumText(of.rows, of.counts)}`
+    }),
+  ]
+}
+
+function sumText(rows: number, counts: Readonly<Record<string, number>>): string {
+  const { created, settled, cancelled, replaced, dead: died } = counts
+  return `created ${created} = pending ${rows} + settled ${settled} + cancelled ${cancelled} + replaced ${replaced} + dead ${died}`
+}
+
+interface Quota {
+  readonly maxTimers?: number
+  readonly maxBytes?: number
+  readonly used?: { readonly timers: number; readonly bytes: number }
+}
+
+const quota = apiCommand({
+  name: 'quota',
+  usage: '[--max-timers …] [--max-bytes …] | --none',
+  summary: 'Show or set the quota of a namespace.',
+  options: { 'max-timers': stringOption, 'max-bytes': stringOption, none: flagOption },
+  help: [
+    ['--max-timers', 'the most timers (no limit)'],
+    ['--max-bytes', 'the most bytes of payload (no limit)'],
+    ['--none', 'remove the quota'],
+  ],
+  examples: ['carillon quota --namespace shop', 'carillon quota --namespace shop --max-timers 100000'],
+  positionals: [0, 0],
+  execute: async ({ api, option, flag: isGiven, print }) => {
+    const [timers, bytes] = [option('max-timers'), option('max-bytes')]
+    const isPut = timers !== undefined || bytes !== undefined
+    if (isPut && isGiven('none'))
+      throw new InvalidInputError('invalid-option', 'pass limits or --none, not both')
+    if (isGiven('none')) await api.call('DELETE', '/v1/quota')
+    const body = {
+      ...(timers !== undefined && { maxTimers: Number(timers) }),
+      ...(bytes !== undefined && { maxBytes: Number(bytes) }),
+    }
+    const answer = await (isPut
+      ? api.call<Quota>('PUT', '/v1/quota', body)
+      : api.call<Quota>('GET', '/v1/quota'))
+    print(answer, quotaText(answer))
+    return undefined
+  },
+})
+
+function quotaText({ maxTimers, maxBytes, used }: Quota): string {
+  const parts = [
+    ...(maxTimers === undefined ? [] : [`${used?.timers ?? '?'} of ${maxTimers} timers`]),
+    ...(maxBytes === undefined ? [] : [`${used?.bytes ?? '?'} of ${maxBytes} bytes`]),
+  ]
+  return parts.length === 0 ? 'no quota' : parts.join(', ')
+}
+
+/** Runs without a server. */
+const next: Command = {
+  name: 'next',
+  usage: "'<cron or schedule as JSON>' [options]",
+  summary: 'Show the next occurrences of a schedule, with the reason for every adjustment.',
+  options: { zone: stringOption, count: stringOption, json: flagOption },
+  help: [
+    ['--zone', 'the time zone of a cron expression (UTC)'],
+    ['--count', 'how many occurrences (5)'],
+    ['--json', 'print JSON, one line for each occurrence'],
+  ],
+  examples: [
+    "carillon next '0 9 * * MON' --zone Europe/Paris",
+    'carillon next \'{"type":"daily","at":"09:00"}\'',
+  ],
+  positionals: [1, 1],
+  run: ({ positionals, values }, terminal) => {
+    const [given = ''] = positionals
+    const { zone, count = '5', json } = values
+    const schedule = given.startsWith('{')
+      ? parseSchedule({ version: 1, ...(parseJsonOption('a schedule', given) as object) })
+      : cron(given, typeof zone === 'string' ? { zone } : {})
+    if (json !== true) terminal.out(`${schedule.describe()}\n`)
+    for (const occurrence of schedule.preview(Number(count), { from: systemClock.now() })) {
+      const { at, local, offset, reasons } = occurrence
+      const because = reasons.length === 0 ? '' : `  (${reasons.join('; ')})`
+      terminal.out(
+        json === true
+          ? `${JSON.stringify(occurrence)}\n`
+          : `${instantText(at)}  ${local}${offset}${because}\n`,
+      )
+    }
+    return Promise.resolve(exitCodes.done)
+  },
+}
+
+/** Commands that change or inspect many timers. */
+export const adminCommands: readonly Command[] = [
+  pauseCommand('pause', 'Pause everything, a kind or a timer. Timers that fall due wait.'),
+  pauseCommand('resume', 'Resume everything, a kind or a timer.'),
+  dead,
+  redrive,
+  forecast,
+  verify,
+  quota,
+  next,
+]

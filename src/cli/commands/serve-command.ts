@@ -1,0 +1,91 @@
+import { InvalidInputError, shown } from '../../error/index.js'
+import { Server, version } from '../../server/index.js'
+import { type Arguments, type Command, exitCodes, type Terminal } from '../command.js'
+import { configurationFile, configurationOf, serveFlags, serveHelp } from '../configuration.js'
+import { CONFIGURATION_FILE, DEFAULT_STORE } from '../defaults.js'
+import { loggerOf } from '../logger.js'
+
+const levels = ['debug', 'info', 'warn', 'error', 'silent']
+
+/** Serves timers over HTTP until a signal stops it. */
+export const serve: Command = {
+  name: 'serve',
+  usage: '[options]',
+  summary: 'Serve timers over HTTP.',
+  options: { ...serveFlags, config: { type: 'string' } },
+  help: [
+    ...serveHelp,
+    ['--config', `a JSON file with the same settings (${CONFIGURATION_FILE}, if it exists)`],
+    [
+      '',
+      'Each has an environment variable: --port is CARILLON_SERVE_PORT. Flags win over variables, variables over the file.',
+    ],
+  ],
+  examples: [
+    'carillon serve',
+    'carillon serve --store postgres://localhost/timers --port 8080',
+    'carillon serve --host 0.0.0.0 --log-format json',
+  ],
+  positionals: [0, 0],
+  run: async ({ values }: Arguments, terminal: Terminal) => {
+    const file = configurationFile(values['config'])
+    const configured = configurationOf(values, terminal.environment, file)
+    const { logLevel = 'info', logFormat = terminal.isTerminal ? 'text' : 'json', ...rest } = configured
+    const { webhookHttp, webhookPorts, webhookHosts, webhookAddresses, ...options } = rest
+    const guard = {
+      ...(webhookHttp !== undefined && { http: webhookHttp }),
+      ...(webhookPorts !== undefined && { ports: webhookPorts.map(Number) }),
+      ...(webhookHosts !== undefined && { hosts: webhookHosts }),
+      ...(webhookAddresses !== undefined && { addresses: webhookAddresses }),
+    }
+    if (!levels.includes(logLevel)) throw refused('logLevel', levels, logLevel)
+    if (!['json', 'text'].includes(logFormat)) throw refused('logFormat', ['json', 'text'], logFormat)
+    const logger = loggerOf(logLevel, logFormat, (line) => terminal.error(line))
+    const store = options.store ?? DEFAULT_STORE
+    const server = await Server.start({ ...options, store, guard, logger })
+    terminal.out(greeting(server, options.auth ?? true))
+    const signal = await stopSignal()
+    logger.info({ signal }, 'stopping: no new requests, waiting for open requests and running attempts')
+    await server.stop()
+    logger.info('stopped')
+    return exitCodes.done
+  },
+}
+
+/** The first output: the URL, the docs, the first key, and a command that sets a timer. */
+function greeting({ url, firstToken }: Server, needsKey: boolean): string {
+  const key = firstToken ?? '$CARILLON_KEY'
+  const authorization = needsKey ? ` -H "Authorization: Bearer ${key}"` : ''
+  const lines = [
+    `Carillon ${version} listens on ${url}`,
+    `  documents  ${url}/docs`,
+    ...(firstToken === undefined
+      ? []
+      : ['  first key  has the scope admin and is shown only now:', `             ${firstToken}`]),
+    '',
+    'Set a timer that fires into this terminal in three seconds:',
+    '',
+    `  curl -X PUT ${url}/v1/timers/hello/world${authorization} -H "Content-Type: application/json" -d '{"in":"3s","payload":"it works"}'`,
+    '',
+  ]
+  return `${lines.join('\n')}\n`
+}
+
+/** Waits for the signal to stop. A second signal ends the process immediately. */
+function stopSignal(): Promise<NodeJS.Signals> {
+  return new Promise((resolve) => {
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+      process.once(signal, () => {
+        for (const again of ['SIGINT', 'SIGTERM'] as const) process.on(again, () => process.exit(130))
+        resolve(signal)
+      })
+    }
+  })
+}
+
+function refused(name: string, wanted: readonly string[], got: string): InvalidInputError {
+  return new InvalidInputError(
+    'invalid-option',
+    `${name} must be one of ${wanted.join(', ')}, got ${shown(got)}`,
+  )
+}

@@ -1,0 +1,218 @@
+import { InvalidInputError, shown } from '../../error/index.js'
+import { pathOf } from '../api-client.js'
+import { apiCommand, type CommandContext, instantText } from './api-command.js'
+import { type Command, flagOption, stringOption } from '../command.js'
+import { DEFAULT_LIMIT } from '../defaults.js'
+
+interface TimerBody {
+  readonly kind: string
+  readonly key: string
+  readonly state: string
+  readonly dueAt: number
+  readonly revision: number
+  readonly attempts: number
+  readonly payload?: unknown
+  readonly tags: readonly string[]
+  readonly on?: unknown
+}
+
+const whenHelp = [
+  ['--in', "due after a duration: '5m', '1h30m', 'PT5M'"],
+  ['--at', "due at an instant: '2027-01-31T09:00:00Z' or epoch milliseconds"],
+] as const
+const ifRevision = ['--if-revision', 'only if the timer is at this revision'] as const
+
+const set = apiCommand({
+  name: 'set',
+  usage: '<kind> [key] (--in … | --at … | --on …) [options]',
+  summary: 'Set a timer. It replaces a timer with the same key.',
+  options: {
+    in: stringOption,
+    at: stringOption,
+    on: stringOption,
+    payload: stringOption,
+    tags: stringOption,
+    'if-absent': flagOption,
+    'if-revision': stringOption,
+  },
+  help: [
+    ...whenHelp,
+    ['--on', 'due on a schedule: a cron expression in UTC, or the JSON form of a schedule'],
+    ['--payload', 'any JSON'],
+    ['--tags', 'comma-separated'],
+    ['--if-absent', 'only if no timer has this key'],
+    ifRevision,
+  ],
+  examples: [
+    'carillon set remind order:7 --in 5m --payload \'{"orderId":"7"}\'',
+    "carillon set report daily --on '0 9 * * *'",
+  ],
+  positionals: [1, 2],
+  execute: async (context) => {
+    const [kind = '', key] = context.positionals
+    const on = context.option('on')
+    const payload = context.option('payload')
+    const tags = context.option('tags')
+    const body = {
+      ...(key !== undefined && { key }),
+      ...whenOf(context),
+      ...(on !== undefined && { on: on.startsWith('{') ? parseJsonOption('--on', on) : on }),
+      ...(payload !== undefined && { payload: parseJsonOption('--payload', payload) }),
+      ...(tags !== undefined && { tags: tags.split(',') }),
+      ...(context.flag('if-absent') && { ifAbsent: true }),
+      ...(context.option('if-revision') !== undefined && {
+        ifRevision: Number(context.option('if-revision')),
+      }),
+    }
+    const answer = await context.api.call<TimerBody>('POST', `/v1/timers/${encodeURIComponent(kind)}`, body)
+    context.print(answer, `set ${answer.kind} ${answer.key}, due ${instantText(answer.dueAt)}`)
+    return undefined
+  },
+})
+
+const get = apiCommand({
+  name: 'get',
+  usage: '<kind> <key>',
+  summary: 'Show a timer.',
+  options: {},
+  help: [],
+  examples: ['carillon get remind order:7'],
+  positionals: [2, 2],
+  execute: async (context) => {
+    const timer = await context.api.call<TimerBody>(
+      'GET',
+      pathOf(context.positionals[0]!, context.positionals[1]!),
+    )
+    context.print(timer, lineOf(timer))
+    return undefined
+  },
+})
+
+const list = apiCommand({
+  name: 'list',
+  usage: '[options]',
+  summary: 'List timers.',
+  options: {
+    kind: stringOption,
+    'key-prefix': stringOption,
+    tag: stringOption,
+    'due-from': stringOption,
+    'due-until': stringOption,
+    limit: stringOption,
+  },
+  help: [
+    ['--kind', 'only this kind'],
+    ['--key-prefix', 'only keys with this prefix'],
+    ['--tag', 'only with this tag'],
+    ['--due-from', 'only due at or after this instant'],
+    ['--due-until', 'only due before this instant'],
+    ['--limit', `the most to list (${DEFAULT_LIMIT})`],
+  ],
+  examples: ['carillon list --kind remind --limit 20', 'carillon list --tag vip --json'],
+  positionals: [0, 0],
+  execute: async (context) => {
+    const query = {
+      kind: context.option('kind'),
+      keyPrefix: context.option('key-prefix'),
+      tag: context.option('tag'),
+      dueFrom: context.option('due-from'),
+      dueUntil: context.option('due-until'),
+    }
+    const most = Number(context.option('limit') ?? DEFAULT_LIMIT)
+    for await (const timer of context.api.pages<TimerBody>('/v1/timers', query, most)) {
+      context.print(timer, lineOf(timer))
+    }
+    return undefined
+  },
+})
+
+const move = apiCommand({
+  name: 'move',
+  usage: '<kind> <key> (--in … | --at …)',
+  summary: 'Give a timer another due time. It keeps its payload.',
+  options: { in: stringOption, at: stringOption, 'if-revision': stringOption },
+  help: [...whenHelp, ifRevision],
+  examples: ['carillon move remind order:7 --in 1h'],
+  positionals: [2, 2],
+  execute: (context) => change(context, 'POST', '/move', whenOf(context)),
+})
+
+const cancel = apiCommand({
+  name: 'cancel',
+  usage: '<kind> <key>',
+  summary: 'Cancel a timer. No attempt starts afterwards.',
+  options: { 'if-revision': stringOption },
+  help: [ifRevision],
+  examples: ['carillon cancel remind order:7'],
+  positionals: [2, 2],
+  execute: (context) => change(context, 'DELETE', ''),
+})
+
+const fire = apiCommand({
+  name: 'fire',
+  usage: '<kind> <key>',
+  summary: 'Fire a timer now.',
+  options: { 'if-revision': stringOption },
+  help: [ifRevision],
+  examples: ['carillon fire remind order:7'],
+  positionals: [2, 2],
+  execute: (context) => change(context, 'POST', '/fire'),
+})
+
+const why = apiCommand({
+  name: 'why',
+  usage: '<kind> <key>',
+  summary: 'Show what happened to a timer, as far as the history keeps it.',
+  options: {},
+  help: [],
+  examples: ['carillon why remind order:7'],
+  positionals: [2, 2],
+  execute: async (context) => {
+    const path = `${pathOf(context.positionals[0]!, context.positionals[1]!)}/why`
+    const answer = await context.api.call<{ told: string[] }>('GET', path)
+    context.print(
+      answer,
+      answer.told.length === 0 ? 'nothing is known about this key' : answer.told.join('\n'),
+    )
+    return undefined
+  },
+})
+
+/** Commands for one timer, and the list of timers. */
+export const timerCommands: readonly Command[] = [set, get, list, move, cancel, fire, why]
+
+async function change(
+  { api, positionals, option, print }: CommandContext,
+  method: string,
+  verb: string,
+  body?: unknown,
+): Promise<undefined> {
+  const revision = option('if-revision')
+  const headers = revision === undefined ? {} : { 'if-match': `"${revision}"` }
+  const path = pathOf(positionals[0]!, positionals[1]!) + verb
+  const answer = await api.call<{ outcome: string }>(method, path, body, headers)
+  print(answer, answer.outcome)
+}
+
+function whenOf(context: CommandContext): { in?: string; at?: string | number } {
+  const delay = context.option('in')
+  const at = context.option('at')
+  return {
+    ...(delay !== undefined && { in: delay }),
+    ...(at !== undefined && { at: /^\d+$/.test(at) ? Number(at) : at }),
+  }
+}
+
+export function parseJsonOption(what: string, given: string): unknown {
+  try {
+    return JSON.parse(given)
+  } catch {
+    throw new InvalidInputError('invalid-option', `${what} must be JSON, got ${shown(given)}`)
+  }
+}
+
+function lineOf({ kind, key, state, dueAt, revision, attempts, payload }: TimerBody): string {
+  const tried = attempts === 0 ? '' : `, ${attempts} attempts`
+  const carried = payload === undefined ? '' : ` ${JSON.stringify(payload)}`
+  return `${instantText(dueAt)}  ${state}  ${kind} ${key}  (revision ${revision}${tried})${carried}`
+}

@@ -1,0 +1,58 @@
+import { StoreError } from '../../error/index.js'
+import type { ClaimSettlement, SettlingTransaction } from '../../store/index.js'
+import type { FiringTransaction, Outcome } from '../../timer/index.js'
+import type { ClaimedAttempt } from './claimed-attempt.js'
+
+/**
+ * A transaction that settles a claimed attempt together with what its handler has written. If the claim was lost, all of
+ * it is rolled back. If the outcome of the commit is unknown, the row shows it: it is gone, or its claim runs out and it
+ * is claimed again.
+ */
+export class ClaimTransaction implements FiringTransaction {
+  readonly #transaction: SettlingTransaction
+  readonly #attempt: ClaimedAttempt
+  readonly #settlementOf: (outcome: Outcome) => ClaimSettlement
+
+  constructor(
+    transaction: SettlingTransaction,
+    attempt: ClaimedAttempt,
+    settlementOf: (outcome: Outcome) => ClaimSettlement,
+  ) {
+    this.#transaction = transaction
+    this.#attempt = attempt
+    this.#settlementOf = settlementOf
+  }
+
+  get connection(): unknown {
+    return this.#transaction.connection
+  }
+
+  async commit(outcome: Outcome): Promise<void> {
+    const attempt = this.#attempt
+    attempt.isSettling = true
+    try {
+      const isHeld =
+        !attempt.isSuperseded && (await this.#transaction.settleClaimed(this.#settlementOf(outcome)))
+      if (isHeld) {
+        await this.#transaction.commit()
+        attempt.isSettled = true
+      } else {
+        await this.#transaction.rollback()
+        attempt.isSuperseded = true
+      }
+    } catch (error) {
+      attempt.isSettling = false
+      if (!(error instanceof StoreError && error.code === 'unknown-outcome')) throw error
+      attempt.isUnsure = true
+    }
+    attempt.report(outcome)
+  }
+
+  rollback(): Promise<void> {
+    return this.#transaction.rollback()
+  }
+
+  abandon(): void {
+    this.#transaction.abandon()
+  }
+}

@@ -1,0 +1,67 @@
+import { LatenessHistogram } from './lateness-histogram.js'
+
+/** What an engine has done, as counters. */
+export class EngineCounts {
+  /** Attempts that were started. */
+  fired = 0
+  /** Attempts that ended as done. */
+  done = 0
+  /** Attempts whose timer was replaced meanwhile, so that nothing followed. */
+  superseded = 0
+  retried = 0
+  dead = 0
+  /** Finished timers that are settled. */
+  settled = 0
+  /** Rows that were carried. */
+  carried = 0
+  /** Due rows that were put back, because they could not start and memory was crowded. */
+  putBack = 0
+  /** Loads, and the rows that they brought. */
+  loads = 0
+  loadedRows = 0
+  /** Writes, and the operations in them. */
+  writes = 0
+  operations = 0
+  settlements = 0
+  /** Rows that were removed one by one. */
+  rowDeletes = 0
+  /** Sweeps, and the rows that they removed. */
+  sweeps = 0
+  sweptRows = 0
+  readonly lateness = new LatenessHistogram()
+
+  started(lateMs: number): void {
+    this.fired++
+    this.lateness.add(lateMs)
+  }
+
+  /** An attempt that was counted as started was not. */
+  notStarted(lateMs: number): void {
+    this.fired--
+    this.lateness.remove(lateMs)
+  }
+
+  addAll(other: EngineCounts): void {
+    this.lateness.addAll(other.lateness)
+    for (const name of sums) this[name] += other[name]
+  }
+}
+
+const sums = [
+  'fired',
+  'done',
+  'superseded',
+  'retried',
+  'dead',
+  'settled',
+  'carried',
+  'putBack',
+  'loads',
+  'loadedRows',
+  'writes',
+  'operations',
+  'settlements',
+  'rowDeletes',
+  'sweeps',
+  'sweptRows',
+] as const

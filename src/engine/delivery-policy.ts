@@ -1,0 +1,34 @@
+import type { Firing, Outcome } from '../timer/index.js'
+import type { HistoryNote, KindName } from '../store/index.js'
+import type { OwnerChange } from './own/owner-change.js'
+
+/** How many attempts may run, and what the history records: the engine's user decides. */
+export interface DeliveryPolicy {
+  /** How many attempts of a kind may run at once in the instance; 0 while it has no handler or is paused. */
+  concurrencyOf(namespace: string, kind: string): number
+  /** How many attempts of a kind may start per second in the instance; undefined for no limit. */
+  rateOf(namespace: string, kind: string): number | undefined
+  /** The kinds that may run at all; undefined for every kind. Only the strategy `claim` asks for them. */
+  kinds(): readonly KindName[] | undefined
+  /** How many attempts may still be started in all: a bounded pass sets it. */
+  readonly allowance: { left: number }
+  /** The history of an attempt that has ended, or whose outcome is unknown. */
+  notesOf(firing: Firing, ending: Ending): readonly HistoryNote[]
+}
+
+/** How an attempt ended. `ownerChange` is set if its shard changed its owner while the timer was due. */
+export type Ending = { readonly at: number; readonly ownerChange: OwnerChange | undefined } & (
+  | { readonly type: 'ended'; readonly outcome: Outcome; readonly isFollowed: boolean }
+  | { readonly type: 'unknown' }
+)
+
+/** No limits but `concurrency` for each kind, and no history. */
+export function unlimitedPolicy(concurrency: number): DeliveryPolicy {
+  return {
+    concurrencyOf: () => concurrency,
+    rateOf: () => undefined,
+    kinds: () => undefined,
+    allowance: { left: Infinity },
+    notesOf: () => [],
+  }
+}

@@ -1,0 +1,109 @@
+import type { Store } from '../../store/index.js'
+import type { Clock } from '../../time/index.js'
+import type { EngineCounts } from '../counts.js'
+import type { OnEvent } from '../event.js'
+import { isPassing } from '../own/call-errors.js'
+import type { Ownership } from '../own/ownership.js'
+import type { SettleSignal } from './settle-signal.js'
+import type { EngineSettings } from '../settings.js'
+import { STORED_ROW_BYTES, URGENT_SWEEP_BYTES } from '../defaults.js'
+
+/**
+ * Decides when the store removes the bytes of rows that are settled, rewritten or removed: every `sweepMs` if there are
+ * any, and earlier if there are many or memory is short. A sweep goes on while the store has more, for at most a tenth of
+ * the time unless it is urgent. So a store stays small even if its timers are replaced all day and hardly any fires.
+ *
+ * Proven by test/engine/sweep-planner.test.ts.
+ */
+export class SweepPlanner {
+  readonly #store: Store
+  readonly #clock: Clock
+  readonly #settings: EngineSettings
+  readonly #ownership: Ownership
+  readonly #counts: EngineCounts
+  readonly #onEvent: OnEvent
+  readonly #signal: SettleSignal
+  #sweptAt: number
+  #isSwept = true
+  #hasMore = false
+  #isUrgent = false
+  // The sweep under way is urgent, and has not removed everything yet.
+  #isPressing = false
+  #leftBehindBytes = 0
+
+  constructor(parts: {
+    store: Store
+    clock: Clock
+    settings: EngineSettings
+    ownership: Ownership
+    counts: EngineCounts
+    onEvent: OnEvent
+    signal: SettleSignal
+  }) {
+    this.#store = parts.store
+    this.#clock = parts.clock
+    this.#settings = parts.settings
+    this.#ownership = parts.ownership
+    this.#counts = parts.counts
+    this.#onEvent = parts.onEvent
+    this.#signal = parts.signal
+    this.#sweptAt = parts.clock.monotonic()
+  }
+
+  /** The settled level was raised, or rows were settled one by one. */
+  settled(): void {
+    this.#isSwept = false
+  }
+
+  /** A row was replaced, moved or cancelled: the bytes of its old version may still be in the store. */
+  leftBehind(payloadBytes: number): void {
+    this.#isSwept = false
+    this.#leftBehindBytes += STORED_ROW_BYTES + payloadBytes
+    if (this.#isLarge) this.#signal.raise()
+  }
+
+  get #isLarge(): boolean {
+    return this.#leftBehindBytes >= URGENT_SWEEP_BYTES
+  }
+
+  /** Memory is short: settle and sweep before the time. */
+  sweepSoon(): void {
+    this.#isUrgent = true
+    this.#signal.raise()
+  }
+
+  /** Whether it is time to sweep. A shard that is behind with due timers does not go on sweeping at once. */
+  isDue(isBehind: () => boolean): boolean {
+    if (this.#isSwept) return false
+    if (this.#isUrgent || this.#isLarge || this.#isPressing) return true
+    if (this.#clock.monotonic() - this.#sweptAt >= this.#settings.sweepMs) return true
+    return this.#hasMore && !isBehind()
+  }
+
+  /** Sweeps while there is more and it may go on: for a tenth of the time, unless it is urgent. */
+  async sweep(mayGoOn: () => boolean): Promise<void> {
+    const isPressing = this.#isUrgent || this.#isLarge || this.#isPressing
+    this.#isUrgent = false
+    this.#leftBehindBytes = 0
+    this.#sweptAt = this.#clock.monotonic()
+    const until = this.#sweptAt + this.#settings.settleMs / (isPressing ? 1 : 10)
+    do await this.#sweepOnce()
+    while (this.#hasMore && mayGoOn() && this.#clock.monotonic() < until)
+    this.#isPressing = isPressing && this.#hasMore
+  }
+
+  async #sweepOnce(): Promise<void> {
+    this.#hasMore = false
+    try {
+      const { removed, more } = await this.#ownership.call('sweep', (fence) => this.#store.sweep(fence))
+      this.#hasMore = more
+      this.#isSwept = !more
+      this.#counts.sweeps++
+      this.#counts.sweptRows += removed
+      this.#onEvent({ type: 'swept', shard: this.#ownership.shard, removed })
+    } catch (error) {
+      // The next sweep will do it.
+      if (!isPassing(error)) throw error
+    }
+  }
+}

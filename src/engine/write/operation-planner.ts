@@ -1,0 +1,121 @@
+import type { Operation, RequestedOperation, SetOperation } from '../../store/index.js'
+import { isHeld, type Place, type TimerRow } from '../../timer/index.js'
+import type { Loader } from '../load/loader.js'
+import type { Window } from '../load/window.js'
+import { entryState } from '../load/window-page.js'
+import type { StartHolds } from './start-holds.js'
+import type { Sent, Task } from './task.js'
+
+const { WAITING, STARTED, REPORTED, DONE } = entryState
+
+/**
+ * Turns requested operations into those that are sent to the store. A set gets its position (rule 4). A move or cancel
+ * keeps its row from starting until the store has answered, or is answered that it is too late.
+ *
+ * Proven by test/engine/suspects.test.ts and the mutants 'a row can start while its cancel is under way', 'a move of a suspect forgets its attempt'.
+ */
+export class OperationPlanner {
+  readonly #window: Window
+  readonly #loader: Loader
+  readonly #startHolds: StartHolds
+
+  constructor(window: Window, loader: Loader, startHolds: StartHolds) {
+    this.#window = window
+    this.#loader = loader
+    this.#startHolds = startHolds
+  }
+
+  /** Prepares a batch of sets. */
+  planSets(batch: readonly Task[]): readonly Sent[] {
+    const { floor } = this.#loader
+    for (const task of batch) {
+      const { asked, request } = task
+      if (asked.type === 'set') task.operation = placed(asked, Math.max(asked.dueAt, floor), request)
+    }
+    return batch as readonly Sent[]
+  }
+
+  /** Prepares a batch, given the current row of each operation. Those that need no write are answered here. */
+  plan(batch: readonly Task[], rows: readonly (TimerRow | undefined)[]): Sent[] {
+    const sent: Sent[] = []
+    for (let index = 0; index < batch.length; index++) {
+      const task = batch[index]!
+      const row = rows[index]
+      task.operation = this.#operationFor(task, row)
+      if (task.operation === undefined) continue
+      task.held = row
+      if (row !== undefined) this.#startHolds.hold(row.revision)
+      sent.push(task as Sent)
+    }
+    return sent
+  }
+
+  /** Whether an attempt at the row has ended, and the next settlement writes its follow-up. */
+  isReported(row: Place): boolean {
+    return this.#stateOf(row) === REPORTED
+  }
+
+  /** The answer to a move or cancel whose row has started or is done; undefined when it comes in time. */
+  tooLate({ asked }: Task, row: TimerRow | undefined): 'firing' | 'settled' | undefined {
+    if (row === undefined || !isMeant(asked, row)) return undefined
+    // Another process runs the attempt, whether the row is in memory here or not.
+    if (isHeld(row)) return 'firing'
+    switch (this.#stateOf(row)) {
+      case STARTED:
+        return 'firing'
+      case DONE:
+        return 'settled'
+      default:
+        return undefined
+    }
+  }
+
+  /** The operation to send for a task; undefined when it was answered without one. */
+  #operationFor(task: Task, row: TimerRow | undefined): Operation | undefined {
+    const { asked, request } = task
+    if (asked.type === 'set') return placed(asked, Math.max(asked.dueAt, this.#loader.floor), request)
+    const named = request === undefined ? {} : { request }
+    const tooLate = this.tooLate(task, row)
+    if (tooLate !== undefined) {
+      if (request !== undefined) return { type: 'answer', request, outcome: tooLate }
+      task.answer({ outcome: tooLate })
+      return undefined
+    }
+    if (asked.type === 'cancel') return { ...asked, ...named }
+    const position = Math.max(asked.dueAt, this.#loader.floor)
+    return { ...asked, ...named, ...this.#suspicion(row), position }
+  }
+
+  /** A move must not forget an attempt that an earlier owner may have made. */
+  #suspicion(row: TimerRow | undefined): { readonly attempt?: number } {
+    const isSuspect = row !== undefined && this.#window.find(row) < 0 && this.#loader.isSuspect(row)
+    return isSuspect ? { attempt: row.attempt + 1 } : {}
+  }
+
+  #stateOf(row: Place): number {
+    const token = this.#window.find(row)
+    return token < 0 ? WAITING : this.#window.state(token)
+  }
+}
+
+function isMeant(operation: RequestedOperation, row: TimerRow): boolean {
+  const { identity, ifRevision } = operation
+  return (
+    (identity === undefined || identity === row.identity) &&
+    (ifRevision === undefined || ifRevision === row.revision)
+  )
+}
+
+/** A set with its position. A set that has just that position already is sent as it is. */
+function placed(
+  set: Extract<RequestedOperation, { readonly type: 'set' }>,
+  position: number,
+  request: string | undefined,
+): SetOperation {
+  if (isPlaced(set, position) && request === undefined) return set
+  return { ...set, position, ...(request !== undefined && { request }) }
+}
+
+function isPlaced(set: object, position: number): set is SetOperation {
+  return 'position' in set && set.position === position
+}

@@ -1,0 +1,98 @@
+import type { Operation, ShardSetColumns, SetColumnsWrite, RequestedOperation } from '../../store/index.js'
+import type { TimerRow } from '../../timer/index.js'
+import type { Answer } from '../answer.js'
+
+/** Receives the answers to operations that were submitted together. One operation may be answered more than once. */
+export interface AnswerListener {
+  answered(index: number, answer: Answer): void
+}
+
+/** Receives the answers to plain sets: one for each, or one that says that all of them are new timers. */
+export interface ShareListener extends AnswerListener {
+  /** The first has this revision, the next has the next, and so on. */
+  areNew(newFrom: number): void
+}
+
+/** An operation that waits to be written, or is on its way to the store. */
+export class Task {
+  readonly asked: RequestedOperation
+  /** The id of the inbox request that it comes from; undefined for an operation of this instance. */
+  readonly request: string | undefined
+  /** The operation as it is sent to the store; undefined until it is prepared. */
+  operation: Operation | undefined = undefined
+  /** The row that must not start until this is answered. */
+  held: TimerRow | undefined = undefined
+  /** Everything that was in the inbox before it has been applied. */
+  isNext: boolean
+  readonly #answered: AnswerListener
+  readonly #index: number
+
+  constructor(
+    asked: RequestedOperation,
+    request: string | undefined,
+    answered: AnswerListener,
+    index: number,
+  ) {
+    this.asked = asked
+    this.request = request
+    this.isNext = request !== undefined
+    this.#answered = answered
+    this.#index = index
+  }
+
+  answer(answer: Answer): void {
+    this.#answered.answered(this.#index, answer)
+  }
+}
+
+/** A task on its way to the store. */
+export interface Sent extends Task {
+  operation: Operation
+}
+
+/** Plain sets of one call that wait to be written, or are on their way. They become tasks only if that is needed. */
+export class PlainTask {
+  readonly share: ShardSetColumns
+  readonly request = undefined
+  isNext = false
+  readonly #answered: ShareListener
+
+  constructor(share: ShardSetColumns, answered: ShareListener) {
+    this.share = share
+    this.#answered = answered
+  }
+
+  get length(): number {
+    return this.share.indexes.length
+  }
+
+  /** Gives each of them the same answer. */
+  answer(answer: Answer): void {
+    for (let index = 0; index < this.length; index++) this.#answered.answered(index, answer)
+  }
+
+  areNew(newFrom: number): void {
+    this.#answered.areNew(newFrom)
+  }
+
+  /** A task for each, not prepared yet. */
+  tasks(): Task[] {
+    const { sets, indexes } = this.share
+    return sets.operations(indexes).map((operation, at) => this.#task(operation, at))
+  }
+
+  /** A task for each, with the operation that was sent. */
+  sent({ operations }: SetColumnsWrite): Sent[] {
+    return operations.map((operation, at) => {
+      const task = this.#task(operation, at)
+      task.operation = operation
+      return task as Sent
+    })
+  }
+
+  #task(asked: RequestedOperation, at: number): Task {
+    const task = new Task(asked, undefined, this.#answered, at)
+    task.isNext = this.isNext
+    return task
+  }
+}

@@ -1,0 +1,134 @@
+import type { TimerEngine } from '../../engine/index.js'
+import type { Store } from '../../store/index.js'
+import type { AnyKind } from '../kind.js'
+import type { Kinds } from '../kinds.js'
+import { outcomeOf } from '../outcome.js'
+import type { HistoryPolicy } from '../read/history-policy.js'
+import type { Records } from '../read/records.js'
+import type { TimerNames } from '../timer-names.js'
+import type { When } from '../when.js'
+import { ManyChanges, type ManyOptions, type ManyOutcome } from './many-changes.js'
+import { Operations } from './operations.js'
+import { type Redriven, Redrives } from './redrives.js'
+import { type Many, Selection, type WhichDead } from './selection.js'
+import { type PauseOutcome, type ResumeOutcome, TimerPauses } from './timer-pauses.js'
+
+const moveOutcomes = ['moved', 'firing', 'settled', 'unknown'] as const
+const cancelOutcomes = ['cancelled', 'firing', 'settled', 'unknown'] as const
+
+export type MoveOutcome = (typeof moveOutcomes)[number]
+export type CancelOutcome = (typeof cancelOutcomes)[number]
+
+/** The condition of a change. */
+export interface ChangeOptions {
+  /** Change the timer only if it has this revision. The outcome is 'conflict' otherwise. */
+  readonly ifRevision?: number
+}
+
+interface ChangesParts {
+  readonly engine: TimerEngine
+  readonly store: Store
+  readonly random: () => number
+  readonly namespace: string
+  readonly history: HistoryPolicy
+  readonly kinds: Kinds
+  readonly names: TimerNames
+  readonly records: Records
+}
+
+/**
+ * Changes existing timers of a namespace: one, many, or dead letters. Each call is submitted to the engine before the
+ * first await if the kind is known, so calls that are not awaited keep their order. Proven by test/front/verbs.test.ts,
+ * test/front/one-turn.test.ts and test/front/cancel-against-firing.test.ts.
+ */
+export class Changes {
+  readonly #engine: TimerEngine
+  readonly #names: TimerNames
+  readonly #operations: Operations
+  readonly #selection: Selection
+  readonly #many: ManyChanges
+  readonly #redrives: Redrives
+  readonly #pauses: TimerPauses
+
+  constructor({ engine, store, random, namespace, history, kinds, names, records }: ChangesParts) {
+    const { clock } = engine
+    const operations = new Operations(clock, history)
+    const noted = operations.noted.bind(operations)
+    this.#engine = engine
+    this.#names = names
+    this.#operations = operations
+    this.#selection = new Selection({ store, records, kinds, namespace })
+    this.#many = new ManyChanges(engine, this.#selection)
+    this.#redrives = new Redrives({ engine, store, clock, random, noted })
+    this.#pauses = new TimerPauses({ engine, records, noted })
+  }
+
+  async move(
+    kindOrHandle: AnyKind,
+    key: string | undefined,
+    when: When | undefined,
+    options: ChangeOptions,
+  ): Promise<MoveOutcome | 'conflict'> {
+    return await this.#moveTo(kindOrHandle, key, this.#operations.dueAt(when), options)
+  }
+
+  async fireNow(
+    kindOrHandle: AnyKind,
+    key: string | undefined,
+    options: ChangeOptions,
+  ): Promise<MoveOutcome | 'conflict'> {
+    return await this.#moveTo(kindOrHandle, key, this.#engine.clock.now(), options)
+  }
+
+  async cancel(
+    kindOrHandle: AnyKind,
+    key: string | undefined,
+    options: ChangeOptions,
+  ): Promise<CancelOutcome | 'conflict'> {
+    const named = this.#names.nameOf(kindOrHandle, key)
+    const name = named instanceof Promise ? await named : named
+    const [answer] = await this.#engine.submit([this.#operations.cancel(name, options)])
+    return outcomeOf(answer!, withConflict(cancelOutcomes, options))
+  }
+
+  async moveMany(many: Many, when: When, options: ManyOptions): Promise<ManyOutcome<MoveOutcome>> {
+    const dueAt = this.#operations.dueAt(when)
+    return await this.#many.change(many, options, moveOutcomes, (name) => this.#operations.move(name, dueAt))
+  }
+
+  async cancelMany(many: Many, options: ManyOptions): Promise<ManyOutcome<CancelOutcome>> {
+    return await this.#many.change(many, options, cancelOutcomes, (name) => this.#operations.cancel(name))
+  }
+
+  async redrive(which: WhichDead): Promise<Redriven> {
+    return await this.#redrives.redrive(this.#selection.dead(which))
+  }
+
+  async pause(kind: AnyKind, key: string): Promise<PauseOutcome> {
+    return await this.#pauses.pause(await this.#names.nameOf(kind, key))
+  }
+
+  async resume(kind: AnyKind, key: string): Promise<ResumeOutcome> {
+    return await this.#pauses.resume(await this.#names.nameOf(kind, key))
+  }
+
+  async #moveTo(
+    kindOrHandle: AnyKind,
+    key: string | undefined,
+    dueAt: number,
+    options: ChangeOptions,
+  ): Promise<MoveOutcome | 'conflict'> {
+    const named = this.#names.nameOf(kindOrHandle, key)
+    const name = named instanceof Promise ? await named : named
+    const [answer] = await this.#engine.submit([this.#operations.move(name, dueAt, options)])
+    return outcomeOf(answer!, withConflict(moveOutcomes, options))
+  }
+}
+
+/** Only a caller that set a condition may get 'conflict'. */
+function withConflict<Outcome extends MoveOutcome | CancelOutcome>(
+  outcomes: readonly Outcome[],
+  { ifRevision }: ChangeOptions,
+): readonly (Outcome | 'conflict')[] {
+  return ifRevision === undefined ? outcomes : [...outcomes, 'conflict']
+}

@@ -1,0 +1,48 @@
+import type { TimerEngine } from '../../engine/index.js'
+import type { RequestedOperation } from '../../store/index.js'
+import { BATCH_ROWS } from '../defaults.js'
+import { outcomeOf } from '../outcome.js'
+import { PartialResults } from './partial-results.js'
+import type { Named } from '../timer-names.js'
+import type { Many, Selection } from './selection.js'
+
+export interface ManyOptions {
+  /** Only count the timers, and change none. */
+  readonly dryRun?: boolean
+}
+
+/** How many timers had each outcome; with `dryRun`, only `found`. */
+export type ManyOutcome<Outcome extends string> = { readonly found: number } & {
+  readonly [Name in Outcome]?: number
+}
+
+/** Moves or cancels many timers in batches, and counts the outcomes. A batch with an error is the last one. */
+export class ManyChanges {
+  readonly #engine: TimerEngine
+  readonly #selection: Selection
+
+  constructor(engine: TimerEngine, selection: Selection) {
+    this.#engine = engine
+    this.#selection = selection
+  }
+
+  async change<const Outcome extends 'moved' | 'cancelled' | 'firing' | 'settled' | 'unknown'>(
+    many: Many,
+    { dryRun = false }: ManyOptions,
+    expected: readonly Outcome[],
+    change: (name: Named) => RequestedOperation,
+  ): Promise<ManyOutcome<Outcome>> {
+    const names = await this.#selection.timers(many)
+    const counts: Record<string, number> & { found: number } = { found: names.length }
+    if (dryRun) return counts as ManyOutcome<Outcome>
+    const results = new PartialResults<Outcome>()
+    for (let at = 0; at < names.length; at += BATCH_ROWS) {
+      const batch = names.slice(at, at + BATCH_ROWS)
+      const answers = await this.#engine.submit(batch.map(change))
+      const isComplete = results.add(batch, answers, (answer) => outcomeOf(answer, expected))
+      if (!isComplete) results.all(names.length - at - batch.length)
+    }
+    for (const outcome of results.all()) counts[outcome] = (counts[outcome] ?? 0) + 1
+    return counts as ManyOutcome<Outcome>
+  }
+}

@@ -1,0 +1,75 @@
+import { checkOptions } from '../../error/index.js'
+import type { DeadLetter, Store } from '../../store/index.js'
+import { checkKey } from '../../timer/index.js'
+import { BATCH_ROWS } from '../defaults.js'
+import type { AnyKind } from '../kind.js'
+import type { Kinds } from '../kinds.js'
+import type { Records, TimerQuery } from '../read/records.js'
+import type { Named } from '../timer-names.js'
+
+/** Timers by their keys, or all that match a query. */
+export type Many = { readonly kind: AnyKind; readonly keys: readonly string[] } | TimerQuery
+
+/** Dead letters by their ids, or all that match a query; `{}` matches all. */
+export type WhichDead = readonly string[] | { readonly kind?: AnyKind; readonly key?: string }
+
+/** Finds the timers or dead letters that a call on many selects. */
+export class Selection {
+  readonly #store: Store
+  readonly #records: Records
+  readonly #kinds: Kinds
+  readonly #namespace: string
+
+  constructor(parts: { store: Store; records: Records; kinds: Kinds; namespace: string }) {
+    this.#store = parts.store
+    this.#records = parts.records
+    this.#kinds = parts.kinds
+    this.#namespace = parts.namespace
+  }
+
+  /** The selected timers. A query adds their identity, so that a later timer with the same key is not changed. */
+  async timers(many: Many): Promise<readonly Named[]> {
+    if ('keys' in many) {
+      checkOptions('a call on many', many, ['kind', 'keys'])
+      const kind = await this.#kinds.nameOf(many.kind)
+      for (const key of many.keys) checkKey(key)
+      return many.keys.map((key) => ({ namespace: this.#namespace, kind, key }))
+    }
+    checkOptions('a call on many', many, ['kind', 'keyPrefix', 'tag', 'dueFrom', 'dueUntil'])
+    // Finds all of them before the first change, because the cursor could meet a moved timer again.
+    const found: Named[] = []
+    let cursor: string | undefined
+    do {
+      const page = await this.#records.rows({ ...many, limit: BATCH_ROWS, cursor })
+      for (const { namespace, kind, key, identity } of page.items)
+        found.push({ namespace, kind, key, identity })
+      cursor = page.cursor
+    } while (cursor !== undefined)
+    return found
+  }
+
+  /** The selected dead letters, in batches. */
+  async *dead(which: WhichDead): AsyncGenerator<readonly DeadLetter[]> {
+    const ids = isIds(which) ? new Set(which) : undefined
+    const query = isIds(which) ? {} : which
+    checkOptions('redrive', query, ['kind', 'key'])
+    const kind = query.kind === undefined ? undefined : await this.#kinds.nameOf(query.kind)
+    let cursor: string | undefined
+    do {
+      const page = await this.#store.deadLetters({
+        namespace: this.#namespace,
+        ...(kind !== undefined && { kind }),
+        ...(query.key !== undefined && { key: query.key }),
+        limit: BATCH_ROWS,
+        cursor,
+      })
+      const selected = ids === undefined ? page.items : page.items.filter(({ id }) => ids.has(id))
+      if (selected.length > 0) yield selected
+      cursor = page.cursor
+    } while (cursor !== undefined)
+  }
+}
+
+function isIds(which: WhichDead): which is readonly string[] {
+  return Array.isArray(which)
+}

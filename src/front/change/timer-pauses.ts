@@ -1,0 +1,83 @@
+import type { TimerEngine } from '../../engine/index.js'
+import type { HistoryNote } from '../../store/index.js'
+import { decodeDetails, encodeDetails, type TimerDetails, type TimerRow } from '../../timer/index.js'
+import { outcomeOf } from '../outcome.js'
+import type { Records } from '../read/records.js'
+import { isPausedRow, NEVER } from '../read/timer-view.js'
+import type { Named } from '../timer-names.js'
+
+/** 'firing': an attempt is running, and nothing was changed. 'settled' and 'unknown': there is no such timer. */
+export type PauseOutcome = 'paused' | 'firing' | 'settled' | 'unknown'
+export type ResumeOutcome = 'resumed' | 'firing' | 'settled' | 'unknown'
+
+type Noted = (
+  event: 'paused' | 'resumed',
+  facts: { readonly dueAt?: number },
+) => { readonly note?: HistoryNote }
+
+/**
+ * Pauses single timers: moves the row to the last possible instant, and keeps the due time in its details. Any later
+ * move ends the pause. Proven by test/front/verbs.test.ts.
+ */
+export class TimerPauses {
+  readonly #engine: TimerEngine
+  readonly #records: Records
+  readonly #noted: Noted
+
+  constructor(parts: { engine: TimerEngine; records: Records; noted: Noted }) {
+    this.#engine = parts.engine
+    this.#records = parts.records
+    this.#noted = parts.noted
+  }
+
+  async pause(name: Named): Promise<PauseOutcome> {
+    for (;;) {
+      const row = await this.#records.row(name)
+      if (row === undefined) return 'unknown'
+      if (isPausedRow(row)) return 'paused'
+      const details = { ...decodeDetails(row.details), pausedDueAt: row.dueAt }
+      const outcome = await this.#rewrite(row, NEVER, details, this.#noted('paused', {}))
+      if (outcome === 'moved') return 'paused'
+      if (outcome !== 'conflict') return outcome
+    }
+  }
+
+  async resume(name: Named): Promise<ResumeOutcome> {
+    for (;;) {
+      const row = await this.#records.row(name)
+      if (row === undefined) return 'unknown'
+      const { pausedDueAt, ...details } = decodeDetails(row.details)
+      if (!isPausedRow(row) || pausedDueAt === undefined) return 'resumed'
+      const outcome = await this.#rewrite(
+        row,
+        pausedDueAt,
+        details,
+        this.#noted('resumed', { dueAt: pausedDueAt }),
+      )
+      if (outcome === 'moved') return 'resumed'
+      if (outcome !== 'conflict') return outcome
+    }
+  }
+
+  /** Moves a row and changes its details, if it still has the same revision. */
+  async #rewrite(
+    { namespace, kind, key, revision }: TimerRow,
+    dueAt: number,
+    details: TimerDetails,
+    noted: { readonly note?: HistoryNote },
+  ) {
+    const [answer] = await this.#engine.submit([
+      {
+        type: 'move',
+        namespace,
+        kind,
+        key,
+        ifRevision: revision,
+        dueAt,
+        details: encodeDetails(details),
+        ...noted,
+      },
+    ])
+    return outcomeOf(answer!, ['moved', 'firing', 'settled', 'unknown', 'conflict'])
+  }
+}

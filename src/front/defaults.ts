@@ -1,0 +1,107 @@
+/** The defaults and limits of the front door, by concern. Options override those that say "unless". */
+
+/** What `openTimers` does without options. docs/timers.md has the same values in its table. */
+export const timersDefaults = Object.freeze({
+  namespace: 'default',
+  history: 'failures',
+  historyRetention: '7d',
+  tracing: false,
+  lease: '30s',
+} as const)
+
+// ---- kinds and handlers
+
+/** Attempts of a kind at once, in each instance, unless the kind says otherwise. */
+export const CONCURRENCY = 1000
+/** The same for `handleMany`, which is called with batches. */
+export const CONCURRENCY_OF_BATCHES = 50_000
+
+// ---- setting
+
+/** A call with fewer rows is not worth the columns of a plain set. */
+export const MIN_PLAIN_ROWS = 16
+
+/** How long the inbox keeps the owner's answer to a set in a transaction. Nobody waits for it. */
+export const TRANSACTION_ANSWER_MS = 60_000
+/** How far the store's clock may be ahead before a set in a transaction fails. */
+export const TRANSACTION_MAX_ANSWER_MS = 86_400_000
+
+// ---- firing windows
+
+export const MAX_SLICES_OF_WINDOW = 600
+export const MAX_WINDOWS_IN_MEMORY = 1000
+/** How long a forecast is used. Timers placed meanwhile are added to it. */
+export const FORECAST_FRESH_MS = 10_000
+/** A forecast is expensive in a large store. In the long run, reading takes at most this part of the time. */
+export const FORECAST_TIME_SHARE = 1 / 20
+/** How much reading time can be saved up for later. */
+export const FORECAST_MAX_SAVED_MS = 1000
+
+// ---- quotas
+
+/** A count may be this old while the use is far from the limit. */
+export const QUOTA_FAR_MS = 30_000
+/** A count may be this old near the limit. */
+export const QUOTA_NEAR_MS = 1000
+/** Above this part of the limit, the use is near it. */
+export const QUOTA_NEAR = 0.8
+/** Far from the limit, counting takes at most one part in this many of the time. */
+export const QUOTA_FAR_SPACING = 100
+export const QUOTA_NEAR_SPACING = 10
+
+// ---- reading and changing many
+
+export const PAGE_ITEMS = 100
+export const MAX_PAGE_ITEMS = 10_000
+export const MAX_FORECAST_SLICES = 10_000
+/** How many events `why` reads, about. */
+export const MAX_EVENTS_OF_WHY = 1000
+/** Calls on many timers read and change them in batches of this size. */
+export const BATCH_ROWS = 1000
+
+// ---- drain
+
+export const DRAIN_TIME = '10s'
+/** How often a drain checks whether due timers are left. */
+export const DRAIN_CHECK_MS = 5
+
+// ---- worker leases and targets
+
+/** A store with the strategy `claim` needs about this long to find due timers. */
+export const CLAIM_MS = 250
+export const MAX_LEASED_AT_ONCE = 1000
+export const MAX_LEASE_WAIT_MS = 3_600_000
+export const MAX_REASON_LENGTH = 1000
+export const MAX_TARGETS = 10_000
+
+// ---- history
+
+export const MIN_PRUNE_MS = 600_000
+export const MAX_PRUNE_MS = 86_400_000
+
+// ---- logging
+
+/** Longer payloads are not logged, only their length. */
+export const MAX_LOGGED_CHARACTERS = 2000
+
+// ---- timers of a server
+
+/** The server's longest page. */
+export const MAX_PAGE_ITEMS_OF_SERVER = 1000
+/** How long a request for due firings waits at the server. */
+export const REMOTE_WAIT_MS = 20_000
+export const REMOTE_MIN_PAUSE_MS = 200
+export const REMOTE_MAX_PAUSE_MS = 5000
+/** A worker lease is extended once this part of it is over. */
+export const REMOTE_EXTEND_AFTER = 1 / 3
+/** How long `stop` waits for handlers. After half of it, their signals are aborted. */
+export const REMOTE_STOP_MS = 30_000
+
+// ---- warnings
+
+/** Without a logger: the least time between two warnings on the console that have the same cause. */
+export const CONSOLE_REPEAT_MS = 60_000
+/** With a logger: the least time between two warnings about the same call to a store that is down. */
+export const STORE_WARNING_REPEAT_MS = 10_000
+/** How many causes are remembered. */
+export const MOST_WARNING_CAUSES = 1000

@@ -1,0 +1,184 @@
+import type { PeriodicTasks } from '../../async/index.js'
+import {
+  Guard,
+  type GuardOptions,
+  type Handle,
+  type HandleMany,
+  Handlers,
+  LeaseBroker,
+  type Target,
+} from '../../delivery/index.js'
+import type { KindName, Store } from '../../store/index.js'
+import type { Deliver } from '../../timer/index.js'
+import { Pauses } from '../change/pauses.js'
+import { type KindOptions, timer, type TimerKind } from '../kind.js'
+import type { Kinds } from '../kinds.js'
+import type { Listeners } from '../listeners.js'
+import type { NamespaceDelivery, SharedEngine } from '../shared-engine.js'
+import { batchHandlerOf, handlerOf, transactionHandlerOf } from './handler-of.js'
+import { Leases } from './leases.js'
+import { type StoredTarget, StoredTargets } from './stored-targets.js'
+import { type LoggedEvent, type TargetEvent, Targets } from './targets.js'
+
+interface FiringRouterParts {
+  readonly store: Store
+  readonly namespace: string
+  readonly random: () => number
+  /** For webhooks: undefined guards only those in the store, false guards none. */
+  readonly guard: GuardOptions | false | undefined
+  readonly shared: SharedEngine
+  readonly kinds: Kinds
+  readonly listeners: Listeners
+  readonly tasks: PeriodicTasks
+  /** Throws when the timers were stopped. */
+  readonly checkOpen: () => void
+}
+
+/**
+ * Decides who gets the firings of a namespace: a handler of this program, a target, or a worker. A paused kind has a
+ * concurrency of 0, so its timers wait. Proven by test/front/handlers.test.ts, test/front/targets.test.ts and
+ * test/delivery/lease.test.ts.
+ */
+export class FiringRouter implements NamespaceDelivery {
+  readonly deliver: Deliver
+  readonly leases: Leases
+  readonly storedTargets: StoredTargets
+  readonly pauses: Pauses
+  readonly #parts: FiringRouterParts
+  readonly #handlers: Handlers
+  readonly #broker: LeaseBroker
+  readonly #targets: Targets
+
+  constructor(parts: FiringRouterParts) {
+    const { store, namespace, random, shared, kinds, listeners } = parts
+    const { engine } = shared
+    // Due times refer to the store's clock.
+    const { clock } = engine
+    this.#parts = parts
+    this.pauses = new Pauses(store, namespace)
+    this.#handlers = new Handlers({
+      clock,
+      random,
+      onFailure: (firing, error, outcome) => listeners.emit({ type: 'failed', firing, error, outcome }),
+    })
+    this.deliver = this.#handlers.deliver
+    this.#broker = new LeaseBroker({
+      clock,
+      member: engine.memberId,
+      onWanted: (kind) => engine.refreshKind(namespace, kind),
+    })
+    this.leases = new Leases({
+      broker: this.#broker,
+      kinds,
+      claims: engine.settings.strategy === 'claim',
+      isForWorkers: (kind) => this.#handlers.isForWorkers(kind),
+    })
+    const guard = typeof parts.guard === 'object' ? new Guard(parts.guard) : undefined
+    this.#targets = new Targets({
+      clock,
+      random,
+      guard,
+      broker: this.#broker,
+      onEvent: (event) => this.#onTargetEvent(event),
+    })
+    this.storedTargets = new StoredTargets({
+      store,
+      namespace,
+      // The program that calls a stored URL did not choose it, so it is guarded by default.
+      guard: parts.guard === false ? undefined : (guard ?? new Guard()),
+      onChange: (kind, target) => this.#putStoredTarget(kind, target),
+      onStoreError: listeners.emitStoreError,
+    })
+    shared.add(namespace, this)
+  }
+
+  /** Whether a handler for all other kinds is registered. */
+  get hasOthers(): boolean {
+    return this.#handlers.hasOthers
+  }
+
+  // ---- for the engine
+
+  concurrencyOf(kind: string): number {
+    return this.pauses.isPaused(kind) ? 0 : this.#handlers.concurrencyOf(kind)
+  }
+
+  rateOf(kind: string): number | undefined {
+    return this.#handlers.rateOf(kind)
+  }
+
+  /** The kinds that have a handler here and are not paused. */
+  kinds(): readonly KindName[] {
+    const { namespace, kinds } = this.#parts
+    const names = new Set([...this.#handlers.kinds, ...(this.#handlers.hasOthers ? kinds.names : [])])
+    return [...names].filter((kind) => this.concurrencyOf(kind) > 0).map((kind) => ({ namespace, kind }))
+  }
+
+  abortAll(reason: Error): void {
+    this.#handlers.abortAll(reason)
+  }
+
+  stopWaiting(): void {
+    this.#broker.stopWaiting()
+  }
+
+  // ---- for the front door
+
+  handleOne<Payload>(kind: TimerKind<Payload>, handle: Handle<unknown>, isTransactional: boolean): void {
+    const { kinds, shared, store } = this.#parts
+    kinds.use(kind)
+    const how = isTransactional
+      ? transactionHandlerOf(kind, shared.engine.transactionCapacity, store.name)
+      : handlerOf(kind)
+    this.#handlers.add({ ...how, one: handle, many: undefined })
+    shared.engine.refresh()
+  }
+
+  handleMany<Payload>(kind: TimerKind<Payload>, handle: HandleMany<Payload>): void {
+    const { kinds, shared } = this.#parts
+    kinds.use(kind)
+    this.#handlers.add(batchHandlerOf(kind, handle))
+    shared.engine.refresh()
+  }
+
+  handleOthers(handle: Handle<unknown>, options: KindOptions<unknown>): void {
+    this.#handlers.addOthers({ ...handlerOf(timer('others', options)), one: handle, many: undefined })
+    this.#parts.shared.engine.refresh()
+  }
+
+  deliverTo<Payload>(kind: TimerKind<Payload>, target: Target): void {
+    const { kinds, shared } = this.#parts
+    kinds.use(kind)
+    this.#handlers.add(this.#targets.handlerOf(kind, target))
+    shared.engine.refresh()
+  }
+
+  /** Pauses or resumes a kind; all kinds when `kind` is undefined. */
+  async putPause(kind: string | undefined, isPaused: boolean): Promise<void> {
+    this.#parts.checkOpen()
+    await this.pauses.put(kind, isPaused)
+    this.#parts.shared.engine.refresh()
+  }
+
+  async stopTargets(): Promise<void> {
+    await this.#targets.stop()
+  }
+
+  stopLeases(): void {
+    this.#broker.stop()
+  }
+
+  #putStoredTarget(kind: string, stored: StoredTarget): void {
+    this.#handlers.putStored(kind, this.#targets.storedHandlerOf(kind, stored))
+    const state = stored === undefined ? 'removed' : stored === 'refused' ? stored : 'set'
+    this.#onTargetEvent({ type: 'target', kind, state })
+  }
+
+  #onTargetEvent(event: TargetEvent | LoggedEvent): void {
+    const { listeners, shared, tasks } = this.#parts
+    listeners.emit(event)
+    if (event.type === 'logged') return
+    if (event.state !== 'gone') shared.engine.refresh()
+    else void tasks.once('settings', () => this.putPause(event.kind, true))
+  }
+}

@@ -1,0 +1,153 @@
+import {
+  decodeTargetForm,
+  encodeTargetForm,
+  type Guard,
+  type ParsedTarget,
+  parseTargetForm,
+  type TargetForm,
+  type TargetView,
+  viewOfTarget,
+} from '../../delivery/index.js'
+import { InvalidInputError, LimitError } from '../../error/index.js'
+import type { Setting, Store } from '../../store/index.js'
+import { MAX_TARGETS } from '../defaults.js'
+
+/** 'refused': this instance cannot use the stored target, so the timers of the kind wait. */
+export type StoredTarget = ParsedTarget | 'refused' | undefined
+
+/**
+ * The targets in the store's settings, which all instances use. Every change also writes a stamp. An instance that
+ * checks for changes reads only the stamp, unless it has changed. Proven by test/front/targets.test.ts.
+ */
+export class StoredTargets {
+  readonly #store: Store
+  readonly #prefix: string
+  readonly #stampName: string
+  readonly #guard: Guard | undefined
+  readonly #onChange: (kind: string, target: StoredTarget) => void
+  readonly #onStoreError: (call: string, error: unknown) => void
+  // The version in use here, by kind.
+  readonly #versions = new Map<string, number>()
+  #stamp: number | undefined
+  #refreshing: Promise<unknown> = Promise.resolve()
+
+  constructor(parts: {
+    store: Store
+    namespace: string
+    guard: Guard | undefined
+    onChange: (kind: string, target: StoredTarget) => void
+    onStoreError: (call: string, error: unknown) => void
+  }) {
+    this.#store = parts.store
+    // Encoded, because a slash in the name would make it part of another namespace.
+    this.#prefix = `target/${encodeURIComponent(parts.namespace)}/`
+    this.#stampName = `target-stamp/${encodeURIComponent(parts.namespace)}/`
+    this.#guard = parts.guard
+    this.#onChange = parts.onChange
+    this.#onStoreError = parts.onStoreError
+  }
+
+  /** Reads the settings again and reports changes. One refresh at a time, so that an older one cannot come last. */
+  refresh(): Promise<void> {
+    const refreshed = this.#refreshing.then(() => this.#refresh())
+    this.#refreshing = refreshed.catch(() => undefined)
+    return refreshed
+  }
+
+  /** Stores a target for a kind, and replaces the previous one. Refuses a target that cannot be used. */
+  async set(kind: string, form: TargetForm): Promise<TargetView> {
+    // Through JSON, because this is what the store keeps.
+    const plain = decodeTargetForm(JSON.stringify(form ?? null))
+    for (;;) {
+      const stored = await this.#find(kind)
+      const kept = keptSecret(plain, stored)
+      parseTargetForm(kept, this.#guard)
+      if (stored === undefined && this.#versions.size >= MAX_TARGETS)
+        throw new LimitError(
+          'too-many-targets',
+          `this namespace has ${this.#versions.size} targets, the most is ${MAX_TARGETS}`,
+        )
+      const text = encodeTargetForm(kept)
+      const version = await this.#store.putSetting(this.#prefix + kind, text, stored?.version ?? 0)
+      // Another instance has changed it meanwhile, perhaps also the secret to keep: try again.
+      if (version === undefined) continue
+      await this.#changed()
+      return viewOfTarget(kind, version, kept)
+    }
+  }
+
+  async remove(kind: string): Promise<'removed' | 'unknown'> {
+    if ((await this.#find(kind)) === undefined) return 'unknown'
+    await this.#store.putSetting(this.#prefix + kind, undefined)
+    await this.#changed()
+    return 'removed'
+  }
+
+  async get(kind: string): Promise<TargetView | undefined> {
+    const setting = await this.#find(kind)
+    return setting && viewOfTarget(kind, setting.version, decodeTargetForm(setting.value))
+  }
+
+  /** All targets, sorted by kind. */
+  async list(): Promise<readonly TargetView[]> {
+    const settings = await this.#store.settings(this.#prefix)
+    return settings
+      .map(({ name, value, version }) => viewOfTarget(this.#kindOf(name), version, decodeTargetForm(value)))
+      .toSorted((a, b) => (a.kind < b.kind ? -1 : 1))
+  }
+
+  async #changed(): Promise<void> {
+    await this.#store.putSetting(this.#stampName, 'changed')
+    await this.refresh()
+  }
+
+  async #refresh(): Promise<void> {
+    const [stamp] = await this.#store.settings(this.#stampName)
+    if (stamp?.version === this.#stamp) return
+    const settings = await this.#store.settings(this.#prefix)
+    // The stamp was read first: a target that changed in between has a newer stamp, so the next refresh reads it.
+    this.#stamp = stamp?.version
+    const gone = new Set(this.#versions.keys())
+    for (const setting of settings) {
+      const kind = this.#kindOf(setting.name)
+      gone.delete(kind)
+      if (this.#versions.get(kind) === setting.version) continue
+      this.#versions.set(kind, setting.version)
+      this.#onChange(kind, this.#read(setting))
+    }
+    for (const kind of gone) {
+      this.#versions.delete(kind)
+      this.#onChange(kind, undefined)
+    }
+  }
+
+  #read({ value }: Setting): StoredTarget {
+    try {
+      return parseTargetForm(decodeTargetForm(value), this.#guard)
+    } catch (error) {
+      // A newer version may have written it, or an instance whose guard allows more.
+      this.#onStoreError('target', error)
+      return 'refused'
+    }
+  }
+
+  async #find(kind: string): Promise<Setting | undefined> {
+    const name = this.#prefix + kind
+    return (await this.#store.settings(name)).find((setting) => setting.name === name)
+  }
+
+  #kindOf(name: string): string {
+    return name.slice(this.#prefix.length)
+  }
+}
+
+/** A webhook without a secret keeps its previous one. */
+function keptSecret(form: TargetForm, stored: Setting | undefined): TargetForm {
+  if (form?.type !== 'webhook' || form.secret !== undefined) return form
+  const before = stored && decodeTargetForm(stored.value)
+  if (before?.type === 'webhook' && before.secret !== undefined) return { ...form, secret: before.secret }
+  throw new InvalidInputError(
+    'invalid-secret',
+    "a webhook needs a secret, such as 'whsec_' + randomBytes(32).toString('base64')",
+  )
+}

@@ -1,0 +1,409 @@
+import type {
+  Handle,
+  HandleInTransaction,
+  HandleMany,
+  LeasedFiring,
+  Target,
+  TargetForm,
+  TargetView,
+} from '../delivery/index.js'
+import type { EngineStats, TimerEngine } from '../engine/index.js'
+import { checkFunction, checkOptions, InvalidInputError, shown, StateError } from '../error/index.js'
+import type { Counts, Listed } from '../store/index.js'
+import type { Duration } from '../time/index.js'
+import type {
+  DeadView,
+  QuotaLimits,
+  QuotaView,
+  SetTimer,
+  SetTimers,
+  TimerHandle,
+  TimerView,
+} from '../timer/index.js'
+import type { CancelOutcome, ChangeOptions, MoveOutcome } from './change/changes.js'
+import type { ManyOptions, ManyOutcome } from './change/many-changes.js'
+import type { Redriven } from './change/redrives.js'
+import type { Many, WhichDead } from './change/selection.js'
+import type { PauseOutcome, ResumeOutcome } from './change/timer-pauses.js'
+import type { Drained, DrainOptions } from './deliver/drain.js'
+import type {
+  AckOptions,
+  AckOutcome,
+  ExtendOutcome,
+  LeaseRequestOptions,
+  ReleaseOptions,
+  ReleaseOutcome,
+} from './deliver/leases.js'
+import { type AnyKind, checkKindMade, type KindOptions, type TimerKind } from './kind.js'
+import { Listeners } from './listeners.js'
+import type { TimerEvent } from './read/history-policy.js'
+import type { ForecastOptions, ForecastSlice, PageOptions, TimerQuery, Why } from './read/records.js'
+import type { SetManyRow, SetOptions } from './set/set-request.js'
+import type { TransactionSets } from './set/transaction-sets.js'
+import type { TimersEvent } from './timers-event.js'
+import type { Instant, When } from './when.js'
+
+/** The statistics of one instance and of its store. */
+export interface TimersStats extends EngineStats {
+  /** Timers in the whole store that are set and not settled. */
+  readonly pending: number
+  /** How many timers were created, settled and so on since the store was made. */
+  readonly store: Counts
+}
+
+const unconditional: ChangeOptions = Object.freeze({})
+
+/**
+ * The interface of timers, written once for both front doors: `Timers` works on a store, `RemoteTimers` on a server.
+ * The public methods document each call. Overloads and the life cycle are implemented here. The front doors implement
+ * the abstract methods; the protected ones have no overloads. Proven by test/front/verbs.test.ts and
+ * test/client/remote-timers.test.ts.
+ */
+export abstract class FrontDoor implements AsyncDisposable {
+  protected readonly listeners: Listeners
+  #isStarted = false
+  #stopping: Promise<void> | undefined
+
+  constructor(onEvent: (event: TimersEvent) => void) {
+    this.listeners = new Listeners(onEvent)
+  }
+
+  /** The engine of this instance, for monitoring. */
+  abstract get engine(): TimerEngine
+
+  /** Adds a listener. Call the returned function to remove it. */
+  onEvent(listener: (event: TimersEvent) => void): () => void {
+    return this.listeners.add(listener)
+  }
+
+  // ---- life cycle
+
+  /** Reads what the store or server knows. `openTimers` calls it. */
+  abstract open(): Promise<void>
+
+  /**
+   * The timers of another namespace on the same store. This instance fires them, starts and stops them together with
+   * its own, and passes their events to its own listeners. A second call returns the same object.
+   */
+  abstract within(namespace: string): Promise<FrontDoor>
+
+  /** Starts to load and fire timers. Idempotent. */
+  async start(): Promise<void> {
+    this.checkOpen()
+    if (this.#isStarted) return
+    this.#isStarted = true
+    await this.startFiring()
+  }
+
+  /** Waits for running attempts, for a limited time, and releases everything. Idempotent. */
+  stop(): Promise<void> {
+    this.#stopping ??= this.stopFiring()
+    return this.#stopping
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop()
+  }
+
+  /**
+   * Makes one bounded pass: fires all due timers, waits for their handlers, and releases the shards. For serverless
+   * functions, which run now and then. Returns how many attempts it started.
+   */
+  async drain(options: DrainOptions = {}): Promise<Drained> {
+    this.checkOpen()
+    if (this.#isStarted)
+      throw new StateError('started', 'these timers were started and fire on their own: do not drain them')
+    return await this.drainDue(options)
+  }
+
+  // ---- handlers
+
+  /**
+   * Registers the function that gets the firings of a kind, one by one. With `transaction: true`, one transaction
+   * commits both what the function writes by `firing.transaction` and the end of the firing.
+   */
+  handle<Payload>(
+    kind: TimerKind<Payload>,
+    handle: HandleInTransaction<Payload>,
+    options: { readonly transaction: true },
+  ): void
+  handle<Payload>(
+    kind: TimerKind<Payload>,
+    handle: Handle<Payload>,
+    options?: { readonly transaction?: false },
+  ): void
+  handle<Payload>(
+    kind: TimerKind<Payload>,
+    handle: Handle<Payload> | HandleInTransaction<Payload>,
+    options: { readonly transaction?: boolean } = {},
+  ): void {
+    checkKindMade(kind)
+    checkFunction('handle', handle)
+    checkOptions('handle', options, ['transaction'])
+    const { transaction = false } = options
+    if (typeof transaction !== 'boolean')
+      throw new InvalidInputError(
+        'invalid-option',
+        `transaction must be true or false, got ${shown(transaction)}`,
+      )
+    this.handleOne(kind, handle as Handle<unknown>, transaction)
+  }
+
+  /** Registers the function that gets the firings of a kind in batches: the fast way. */
+  abstract handleMany<Payload>(kind: TimerKind<Payload>, handle: HandleMany<Payload>): void
+
+  /** Registers the function that gets the firings of all kinds without a handler of their own, one by one. */
+  abstract handleOthers(handle: Handle<unknown>, options?: KindOptions<unknown>): void
+
+  /** Sends the firings of a kind to a webhook, to workers or to the log, instead of to a handler. */
+  abstract deliver<Payload>(kind: TimerKind<Payload>, target: Target): void
+
+  // ---- targets in the store
+
+  /**
+   * Stores a target for a kind. Every instance without its own handler for the kind sends the timers there: this one
+   * at once, others within about two seconds. A guard keeps a stored webhook on the public internet, unless `guard`
+   * says otherwise. A webhook without a `secret` keeps its previous one.
+   */
+  abstract setTarget(kind: AnyKind, target: TargetForm): Promise<TargetView>
+
+  /** The stored target of a kind, without its secrets; undefined when there is none. */
+  abstract getTarget(kind: AnyKind): Promise<TargetView | undefined>
+
+  /** All stored targets, sorted by kind, without their secrets. */
+  abstract listTargets(): Promise<readonly TargetView[]>
+
+  /** Removes the stored target of a kind. Its timers wait, unless they have a handler. */
+  abstract removeTarget(kind: AnyKind): Promise<'removed' | 'unknown'>
+
+  // ---- workers
+
+  /**
+   * Leases due firings of kinds that have the target `lease`. The worker answers for each by its receipt. Only firings
+   * from this instance's shards are leased. With `wait`, the call waits for the first firing, and returns an empty
+   * array when the time is over.
+   */
+  lease<Payload>(
+    kinds: TimerKind<Payload> | readonly TimerKind<Payload>[],
+    options?: LeaseRequestOptions,
+  ): Promise<readonly LeasedFiring<Payload>[]>
+  lease(kinds: AnyKind | readonly AnyKind[], options?: LeaseRequestOptions): Promise<readonly LeasedFiring[]>
+  async lease(
+    kinds: AnyKind | readonly AnyKind[],
+    options: LeaseRequestOptions = {},
+  ): Promise<readonly LeasedFiring[]> {
+    this.checkOpen()
+    checkOptions('lease', options, ['max', 'wait', 'duration', 'signal'])
+    return await this.leaseFirings(kinds, options)
+  }
+
+  /** Ends a leased firing as done; with `again`, it fires once more. */
+  abstract ack(receipt: string, options?: AckOptions): Promise<AckOutcome>
+
+  /** Makes the lease end `duration` from now. */
+  abstract extend(receipt: string, duration: Duration): Promise<ExtendOutcome>
+
+  /** Reports that the attempt at a leased firing failed. The timer is retried, or becomes a dead letter. */
+  abstract release(receipt: string, options?: ReleaseOptions): Promise<ReleaseOutcome>
+
+  // ---- timers
+
+  /** Sets a timer. It replaces the timer with the same key. Without a key, one is generated. */
+  abstract set<Payload>(
+    kind: TimerKind<Payload>,
+    key: string | undefined,
+    options: SetOptions<Payload>,
+  ): Promise<SetTimer>
+
+  /** Sets many timers of one kind in one call. The results have the order of the rows. */
+  abstract setMany<Payload>(
+    kind: TimerKind<Payload>,
+    rows: readonly SetManyRow<Payload>[],
+  ): Promise<SetTimers>
+
+  /**
+   * Sets timers as a part of your own transaction: call `timers.using(client).set(…)` between `begin` and `commit`.
+   * Only for stores with such transactions.
+   */
+  abstract using(transaction: unknown): TransactionSets
+
+  /** Changes the due time of a timer and keeps its payload. Names the timer by kind and key, or by handle. */
+  move<Payload>(kind: TimerKind<Payload> | string, key: string, when: When): Promise<MoveOutcome>
+  move<Payload>(
+    kind: TimerKind<Payload> | string,
+    key: string,
+    when: When,
+    options: ChangeOptions,
+  ): Promise<MoveOutcome | 'conflict'>
+  move(handle: TimerHandle, when: When): Promise<MoveOutcome>
+  move(
+    kindOrHandle: AnyKind,
+    keyOrWhen: string | When,
+    when?: When,
+    options: ChangeOptions = unconditional,
+  ): Promise<MoveOutcome | 'conflict'> {
+    return typeof keyOrWhen === 'string'
+      ? this.moveTimer(kindOrHandle, keyOrWhen, when, options)
+      : this.moveTimer(kindOrHandle, undefined, keyOrWhen, options)
+  }
+
+  /** Fires a timer now, whatever its due time. Names it by kind and key, or by handle. */
+  fireNow<Payload>(kind: TimerKind<Payload> | string, key: string): Promise<MoveOutcome>
+  fireNow<Payload>(
+    kind: TimerKind<Payload> | string,
+    key: string,
+    options: ChangeOptions,
+  ): Promise<MoveOutcome | 'conflict'>
+  fireNow(handle: TimerHandle): Promise<MoveOutcome>
+  fireNow(
+    kindOrHandle: AnyKind,
+    key?: string,
+    options: ChangeOptions = unconditional,
+  ): Promise<MoveOutcome | 'conflict'> {
+    return this.fireTimerNow(kindOrHandle, key, options)
+  }
+
+  /** Cancels a timer. Names it by kind and key, or by handle. The outcome says whether it had fired already. */
+  cancel<Payload>(kind: TimerKind<Payload> | string, key: string): Promise<CancelOutcome>
+  cancel<Payload>(
+    kind: TimerKind<Payload> | string,
+    key: string,
+    options: ChangeOptions,
+  ): Promise<CancelOutcome | 'conflict'>
+  cancel(handle: TimerHandle): Promise<CancelOutcome>
+  cancel(
+    kindOrHandle: AnyKind,
+    key?: string,
+    options: ChangeOptions = unconditional,
+  ): Promise<CancelOutcome | 'conflict'> {
+    return this.cancelTimer(kindOrHandle, key, options)
+  }
+
+  /** Moves the timers with these keys, or all timers that match a query. */
+  abstract moveMany(many: Many, when: When, options?: ManyOptions): Promise<ManyOutcome<MoveOutcome>>
+
+  /** Cancels the timers with these keys, or all timers that match a query. */
+  abstract cancelMany(many: Many, options?: ManyOptions): Promise<ManyOutcome<CancelOutcome>>
+
+  /** Reads a timer; undefined when there is none. Names it by kind and key, or by handle. */
+  get<Payload>(kind: TimerKind<Payload> | string, key: string): Promise<TimerView<Payload> | undefined>
+  get(handle: TimerHandle): Promise<TimerView | undefined>
+  get(kindOrHandle: AnyKind, key?: string): Promise<TimerView | undefined> {
+    return this.getTimer(kindOrHandle, key)
+  }
+
+  // ---- reading
+
+  /** One page of the timers that match a query. */
+  abstract list(query?: TimerQuery & PageOptions): Promise<Listed<TimerView>>
+
+  /** Counts the timers that are due in each slice of a span of time. */
+  abstract forecast(options?: ForecastOptions): Promise<readonly ForecastSlice[]>
+
+  /** What happened to timers, oldest first, as far as the history keeps it. */
+  abstract history(
+    query?: { kind?: AnyKind; key?: string; from?: Instant; until?: Instant } & PageOptions,
+  ): Promise<Listed<TimerEvent>>
+
+  /** All that is known about a key: the timer, its history and its dead letters, also as sentences. */
+  abstract why(kind: AnyKind, key: string): Promise<Why>
+
+  /** One page of the dead letters: timers whose last attempt failed. */
+  abstract dead(query?: { kind?: AnyKind; key?: string } & PageOptions): Promise<Listed<DeadView>>
+
+  /**
+   * Sets dead letters again, due now: those with these ids, or all that match a query. It never replaces a timer. If a
+   * letter's key has a timer, the letter gets a new key, and the result lists it under `beside`.
+   */
+  abstract redrive(which: WhichDead): Promise<Redriven>
+
+  /** Statistics of this instance and of its store. */
+  abstract stats(): Promise<TimersStats>
+
+  /** The names of the kinds that were set or handled in this namespace. */
+  abstract kinds(): Promise<readonly string[]>
+
+  // ---- quotas
+
+  /**
+   * Limits what this namespace may hold, in every instance. Others apply it within about two seconds. A `set` above the
+   * limit fails with 'quota-exceeded'; existing timers stay. `undefined` removes the quota.
+   */
+  abstract setQuota(limits: QuotaLimits | undefined): Promise<void>
+
+  /** The quota and its use, from a count that is at most a moment old; an empty object when there is no quota. */
+  abstract getQuota(): Promise<QuotaView>
+
+  // ---- pausing
+
+  /**
+   * Pauses the whole namespace, a kind, or a timer. Due times stay: timers that become due wait, and fire when they
+   * are resumed. Other instances apply it within about two seconds. A paused timer that is set, moved or fired is no
+   * longer paused.
+   */
+  pause(kind?: AnyKind): Promise<'paused'>
+  pause(kind: AnyKind, key: string): Promise<PauseOutcome>
+  async pause(kind?: AnyKind, key?: string): Promise<PauseOutcome> {
+    if (kind !== undefined && key !== undefined) return await this.pauseTimer(kind, key)
+    await this.putPause(kind, true)
+    return 'paused'
+  }
+
+  /** Ends a pause. A timer that was not paused stays as it is, with the same outcome. */
+  resume(kind?: AnyKind): Promise<'resumed'>
+  resume(kind: AnyKind, key: string): Promise<ResumeOutcome>
+  async resume(kind?: AnyKind, key?: string): Promise<ResumeOutcome> {
+    if (kind !== undefined && key !== undefined) return await this.resumeTimer(kind, key)
+    await this.putPause(kind, false)
+    return 'resumed'
+  }
+
+  /** The names of the paused kinds, and whether the whole namespace is paused. `get` shows whether a timer is. */
+  abstract paused(): Promise<{ readonly all: boolean; readonly kinds: readonly string[] }>
+
+  // ---- for the front doors
+
+  protected checkOpen(): void {
+    if (this.#stopping !== undefined)
+      throw new StateError('stopped', 'these timers were stopped: open new ones')
+  }
+
+  protected abstract startFiring(): Promise<void>
+  protected abstract stopFiring(): Promise<void>
+  protected abstract drainDue(options: DrainOptions): Promise<Drained>
+  protected abstract handleOne<Payload>(
+    kind: TimerKind<Payload>,
+    handle: Handle<unknown>,
+    isTransactional: boolean,
+  ): void
+  protected abstract leaseFirings(
+    kinds: AnyKind | readonly AnyKind[],
+    options: LeaseRequestOptions,
+  ): Promise<readonly LeasedFiring[]>
+  protected abstract moveTimer(
+    kindOrHandle: AnyKind,
+    key: string | undefined,
+    when: When | undefined,
+    options: ChangeOptions,
+  ): Promise<MoveOutcome | 'conflict'>
+  protected abstract fireTimerNow(
+    kindOrHandle: AnyKind,
+    key: string | undefined,
+    options: ChangeOptions,
+  ): Promise<MoveOutcome | 'conflict'>
+  protected abstract cancelTimer(
+    kindOrHandle: AnyKind,
+    key: string | undefined,
+    options: ChangeOptions,
+  ): Promise<CancelOutcome | 'conflict'>
+  protected abstract getTimer(kindOrHandle: AnyKind, key: string | undefined): Promise<TimerView | undefined>
+  protected abstract pauseTimer(kind: AnyKind, key: string): Promise<PauseOutcome>
+  protected abstract resumeTimer(kind: AnyKind, key: string): Promise<ResumeOutcome>
+  /** Pauses or resumes a kind; the whole namespace when `kind` is undefined. */
+  protected abstract putPause(kind: AnyKind | undefined, isPaused: boolean): Promise<void>
+}
+
+/** The type of both front doors, without their protected members, so that a plain object can implement it. */
+export interface TimersApi extends Omit<FrontDoor, 'within'> {
+  within(namespace: string): Promise<TimersApi>
+}

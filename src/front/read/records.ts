@@ -1,0 +1,204 @@
+import type { TimerEngine } from '../../engine/index.js'
+import { checkOptions, InvalidInputError, shown } from '../../error/index.js'
+import type { Listed, Store } from '../../store/index.js'
+import { type Duration, parseDuration } from '../../time/index.js'
+import { checkKey, type DeadView, type TimerRow, type TimerView } from '../../timer/index.js'
+import { MAX_EVENTS_OF_WHY, MAX_FORECAST_SLICES, MAX_PAGE_ITEMS, PAGE_ITEMS } from '../defaults.js'
+import type { AnyKind } from '../kind.js'
+import type { Kinds } from '../kinds.js'
+import type { Named } from '../timer-names.js'
+import { epochMsOf, type Instant } from '../when.js'
+import { sentencesOf, type TimerEvent, timerEventOf } from './history-policy.js'
+import { deadViewOf, timerViewOf } from './timer-view.js'
+
+/** Which timers to find. An empty query finds all timers of the namespace. */
+export interface TimerQuery {
+  readonly kind?: AnyKind
+  readonly keyPrefix?: string
+  readonly tag?: string
+  /** Due at or after this instant. */
+  readonly dueFrom?: Instant
+  /** Due before this instant. */
+  readonly dueUntil?: Instant
+}
+
+export interface PageOptions {
+  /** The most items, up to 10,000. Default 100. */
+  readonly limit?: number
+  /** The cursor of the previous page. */
+  readonly cursor?: string | undefined
+}
+
+export interface ForecastOptions {
+  readonly kind?: AnyKind
+  /** Default: now. */
+  readonly from?: Instant
+  /** How much time to cover. Default one hour. */
+  readonly over?: Duration
+  /** The length of a slice. Default one minute. */
+  readonly slice?: Duration
+}
+
+/** How many timers are due in one slice of time. */
+export interface ForecastSlice {
+  readonly fromInclusive: number
+  readonly untilExclusive: number
+  readonly count: number
+}
+
+/** All that is known about a key. */
+export interface Why {
+  /** The current timer; undefined when there is none. */
+  readonly timer: TimerView | undefined
+  readonly events: readonly TimerEvent[]
+  readonly dead: readonly DeadView[]
+  /** The events and the current state as sentences, in order. */
+  readonly told: readonly string[]
+}
+
+const queryNames = ['kind', 'keyPrefix', 'tag', 'dueFrom', 'dueUntil', 'limit', 'cursor']
+
+/**
+ * Reads a namespace: timers, dead letters, history and forecasts. Proven by test/front/verbs.test.ts and
+ * test/front/history.test.ts.
+ */
+export class Records {
+  readonly #engine: TimerEngine
+  readonly #store: Store
+  readonly #namespace: string
+  readonly #kinds: Kinds
+
+  constructor(parts: { engine: TimerEngine; store: Store; namespace: string; kinds: Kinds }) {
+    this.#engine = parts.engine
+    this.#store = parts.store
+    this.#namespace = parts.namespace
+    this.#kinds = parts.kinds
+  }
+
+  async get(name: Named): Promise<TimerView | undefined> {
+    const row = await this.row(name)
+    return row && this.#viewOf(row)
+  }
+
+  async row(name: Named): Promise<TimerRow | undefined> {
+    const [row] = await this.#store.find([name])
+    return name.identity === undefined || row?.identity === name.identity ? row : undefined
+  }
+
+  async list(query: TimerQuery & PageOptions): Promise<Listed<TimerView>> {
+    for (let page = query; ;) {
+      const { items, cursor } = await this.rows(page)
+      const views = items.flatMap((row) => this.#viewOf(row) ?? [])
+      // Skips a page whose timers are all done: a caller that ignores the cursor would take it for the end.
+      const isAllDone = items.length > 0 && views.length === 0
+      if (!isAllDone || cursor === undefined) return { items: views, cursor }
+      page = { ...query, cursor }
+    }
+  }
+
+  async rows(query: TimerQuery & PageOptions): Promise<Listed<TimerRow>> {
+    checkOptions('list', query, queryNames)
+    const { kind, keyPrefix, tag, dueFrom, dueUntil } = query
+    return await this.#store.list({
+      namespace: this.#namespace,
+      ...(await this.#ofKind(kind)),
+      ...(keyPrefix !== undefined && { keyPrefix }),
+      ...(tag !== undefined && { tag }),
+      ...(dueFrom !== undefined && { dueFromInclusive: epochMsOf(dueFrom) }),
+      ...(dueUntil !== undefined && { dueUntilExclusive: epochMsOf(dueUntil) }),
+      limit: limitOf(query),
+      cursor: query.cursor,
+    })
+  }
+
+  async forecast(options: ForecastOptions): Promise<readonly ForecastSlice[]> {
+    checkOptions('forecast', options, ['kind', 'from', 'over', 'slice'])
+    const { kind, from, over = '1h', slice = '1m' } = options
+    const fromInclusive = from === undefined ? this.#engine.clock.now() : epochMsOf(from)
+    const sliceMs = Math.max(1, parseDuration(slice))
+    const untilExclusive = fromInclusive + parseDuration(over)
+    if ((untilExclusive - fromInclusive) / sliceMs > MAX_FORECAST_SLICES) {
+      throw new InvalidInputError(
+        'invalid-option',
+        `a forecast may have at most ${MAX_FORECAST_SLICES} slices: use longer slices`,
+      )
+    }
+    const counts = await this.#store.histogram({
+      namespace: this.#namespace,
+      ...(await this.#ofKind(kind)),
+      fromInclusive,
+      untilExclusive,
+      sliceMs,
+    })
+    return counts.map((count, index) => {
+      const start = fromInclusive + index * sliceMs
+      return { fromInclusive: start, untilExclusive: Math.min(start + sliceMs, untilExclusive), count }
+    })
+  }
+
+  async dead(query: { kind?: AnyKind; key?: string } & PageOptions): Promise<Listed<DeadView>> {
+    checkOptions('dead', query, ['kind', 'key', 'limit', 'cursor'])
+    const { items, cursor } = await this.#store.deadLetters({
+      namespace: this.#namespace,
+      ...(await this.#ofKind(query.kind)),
+      ...(query.key !== undefined && { key: query.key }),
+      limit: limitOf(query),
+      cursor: query.cursor,
+    })
+    return { items: items.map(deadViewOf), cursor }
+  }
+
+  async history(
+    query: { kind?: AnyKind; key?: string; from?: Instant; until?: Instant } & PageOptions,
+  ): Promise<Listed<TimerEvent>> {
+    checkOptions('history', query, ['kind', 'key', 'from', 'until', 'limit', 'cursor'])
+    const { items, cursor } = await this.#store.history({
+      namespace: this.#namespace,
+      ...(await this.#ofKind(query.kind)),
+      ...(query.key !== undefined && { key: query.key }),
+      ...(query.from !== undefined && { fromInclusive: epochMsOf(query.from) }),
+      ...(query.until !== undefined && { untilExclusive: epochMsOf(query.until) }),
+      limit: limitOf(query),
+      cursor: query.cursor,
+    })
+    return { items: items.map(timerEventOf), cursor }
+  }
+
+  /** All that is known about a key, in order, as far as the history keeps it. */
+  async why(kindGiven: AnyKind, key: string): Promise<Why> {
+    const kind = await this.#kinds.nameOf(kindGiven)
+    checkKey(key)
+    const events: TimerEvent[] = []
+    let cursor: string | undefined
+    do {
+      const page = await this.history({ kind, key, limit: MAX_EVENTS_OF_WHY, cursor })
+      events.push(...page.items)
+      cursor = page.cursor
+    } while (cursor !== undefined && events.length < MAX_EVENTS_OF_WHY)
+    // A hand-over is written only after the attempt that follows it.
+    events.sort((a, b) => a.at - b.at)
+    const timer = await this.get({ namespace: this.#namespace, kind, key })
+    const dead = (await this.dead({ kind, key })).items
+    const current =
+      timer === undefined ? [] : [`now ${timer.state}, due ${new Date(timer.dueAt).toISOString()}`]
+    return { timer, events, dead, told: [...sentencesOf(events), ...current] }
+  }
+
+  async #ofKind(kind: AnyKind | undefined): Promise<{ readonly kind?: string }> {
+    return kind === undefined ? {} : { kind: await this.#kinds.nameOf(kind) }
+  }
+
+  /** Undefined for a timer that is done here, but that the store still has until the next settlement. */
+  #viewOf(row: TimerRow): TimerView | undefined {
+    const progress = this.#engine.progressOf(row)
+    return progress === 'over' ? undefined : timerViewOf(row, progress === 'firing')
+  }
+}
+
+function limitOf({ limit = PAGE_ITEMS }: PageOptions): number {
+  if (Number.isInteger(limit) && limit >= 1 && limit <= MAX_PAGE_ITEMS) return limit
+  throw new InvalidInputError(
+    'invalid-option',
+    `limit must be an integer from 1 to ${MAX_PAGE_ITEMS}, got ${shown(limit)}`,
+  )
+}

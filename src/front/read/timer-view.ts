@@ -1,0 +1,55 @@
+import type { DeadLetter } from '../../store/index.js'
+import {
+  type DeadView,
+  decodeDetails,
+  decodePayload,
+  handleOf,
+  occurrenceDueAt,
+  type TimerRow,
+  type TimerView,
+} from '../../timer/index.js'
+
+/** The last instant of a `Date`. A paused timer waits there. */
+export const NEVER = 8.64e15
+
+/** Whether a timer is paused. A timer that was moved since its pause is not. */
+export function isPausedRow(row: TimerRow): boolean {
+  return row.dueAt === NEVER && decodeDetails(row.details).pausedDueAt !== undefined
+}
+
+/** When a row is due. For a paused timer, this is the due time that it keeps for later. */
+export function dueAtOfRow(row: TimerRow): number {
+  return row.dueAt === NEVER ? (decodeDetails(row.details).pausedDueAt ?? NEVER) : row.dueAt
+}
+
+export function timerViewOf(row: TimerRow, isFiring: boolean): TimerView {
+  const { on } = decodeDetails(row.details)
+  return {
+    namespace: row.namespace,
+    kind: row.kind,
+    key: row.key,
+    handle: handleOf(row),
+    revision: row.revision,
+    state: isPausedRow(row) ? 'paused' : isFiring ? 'firing' : 'waiting',
+    dueAt: dueAtOfRow(row),
+    createdAt: row.createdAt,
+    attempts: row.attempt,
+    occurrence: row.occurrence,
+    payload: decodePayload(row.payload),
+    tags: row.tags,
+    on,
+  }
+}
+
+export function deadViewOf({ id, row, diedAt, reason }: DeadLetter): DeadView {
+  return {
+    id,
+    kind: row.kind,
+    key: row.key,
+    dueAt: occurrenceDueAt(row),
+    diedAt,
+    reason,
+    attempts: row.attempt + 1,
+    payload: decodePayload(row.payload),
+  }
+}

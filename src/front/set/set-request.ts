@@ -1,0 +1,136 @@
+import { checkOptions } from '../../error/index.js'
+import type { Schedule } from '../../schedule/index.js'
+import { checkRequested, type RequestedOperation } from '../../store/index.js'
+import {
+  checkTraceparent,
+  encodeDetails,
+  identityText,
+  newIdentity,
+  parseRetry,
+  type PayloadEncoder,
+  type RetryOptions,
+} from '../../timer/index.js'
+import { noteOf } from '../read/history-policy.js'
+import type { TimerKind } from '../kind.js'
+import type { CallContext } from './plain-request.js'
+import type { FiringWindow, Spread } from './spread.js'
+import { dueAtOf, type When } from '../when.js'
+
+/** The options of a set. */
+export type SetOptions<Payload> = When & {
+  /** Only if no timer has this key. */
+  readonly ifAbsent?: boolean
+  /** Only if the timer of this key has this revision. */
+  readonly ifRevision?: number
+  /** Overrides the retry policy of the kind for this timer. */
+  readonly retry?: RetryOptions
+  readonly tags?: readonly string[]
+  /** The trace of its deliveries, in the format of W3C Trace Context. */
+  readonly traceparent?: string
+} & ([undefined] extends [Payload] ? { readonly payload?: Payload } : { readonly payload: Payload })
+
+export type SetManyRow<Payload> = SetOptions<Payload> & { readonly key?: string }
+
+export type SetRequest = Extract<RequestedOperation, { readonly type: 'set' }>
+
+export const setOptionNames: readonly string[] = [
+  'key',
+  'in',
+  'at',
+  'on',
+  'payload',
+  'ifAbsent',
+  'ifRevision',
+  'retry',
+  'tags',
+  'traceparent',
+]
+const knownNames = new Set(setOptionNames)
+
+const noTags: readonly string[] = Object.freeze([])
+
+/** As `checkOptions`, for a hot path: it allocates nothing unless it refuses. */
+function checkNames(kind: string, options: object): void {
+  if (typeof options === 'object' && options !== null) {
+    let isKnown = true
+    for (const name in options) if (!knownNames.has(name)) isKnown = false
+    if (isKnown) return
+  }
+  checkOptions(`a set of ${kind}`, options, setOptionNames)
+}
+
+/** What the sets of a call have in common, if they are not plain. */
+export interface SetContext extends CallContext {
+  readonly payloads: PayloadEncoder
+  /** Chooses an offset in a schedule's firing window. */
+  readonly spread: Spread
+  /** The parent of the call's trace. */
+  readonly parent: string | undefined
+}
+
+/** The firing windows in which timers need an offset; usually none. It refuses no row: `setRequestOf` does. */
+export function windowsOf(rows: readonly When[], now: number): readonly FiringWindow[] {
+  const windows: FiringWindow[] = []
+  for (const { on } of rows) {
+    const windowMs = on?.windowMs
+    // `on` may be no schedule at all: `setRequestOf` refuses it.
+    if (windowMs === undefined || windowMs === 0) continue
+    const instant = on?.next(now)
+    if (instant !== undefined) windows.push({ instant, windowMs })
+  }
+  return windows
+}
+
+/** The operation for a set. It refuses what no store accepts while the caller still waits for the result. */
+export function setRequestOf<Payload>(
+  kind: TimerKind<Payload>,
+  key: string | undefined,
+  options: SetOptions<Payload>,
+  context: SetContext,
+): SetRequest {
+  checkNames(kind.name, options)
+  const identity = newIdentity(context.random)
+  const { ifAbsent, ifRevision, retry, tags = noTags } = options
+  if (retry !== undefined) parseRetry(retry)
+  if (options.traceparent !== undefined) checkTraceparent(options.traceparent)
+  // A timer whose trace is not the parent of the call keeps its own trace.
+  const hasOwnTrace = options.traceparent !== undefined && options.traceparent !== context.parent
+  const trace = hasOwnTrace ? options.traceparent : (context.trace ?? options.traceparent)
+  const on: Schedule | undefined = options.on
+  const instant = dueAtOf(options, context.now, on === undefined ? '' : String(identity))
+  const windowMs = on?.windowMs ?? 0
+  const offsetMs = windowMs > 0 ? context.spread.offsetIn({ instant, windowMs }, identity) : 0
+  const dueAt = instant + offsetMs
+  const operation: SetRequest = {
+    type: 'set',
+    namespace: context.namespace,
+    kind: kind.name,
+    key: key ?? identityText(identity),
+    identity,
+    createdAt: context.now,
+    dueAt,
+    position: dueAt,
+    attempt: 0,
+    occurrence: 0,
+    payload: context.payloads.encode(options.payload),
+    tags,
+    details:
+      on === undefined && retry === undefined && trace === undefined
+        ? ''
+        : encodeDetails({
+            on,
+            ...(retry && { retry }),
+            ...(offsetMs > 0 && { offsetMs }),
+            ...(trace !== undefined && { trace }),
+          }),
+  }
+  checkRequested(operation, context.maxPayloadBytes)
+  const isPlain = ifAbsent !== true && ifRevision === undefined && context.history !== 'all'
+  if (isPlain) return operation
+  return {
+    ...operation,
+    ...(ifAbsent === true && { ifAbsent }),
+    ...(ifRevision !== undefined && { ifRevision }),
+    ...(context.history === 'all' && { note: noteOf(context.now, 'created', { dueAt }) }),
+  }
+}

@@ -1,0 +1,201 @@
+import type { SubmitAnswer, TimerEngine } from '../../engine/index.js'
+import type { SetColumns, Store } from '../../store/index.js'
+import type { Clock } from '../../time/index.js'
+import { handleOf, PayloadEncoder, type SetTimer, type SetTimers } from '../../timer/index.js'
+import { PartialResults } from '../change/partial-results.js'
+import { MIN_PLAIN_ROWS } from '../defaults.js'
+import type { HistoryPolicy } from '../read/history-policy.js'
+import type { TimerKind } from '../kind.js'
+import type { Kinds } from '../kinds.js'
+import type { NamespaceQuota } from './namespace-quota.js'
+import { type CallContext, plainSetsOf } from './plain-request.js'
+import { validated } from '../schema.js'
+import { type SetOptions, type SetRequest, setRequestOf, windowsOf } from './set-request.js'
+import { SetResults, isConflict, setTimerOf } from './set-results.js'
+import { Spread } from './spread.js'
+import { TransactionSets } from './transaction-sets.js'
+import { dueAtOfRow } from '../read/timer-view.js'
+import type { Tracing } from '../tracing.js'
+
+export interface SetsParts {
+  readonly engine: TimerEngine
+  readonly store: Store
+  readonly clock: Clock
+  readonly random: () => number
+  readonly namespace: string
+  readonly history: HistoryPolicy
+  readonly kinds: Kinds
+  readonly quota: NamespaceQuota
+  /** Undefined when tracing is off. */
+  readonly tracing: Tracing | undefined
+  /** Throws when the timers were stopped. */
+  readonly checkOpen: () => void
+  readonly onStoreError: (call: string, error: unknown) => void
+}
+
+/**
+ * Sets timers. All rows of a call are checked before the first is stored. Proven by test/front/verbs.test.ts,
+ * test/front/set-columns.test.ts and test/front/partly-done.test.ts.
+ */
+export class Sets {
+  readonly #parts: SetsParts
+  readonly #spread: Spread
+
+  constructor(parts: SetsParts) {
+    this.#parts = parts
+    this.#spread = new Spread(parts)
+  }
+
+  set<Payload>(
+    kind: TimerKind<Payload>,
+    rows: readonly SetOptions<Payload>[],
+    keyOf: (index: number) => string | undefined,
+  ): Promise<SetTimers> {
+    const { tracing, namespace } = this.#parts
+    if (tracing === undefined) return this.#set(kind, rows, keyOf, undefined)
+    const where = { namespace, kind: kind.name, count: rows.length }
+    return tracing.setting(where, parentOf(rows), (trace) => this.#set(kind, rows, keyOf, trace))
+  }
+
+  /** Sets timers in a transaction of the caller. */
+  using(transaction: unknown): TransactionSets {
+    return new TransactionSets(this.#parts, this, transaction)
+  }
+
+  async #set<Payload>(
+    kind: TimerKind<Payload>,
+    rows: readonly SetOptions<Payload>[],
+    keyOf: (index: number) => string | undefined,
+    trace: string | undefined,
+  ): Promise<SetTimers> {
+    const { engine, quota } = this.#parts
+    const plain = this.#plainSetsOf(kind, rows, keyOf, trace)
+    if (plain !== undefined) {
+      const answers = await this.#submitted(kind, engine.submitPlain(plain))
+      return answers instanceof Float64Array
+        ? newTimers(plain, answers)
+        : await this.#timersOf(plain.operations(), answers)
+    }
+    const requests = this.requestsOf(kind, rows, keyOf, trace)
+    const operations = requests instanceof Promise ? await requests : requests
+    const submitted = quota.isLimited
+      ? quota.within(operations, () => engine.submit(operations))
+      : engine.submit(operations)
+    return await this.#timersOf(operations, await this.#submitted(kind, submitted))
+  }
+
+  async #submitted<Answers>(
+    { name }: { readonly name: string },
+    submitted: Promise<Answers>,
+  ): Promise<Answers> {
+    const { kinds } = this.#parts
+    // Awaited together, so that neither rejection is unhandled while the other is pending.
+    if (!kinds.isStored(name)) await Promise.all([submitted, kinds.remember(name)])
+    return await submitted
+  }
+
+  /** Turns the engine's answers into the caller's results. */
+  async #timersOf(operations: readonly SetRequest[], answers: readonly SubmitAnswer[]): Promise<SetTimers> {
+    if (answers.every(({ outcome }) => outcome === 'set' || outcome === 'appended')) {
+      return new SetResults(answers.length, (index) => setTimerOf(operations[index]!, answers[index]!))
+    }
+    const results = new PartialResults<SetTimer>()
+    results.add(operations, answers, (answer, index) => setTimerOf(operations[index]!, answer))
+    const set = results.all()
+    return answers.some(isConflict) ? await this.#withCurrent(set, operations) : set
+  }
+
+  /** The rows as columns, all checked; undefined if a row has more options or the quota must be asked. */
+  #plainSetsOf<Payload>(
+    kind: TimerKind<Payload>,
+    rows: readonly SetOptions<Payload>[],
+    keyOf: (index: number) => string | undefined,
+    trace: string | undefined,
+  ): SetColumns | undefined {
+    const { kinds, quota, checkOpen } = this.#parts
+    if (rows.length < MIN_PLAIN_ROWS) return undefined
+    kinds.use(kind)
+    if (kind.schema !== undefined || quota.isLimited) return undefined
+    checkOpen()
+    return plainSetsOf(kind, rows, keyOf, this.#contextOf(trace))
+  }
+
+  /** The operations for rows, all checked. A promise only if a schema or a forecast must be awaited. */
+  requestsOf<Payload>(
+    kind: TimerKind<Payload>,
+    rows: readonly SetOptions<Payload>[],
+    keyOf: (index: number) => string | undefined,
+    trace?: string,
+  ): SetRequest[] | Promise<SetRequest[]> {
+    this.#parts.kinds.use(kind)
+    const build = (): SetRequest[] | Promise<SetRequest[]> => this.#build(kind, rows, keyOf, trace)
+    return kind.schema === undefined ? build() : allValid(kind, rows).then(build)
+  }
+
+  #build<Payload>(
+    kind: TimerKind<Payload>,
+    rows: readonly SetOptions<Payload>[],
+    keyOf: (index: number) => string | undefined,
+    trace: string | undefined,
+  ): SetRequest[] | Promise<SetRequest[]> {
+    const { checkOpen } = this.#parts
+    const spread = this.#spread
+    checkOpen()
+    const context = {
+      ...this.#contextOf(trace),
+      payloads: new PayloadEncoder(rows.length),
+      spread,
+      parent: parentOf(rows),
+    }
+    const requests = (): SetRequest[] => {
+      checkOpen()
+      return rows.map((row, index) => setRequestOf(kind, keyOf(index), row, context))
+    }
+    const windows = windowsOf(rows, context.now)
+    return windows.length === 0 ? requests() : spread.prepare(windows).then(requests)
+  }
+
+  /** What all sets of a call have in common. */
+  #contextOf(trace: string | undefined): CallContext {
+    const { namespace, clock, random, history, store } = this.#parts
+    return { namespace, now: clock.now(), random, history, maxPayloadBytes: store.maxPayloadBytes, trace }
+  }
+
+  /** Where a condition failed, the result describes the existing timer. */
+  async #withCurrent(
+    set: readonly SetTimer[],
+    operations: readonly SetRequest[],
+  ): Promise<readonly SetTimer[]> {
+    const indexes = [...set.keys()].filter((index) => set[index]!.outcome === 'conflict')
+    const rows = await this.#parts.store.find(indexes.map((index) => operations[index]!))
+    const given = [...set]
+    for (const [at, index] of indexes.entries()) {
+      const row = rows[at]
+      if (row === undefined) continue
+      const { key, revision } = row
+      given[index] = { outcome: 'conflict', key, handle: handleOf(row), dueAt: dueAtOfRow(row), revision }
+    }
+    return given
+  }
+}
+
+/** The results of plain sets that are all new timers, with these revisions. */
+function newTimers(sets: SetColumns, revisions: Float64Array): SetResults {
+  return new SetResults(sets.length, (index) =>
+    setTimerOf(sets.operation(index), { outcome: 'set', revision: revisions[index]!, replaced: undefined }),
+  )
+}
+
+/** The parent of a call's trace: the traceparent of its rows, if all have the same one. */
+function parentOf(rows: readonly { readonly traceparent?: string }[]): string | undefined {
+  const first = rows[0]?.traceparent
+  if (first === undefined) return undefined
+  return rows.every(({ traceparent }) => traceparent === first) ? first : undefined
+}
+
+async function allValid<Payload>(
+  { name, schema }: TimerKind<Payload>,
+  rows: readonly SetOptions<Payload>[],
+): Promise<void> {
+  if (schema !== undefined) for (const { payload } of rows) await validated(name, schema, payload)
+}

@@ -1,0 +1,79 @@
+import { systemClock } from '../time/index.js'
+
+/** What a server does without options. docs/server.md has the same values in its table. */
+export const defaultOptions = Object.freeze({
+  host: '127.0.0.1',
+  port: 7750,
+  auth: true,
+  rate: 10_000,
+  maxBodyBytes: 1_048_576,
+  requestTimeoutMs: 60_000,
+  corsOrigins: [],
+  history: 'failures',
+  engine: {},
+  tracing: false,
+  guard: {},
+  forwarding: true,
+  clock: systemClock,
+} as const)
+
+// ---- API keys
+
+/** How soon this instance learns of keys that another instance made or revoked. */
+export const KEY_REFRESH_MS = 2000
+/** An unknown key makes the server read the store again, but not more often than this. */
+export const UNKNOWN_KEY_REFRESH_MS = 1000
+export const MAX_ACTIVE_KEYS_PER_NAME = 2
+/** Wrong keys from one address, per second: enough for a mistake, too few for guessing. */
+export const WRONG_KEYS_PER_SECOND = 20
+export const MAX_RATE_BUCKETS = 10_000
+
+// ---- requests
+
+export const MAX_PARAM_LENGTH = 4096
+export const MAX_JSON_DEPTH = 64
+export const HEADERS_TIMEOUT_MS = 20_000
+export const KEEP_ALIVE_MS = 72_000
+export const MAX_BATCH_ROWS = 5000
+export const MAX_BATCH_BYTES = 8_388_608
+/** How many rows of a streamed batch run together. */
+export const STREAMED_BATCH_ROWS = 1000
+export const MAX_LINE_LENGTH = 1_048_576
+export const MAX_CACHED_KINDS = 10_000
+export const MAX_OPEN_NAMESPACES = 2000
+
+// ---- answers kept for an Idempotency-Key
+
+export const IDEMPOTENCY_TTL = '1d'
+export const MAX_IDEMPOTENCY_KEY_LENGTH = 255
+export const MAX_KEPT_ANSWERS = 100_000
+/** Batches have their own, smaller limit: each may have 5,000 answers. */
+export const MAX_KEPT_BATCHES = 64
+
+// ---- monitoring
+
+export const MAX_EVENT_LISTENERS = 100
+export const MAX_EVENT_BUFFER_LENGTH = 1_048_576
+export const EVENT_PING_MS = 15_000
+export const STORE_TIMEOUT_MS = 2000
+/** A store that changes while it is counted may seem to lack rows, so it is counted up to this often. */
+export const MAX_VERIFY_PASSES = 5
+
+// ---- stopping
+
+/** How long open requests may take when the server stops. */
+export const STOP_TIMEOUT_MS = 10_000
+export const STOP_POLL_MS = 20
+
+// ---- other instances
+
+export const PEER_TIMEOUT_MS = 10_000
+export const PEER_CONNECT_TIMEOUT_MS = 2000
+export const PEER_CONNECTIONS = 16
+/** Shorter than `KEEP_ALIVE_MS`, so that no message goes out on a connection that the other end is closing. */
+export const PEER_KEEP_ALIVE_MS = 30_000
+export const MAX_PEER_MESSAGE_BYTES = 16 * 1024 * 1024
+/** A member that leaves a message unanswered for this long gets no more messages until it answers. */
+export const PEER_SLOW_MS = 1000
+/** A member that could not be reached gets no messages for this long. */
+export const PEER_REST_MS = 5000

@@ -1,0 +1,166 @@
+import { TypeCompiler } from '@sinclair/typebox/compiler'
+import type { FastifyRequest } from 'fastify'
+import { CarillonError, InvalidInputError, LimitError, PartialError } from '../../error/index.js'
+import type { SetManyRow, SetTimer, Timers, When } from '../../front/index.js'
+import { type BatchAnswer, BatchRow } from './schema.js'
+import { type NamedKinds, noCondition, setOptionsOf, withTraceparent } from './set-input.js'
+
+const checker = TypeCompiler.Compile(BatchRow)
+
+type Verb = 'set' | 'move' | 'cancel'
+
+/**
+ * Runs the rows of a batch and returns one answer per row; a failing row does not affect the others. Neighbouring rows
+ * with the same verb run together, and the next group waits for them. So two rows with different verbs keep their order.
+ *
+ * Proven by test/server/batch.test.ts.
+ */
+export class Batch {
+  readonly #timers: Timers
+  readonly #kinds: NamedKinds
+  readonly #request: FastifyRequest
+
+  constructor(timers: Timers, kinds: NamedKinds, request: FastifyRequest) {
+    this.#timers = timers
+    this.#kinds = kinds
+    this.#request = request
+  }
+
+  async run(rows: readonly unknown[]): Promise<BatchAnswer[]> {
+    const answers = new Array<BatchAnswer>(rows.length)
+    const checked: BatchRow[] = []
+    let indexes: number[] = []
+    let verb: Verb = 'set'
+    for (const [index, row] of rows.entries()) {
+      if (!checker.Check(row)) {
+        answers[index] = refusedRow(row)
+        continue
+      }
+      const wanted = row.do ?? 'set'
+      if (wanted !== verb && indexes.length > 0) {
+        await this.#runGroup(verb, checked, indexes, answers)
+        indexes = []
+      }
+      verb = wanted
+      checked[index] = row
+      indexes.push(index)
+    }
+    if (indexes.length > 0) await this.#runGroup(verb, checked, indexes, answers)
+    return answers
+  }
+
+  async #runGroup(
+    verb: Verb,
+    rows: readonly BatchRow[],
+    indexes: readonly number[],
+    answers: BatchAnswer[],
+  ): Promise<void> {
+    if (verb === 'set') {
+      await Promise.all([...byKind(rows, indexes)].map(([kind, of]) => this.#setAll(kind, rows, of, answers)))
+      return
+    }
+    await Promise.all(
+      indexes.map(async (index) => {
+        answers[index] = await this.#change(verb, rows[index]!)
+      }),
+    )
+  }
+
+  /** Sets all rows of a kind in one call. If one of them is refused, sets them one by one. */
+  async #setAll(
+    kind: string,
+    rows: readonly BatchRow[],
+    indexes: readonly number[],
+    answers: BatchAnswer[],
+  ): Promise<void> {
+    const options: SetManyRow<unknown>[] = []
+    const valid: number[] = []
+    for (const index of indexes) {
+      try {
+        options.push(withTraceparent(rowOptions(rows[index]!), this.#request))
+        valid.push(index)
+      } catch (error) {
+        answers[index] = failedRow(rows[index]!, error)
+      }
+    }
+    try {
+      const set = await this.#timers.setMany(this.#kinds.of(kind), options)
+      for (const [at, index] of valid.entries()) answers[index] = setRow(kind, set.at(at)!)
+    } catch (error) {
+      if (error instanceof PartialError) {
+        for (const [at, index] of valid.entries()) answers[index] = partialRow(kind, error, at)
+      } else if (isRefusal(error) && valid.length > 1) {
+        // setMany checks all rows before it stores the first, so nothing is stored yet.
+        for (const index of valid) await this.#setAll(kind, rows, [index], answers)
+      } else {
+        for (const index of valid) answers[index] = failedRow(rows[index]!, error)
+      }
+    }
+  }
+
+  async #change(verb: 'move' | 'cancel', row: BatchRow): Promise<BatchAnswer> {
+    const { kind, key, ifRevision } = row
+    try {
+      if (key === undefined) throw new InvalidInputError('invalid-key', `missing key: ${verb} needs one`)
+      const condition = ifRevision === undefined ? {} : { ifRevision }
+      const outcome =
+        verb === 'cancel'
+          ? await this.#timers.cancel(kind, key, condition)
+          : await this.#timers.move(kind, key, whenOf(row), condition)
+      return { outcome, kind, key }
+    } catch (error) {
+      return failedRow(row, error)
+    }
+  }
+}
+
+function byKind(rows: readonly BatchRow[], indexes: readonly number[]): Map<string, number[]> {
+  const kinds = new Map<string, number[]>()
+  for (const index of indexes) {
+    const { kind } = rows[index]!
+    const of = kinds.get(kind)
+    if (of === undefined) kinds.set(kind, [index])
+    else of.push(index)
+  }
+  return kinds
+}
+
+function rowOptions(row: BatchRow): SetManyRow<unknown> {
+  const { kind: _kind, do: _do, ...body } = row
+  return setOptionsOf(body, noCondition)
+}
+
+function whenOf({ in: delay, at }: BatchRow): When {
+  return { ...(delay !== undefined && { in: delay }), ...(at !== undefined && { at }) } as When
+}
+
+function isRefusal(error: unknown): boolean {
+  return error instanceof InvalidInputError || error instanceof LimitError
+}
+
+function setRow(kind: string, { outcome, key, handle, dueAt, revision }: SetTimer): BatchAnswer {
+  return { outcome, kind, key, handle, dueAt, ...(revision !== undefined && { revision }) }
+}
+
+function partialRow(kind: string, error: PartialError, at: number): BatchAnswer {
+  const row = error.rows[at]
+  if (row === undefined)
+    return { outcome: 'failed', kind, code: error.code, detail: 'this row was not tried' }
+  if (row.error !== undefined) {
+    return { outcome: 'failed', kind, key: row.key, code: row.error.code, detail: row.error.message }
+  }
+  return setRow(kind, row.answer as SetTimer)
+}
+
+function failedRow({ kind, key }: BatchRow, error: unknown): BatchAnswer {
+  const named = { kind, ...(key !== undefined && { key }) }
+  if (!(error instanceof CarillonError)) throw error
+  const outcome = isRefusal(error) ? 'refused' : 'failed'
+  return { outcome, ...named, code: error.code, detail: error.message }
+}
+
+function refusedRow(row: unknown): BatchAnswer {
+  const first = checker.Errors(row).First()
+  const detail = first === undefined ? 'this is not a row' : `${first.path || 'the row'}: ${first.message}`
+  return { outcome: 'refused', code: 'invalid-body', detail }
+}

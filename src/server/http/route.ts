@@ -1,0 +1,72 @@
+import type { Static, TObject, TSchema } from '@sinclair/typebox'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Timers } from '../../front/index.js'
+import type { Scope } from '../api-keys.js'
+import type { Admission } from './access.js'
+
+/** A request that was admitted and checked. */
+export interface Call<Params, Query, Body> {
+  /** The timers of the request's namespace. */
+  readonly timers: Timers
+  readonly admission: Admission
+  readonly params: Params
+  readonly query: Query
+  readonly body: Body
+  readonly request: FastifyRequest
+  readonly reply: FastifyReply
+}
+
+export interface RouteDefinition<
+  Params extends TObject,
+  Query extends TObject,
+  Body extends TSchema,
+  Answer extends TSchema,
+> {
+  readonly method: 'GET' | 'PUT' | 'POST' | 'DELETE'
+  /** As OpenAPI writes it: `/v1/timers/{kind}/{key}`. */
+  readonly path: string
+  readonly scope: Scope
+  /** The route covers all namespaces, so a key bound to one may not use it. */
+  readonly spansNamespaces?: true
+  readonly summary: string
+  readonly description?: string
+  /** Its heading in the docs, its tag in OpenAPI. */
+  readonly group: string
+  readonly params?: Params
+  readonly query?: Query
+  readonly body?: Body
+  /** Checks the body instead of its schema, when a bad part must not fail the whole request. */
+  readonly checksBody?: (body: unknown) => boolean
+  /** The largest body in bytes, if it is not the server's `maxBodyBytes`. */
+  readonly bodyLimit?: number
+  /** Request headers that this route uses, besides those that every route uses. */
+  readonly headers?: readonly ('if-match' | 'if-none-match' | 'idempotency-key')[]
+  readonly answer: Answer
+  readonly status?: 200 | 201
+  /** The answer's content type, if it is not a JSON value. */
+  readonly answerType?: 'text/event-stream' | 'application/x-ndjson' | 'text/plain'
+  /** Error statuses of this route, besides those of every route. */
+  readonly refusals?: readonly number[]
+  readonly handle: (call: Call<Static<Params>, Static<Query>, Static<Body>>) => unknown
+}
+
+/** A route as the server keeps it. */
+export type Route = Omit<RouteDefinition<TObject, TObject, TSchema, TSchema>, 'handle'> & {
+  readonly handle: (call: Call<unknown, unknown, unknown>) => unknown
+}
+
+/** Declares a route: what it takes, what it answers, and its handler. */
+export function route<
+  Params extends TObject,
+  Query extends TObject,
+  Body extends TSchema,
+  Answer extends TSchema,
+>(definition: RouteDefinition<Params, Query, Body, Answer>): Route {
+  // The types hold at run time, because the schemas check each request before the handler runs.
+  return definition as unknown as Route
+}
+
+/** Translates `/v1/timers/{kind}` to Fastify's `/v1/timers/:kind`. */
+export function fastifyPath(path: string): string {
+  return path.replace(/\{(\w+)\}/g, ':$1')
+}

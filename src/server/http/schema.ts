@@ -1,0 +1,193 @@
+import { type Static, type TSchema, Type } from '@sinclair/typebox'
+
+/** The JSON of requests and answers. The same schemas check requests and build the OpenAPI document. */
+
+const closed = { additionalProperties: false } as const
+
+export const Kind = Type.String({
+  minLength: 1,
+  maxLength: 128,
+  description: 'Selects the target that gets the timer.',
+})
+export const Key = Type.String({
+  minLength: 1,
+  maxLength: 512,
+  description: 'The name of the timer within its kind.',
+})
+export const Handle = Type.String({
+  minLength: 1,
+  maxLength: 2048,
+  description: 'Finds exactly this timer, never a later one with the same key.',
+})
+const Revision = Type.Integer({ minimum: 0, description: 'Rises with every change to the timer.' })
+const EpochMs = Type.Number({ description: 'Epoch milliseconds.' })
+export const Duration = Type.Union(
+  [Type.Number({ minimum: 0 }), Type.String({ minLength: 1, maxLength: 64 })],
+  {
+    description: "Milliseconds, '5m', '1h30m' or 'PT5M'.",
+  },
+)
+const Instant = Type.Union([Type.Number(), Type.String({ minLength: 1, maxLength: 64 })], {
+  description: "Epoch milliseconds, or a string with an offset such as '2027-01-31T09:00:00Z'.",
+})
+
+export const ScheduleInput = Type.Union(
+  [
+    Type.String({ minLength: 1, maxLength: 1024 }),
+    Type.Object({ type: Type.String({ maxLength: 32 }) }, { additionalProperties: true }),
+  ],
+  {
+    description:
+      "A cron expression in UTC, or a schedule such as { type: 'cron', expression: '0 9 * * *', zone: 'Europe/Paris' }.",
+  },
+)
+
+const when = {
+  in: Type.Optional(Duration),
+  at: Type.Optional(Instant),
+}
+
+export const Retry = Type.Object(
+  {
+    attempts: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000 })),
+    backoff: Type.Optional(Type.String({ maxLength: 64 })),
+    maxDuration: Type.Optional(Duration),
+  },
+  closed,
+)
+
+const setting = {
+  ...when,
+  on: Type.Optional(ScheduleInput),
+  payload: Type.Optional(Type.Unknown({ description: 'Any JSON. The firing carries it.' })),
+  tags: Type.Optional(Type.Array(Type.String({ minLength: 1, maxLength: 128 }), { maxItems: 16 })),
+  retry: Type.Optional(Retry),
+  ifAbsent: Type.Optional(Type.Boolean({ description: 'Only if no timer has this key.' })),
+  ifRevision: Type.Optional(Revision),
+  traceparent: Type.Optional(
+    Type.String({
+      pattern: '^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$',
+      description:
+        'The trace that deliveries belong to (W3C Trace Context). Default: the `traceparent` header.',
+    }),
+  ),
+}
+
+export const SetBody = Type.Object(setting, { ...closed, description: 'Exactly one of in, at and on.' })
+export type SetBody = Static<typeof SetBody>
+export const SetNewBody = Type.Object({ key: Type.Optional(Key), ...setting }, closed)
+
+export const MoveBody = Type.Object(when, { ...closed, description: 'Exactly one of in and at.' })
+
+export const SetAnswer = Type.Object({
+  outcome: Type.Literal('set'),
+  kind: Type.String(),
+  key: Type.String(),
+  handle: Type.String(),
+  dueAt: EpochMs,
+  revision: Type.Optional(Type.Integer({ description: 'Absent if another instance owns the shard.' })),
+})
+
+export const TimerBody = Type.Object({
+  namespace: Type.String(),
+  kind: Type.String(),
+  key: Type.String(),
+  handle: Type.String(),
+  revision: Type.Integer(),
+  state: Type.Union([Type.Literal('waiting'), Type.Literal('firing'), Type.Literal('paused')]),
+  dueAt: EpochMs,
+  createdAt: EpochMs,
+  attempts: Type.Integer(),
+  occurrence: Type.Integer(),
+  payload: Type.Optional(Type.Unknown()),
+  tags: Type.Array(Type.String()),
+  on: Type.Optional(Type.Unknown({ description: 'Its schedule; absent for a timer that fires once.' })),
+})
+
+export const DeadBody = Type.Object({
+  id: Type.String(),
+  kind: Type.String(),
+  key: Type.String(),
+  dueAt: EpochMs,
+  diedAt: EpochMs,
+  reason: Type.String(),
+  attempts: Type.Integer(),
+  payload: Type.Optional(Type.Unknown()),
+})
+
+export const HistoryBody = Type.Object(
+  { at: EpochMs, event: Type.String(), kind: Type.String(), key: Type.String() },
+  { additionalProperties: true },
+)
+
+const Cursor = Type.String({ minLength: 1, maxLength: 4096, description: 'The cursor of the previous page.' })
+
+export const page = {
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000, description: 'Default 100.' })),
+  cursor: Type.Optional(Cursor),
+}
+
+/** An instant in a query, where every value is a string. */
+export const InstantText = Type.String({
+  minLength: 1,
+  maxLength: 64,
+  description: "Epoch milliseconds, or a string such as '2027-01-31T09:00:00Z'.",
+})
+export const DurationText = Type.String({
+  minLength: 1,
+  maxLength: 64,
+  description: "'1h', '1d' or milliseconds.",
+})
+
+export function Page<Item extends TSchema>(item: Item) {
+  return Type.Object({
+    items: Type.Array(item),
+    cursor: Type.Optional(Type.String({ description: 'Absent on the last page.' })),
+  })
+}
+
+export function Outcome<const Name extends string>(...names: readonly Name[]) {
+  return Type.Object({ outcome: Type.Union(names.map((name) => Type.Literal(name))) })
+}
+
+/** One row of a batch. */
+export const BatchRow = Type.Object(
+  {
+    do: Type.Optional(
+      Type.Union([Type.Literal('set'), Type.Literal('move'), Type.Literal('cancel')], {
+        description: 'Default set.',
+      }),
+    ),
+    kind: Kind,
+    key: Type.Optional(Key),
+    ...setting,
+  },
+  closed,
+)
+export type BatchRow = Static<typeof BatchRow>
+
+/** The answer to one row: its outcome, with `code` and `detail` if it was refused or failed. */
+export const BatchAnswer = Type.Object({
+  outcome: Type.Union(
+    ['set', 'conflict', 'moved', 'cancelled', 'firing', 'settled', 'unknown', 'refused', 'failed'].map(
+      (name) => Type.Literal(name),
+    ),
+  ),
+  kind: Type.Optional(Type.String()),
+  key: Type.Optional(Type.String()),
+  handle: Type.Optional(Type.String()),
+  dueAt: Type.Optional(EpochMs),
+  revision: Type.Optional(Type.Integer()),
+  code: Type.Optional(Type.String()),
+  detail: Type.Optional(Type.String()),
+})
+export type BatchAnswer = {
+  readonly outcome: string
+  readonly kind?: string
+  readonly key?: string
+  readonly handle?: string
+  readonly dueAt?: number
+  readonly revision?: number
+  readonly code?: string
+  readonly detail?: string
+}

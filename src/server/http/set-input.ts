@@ -1,0 +1,90 @@
+import type { SetOptions, TimerKind } from '../../front/index.js'
+import { timer } from '../../front/index.js'
+import { RequestError, shown } from '../../error/index.js'
+import { cron, parseSchedule, type Schedule } from '../../schedule/index.js'
+import type { FastifyRequest } from 'fastify'
+import { isTraceparent } from '../../timer/index.js'
+import { MAX_CACHED_KINDS } from '../defaults.js'
+import type { SetBody } from './schema.js'
+
+/** Creates kinds from their names and caches them. On a server a kind has no schema and no handler, only a name. */
+export class NamedKinds {
+  readonly #kinds = new Map<string, TimerKind<unknown>>()
+
+  of(name: string): TimerKind<unknown> {
+    let kind = this.#kinds.get(name)
+    if (kind === undefined) {
+      kind = timer<unknown>(name)
+      if (this.#kinds.size >= MAX_CACHED_KINDS) this.#kinds.clear()
+      this.#kinds.set(name, kind)
+    }
+    return kind
+  }
+}
+
+/** Parses a schedule: a cron expression, or the JSON form with or without its version. */
+export function scheduleOf(input: unknown): Schedule {
+  if (typeof input === 'string') return cron(input)
+  return parseSchedule({ version: 1, ...(input as object) })
+}
+
+/** The options of `set` for a body and the condition from the headers. */
+export function setOptionsOf(
+  body: SetBody,
+  condition: { readonly ifAbsent?: boolean; readonly ifRevision?: number },
+): SetOptions<unknown> {
+  const isPlain = body.on === undefined && condition === noCondition
+  // The field names are the same, so most bodies can be used as they are, without a copy.
+  if (isPlain) return body as unknown as SetOptions<unknown>
+  return {
+    ...body,
+    ...condition,
+    ...(body.on !== undefined && { on: scheduleOf(body.on) }),
+  } as unknown as SetOptions<unknown>
+}
+
+/** Adds the `traceparent` header of the request, unless the body has its own. An invalid header is ignored. */
+export function withTraceparent(
+  options: SetOptions<unknown>,
+  { headers }: FastifyRequest,
+): SetOptions<unknown> {
+  const { traceparent } = headers
+  if (typeof traceparent !== 'string' || options.traceparent !== undefined || !isTraceparent(traceparent))
+    return options
+  return { ...options, traceparent }
+}
+
+export const noCondition: { readonly ifAbsent?: boolean; readonly ifRevision?: number } = Object.freeze({})
+
+/** `If-Match: "7"` requires revision 7. `If-None-Match: *` requires that there is no such timer. */
+export function conditionOf({ headers }: FastifyRequest): typeof noCondition {
+  const match = headers['if-match']
+  const noneMatch = headers['if-none-match']
+  if (match === undefined && noneMatch === undefined) return noCondition
+  if (noneMatch !== undefined && noneMatch !== '*')
+    throw new RequestError('invalid-body', `If-None-Match must be *, got ${shown(noneMatch)}`)
+  return {
+    ...(noneMatch !== undefined && { ifAbsent: true }),
+    ...(match !== undefined && { ifRevision: revisionOf(match) }),
+  }
+}
+
+/** The condition of `If-Match`, for routes that do not take `If-None-Match`. */
+export function changeOptionsOf({ headers }: FastifyRequest): { readonly ifRevision?: number } {
+  const match = headers['if-match']
+  return match === undefined ? {} : { ifRevision: revisionOf(match) }
+}
+
+function revisionOf(tag: string): number {
+  const revision = Number(/^"(\d{1,16})"$/.exec(tag)?.[1] ?? Number.NaN)
+  if (Number.isSafeInteger(revision)) return revision
+  throw new RequestError(
+    'invalid-body',
+    `If-Match must be a revision in quotes, such as "7", got ${shown(tag)}`,
+  )
+}
+
+/** An instant or a duration in a query: digits are milliseconds, everything else is parsed later. */
+export function millisecondsOrString(text: string): number | string {
+  return /^\d{1,16}$/.test(text) ? Number(text) : text
+}

@@ -1,0 +1,146 @@
+import { monitorEventLoopDelay } from 'node:perf_hooks'
+import type { TimersStats } from '../../front/index.js'
+
+const DURATION_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10]
+
+interface RouteCount {
+  readonly byStatus: Map<number, number>
+  readonly buckets: Float64Array
+  sum: number
+  count: number
+}
+
+/** Counts requests, and writes them with the engine's counts in the text format of Prometheus. */
+export class Metrics {
+  readonly #routes = new Map<string, RouteCount>()
+  readonly #forwards = new Map<string, number>()
+  readonly #loop = monitorEventLoopDelay({ resolution: 10 })
+
+  constructor() {
+    this.#loop.enable()
+  }
+
+  recordRequest(route: string, status: number, seconds: number): void {
+    let count = this.#routes.get(route)
+    if (count === undefined) {
+      count = { byStatus: new Map(), buckets: new Float64Array(DURATION_SECONDS.length), sum: 0, count: 0 }
+      this.#routes.set(route, count)
+    }
+    count.byStatus.set(status, (count.byStatus.get(status) ?? 0) + 1)
+    count.sum += seconds
+    count.count++
+    for (let at = DURATION_SECONDS.length - 1; at >= 0 && seconds <= DURATION_SECONDS[at]!; at--) {
+      count.buckets[at]!++
+    }
+  }
+
+  /** Counts a message to another instance. */
+  recordForward(outcome: string): void {
+    this.#forwards.set(outcome, (this.#forwards.get(outcome) ?? 0) + 1)
+  }
+
+  stop(): void {
+    this.#loop.disable()
+  }
+
+  text(stats: TimersStats): string {
+    return [...this.#timers(stats), ...this.#requests(), ...this.#process(), ''].join('\n')
+  }
+
+  *#timers({ counts, pending, store, shards }: TimersStats): Generator<string> {
+    yield* metric(
+      'carillon_timers_pending',
+      'gauge',
+      'Timers that are set and not settled, in the store.',
+      pending,
+    )
+    for (const [name, value] of Object.entries(store) as [string, number][]) {
+      yield* metric(
+        `carillon_store_${name}_total`,
+        'counter',
+        `Timers ${name} since the store was made.`,
+        value,
+      )
+    }
+    for (const name of ['fired', 'done', 'retried', 'dead', 'settled', 'superseded', 'carried'] as const) {
+      yield* metric(`carillon_${name}_total`, 'counter', `Attempts ${name} by this instance.`, counts[name])
+    }
+    yield* metric(
+      'carillon_put_back_total',
+      'counter',
+      'Due timers put back into the store because they could not start and memory was crowded.',
+      counts.putBack,
+    )
+    yield* metric('carillon_shards', 'gauge', 'Shards that this instance owns.', shards.length)
+    const sumOf = (of: (shard: (typeof shards)[number]) => number) =>
+      shards.reduce((sum, shard) => sum + of(shard), 0)
+    yield* metric(
+      'carillon_in_memory',
+      'gauge',
+      'Timers in memory.',
+      sumOf(({ inMemory }) => inMemory),
+    )
+    yield* metric(
+      'carillon_in_flight',
+      'gauge',
+      'Running attempts.',
+      sumOf(({ inFlight }) => inFlight),
+    )
+    yield* metric(
+      'carillon_queued',
+      'gauge',
+      'Operations that wait to be written.',
+      sumOf(({ queued }) => queued),
+    )
+    const { lateness } = counts
+    const name = 'carillon_lateness_seconds'
+    yield `# HELP ${name} How late attempts began.`
+    yield `# TYPE ${name} histogram`
+    let below = 0
+    for (const [at, count] of lateness.counts.entries()) {
+      below += count
+      // Bucket n ends at 2^n milliseconds. The last one has no end and becomes "+Inf".
+      if (at < lateness.counts.length - 1) yield `${name}_bucket{le="${2 ** at / 1000}"} ${below}`
+    }
+    yield `${name}_bucket{le="+Inf"} ${lateness.count}`
+    yield `${name}_sum ${lateness.sumMs / 1000}`
+    yield `${name}_count ${lateness.count}`
+  }
+
+  *#requests(): Generator<string> {
+    yield '# HELP carillon_http_requests_total Requests that were answered.'
+    yield '# TYPE carillon_http_requests_total counter'
+    for (const [route, { byStatus }] of this.#routes) {
+      for (const [status, count] of byStatus)
+        yield `carillon_http_requests_total{route="${route}",status="${status}"} ${count}`
+    }
+    yield '# HELP carillon_forwards_total Messages to other instances.'
+    yield '# TYPE carillon_forwards_total counter'
+    for (const [outcome, count] of this.#forwards)
+      yield `carillon_forwards_total{outcome="${outcome}"} ${count}`
+    const name = 'carillon_http_request_duration_seconds'
+    yield `# HELP ${name} From the first byte of a request to the last of its answer.`
+    yield `# TYPE ${name} histogram`
+    for (const [route, { buckets, sum, count }] of this.#routes) {
+      for (const [at, le] of DURATION_SECONDS.entries())
+        yield `${name}_bucket{route="${route}",le="${le}"} ${buckets[at]}`
+      yield `${name}_bucket{route="${route}",le="+Inf"} ${count}`
+      yield `${name}_sum{route="${route}"} ${sum}`
+      yield `${name}_count{route="${route}"} ${count}`
+    }
+  }
+
+  *#process(): Generator<string> {
+    const { rss, heapUsed } = process.memoryUsage()
+    yield* metric('process_resident_memory_bytes', 'gauge', 'Memory of the process.', rss)
+    yield* metric('nodejs_heap_used_bytes', 'gauge', 'Memory of the heap in use.', heapUsed)
+    const p99 = this.#loop.percentile(99) / 1e9
+    yield* metric('carillon_event_loop_delay_p99_seconds', 'gauge', 'Delay of the event loop.', p99)
+  }
+}
+
+function* metric(name: string, type: 'gauge' | 'counter', help: string, value: number): Generator<string> {
+  yield `# HELP ${name} ${help}`
+  yield `# TYPE ${name} ${type}`
+  yield `${name} ${value}`
+}

@@ -1,0 +1,65 @@
+import type { Timers } from '../../front/index.js'
+import type { Store } from '../../store/index.js'
+import type { Clock, Wake } from '../../time/index.js'
+import { STORE_TIMEOUT_MS } from '../defaults.js'
+
+/** Whether this instance works: its store answers, and due timers of its shards fire. */
+export class Readiness {
+  readonly #timers: Timers
+  readonly #store: Store
+  readonly #clock: Clock
+  #isStopping = false
+
+  constructor(timers: Timers, store: Store, clock: Clock) {
+    this.#timers = timers
+    this.#store = store
+    this.#clock = clock
+  }
+
+  stop(): void {
+    this.#isStopping = true
+  }
+
+  /** What is wrong. Empty if the instance is ready. */
+  async faults(): Promise<readonly string[]> {
+    if (this.#isStopping) return ['this instance is stopping']
+    if (!(await this.#storeAnswersInTime())) return [`the store did not answer within ${STORE_TIMEOUT_MS} ms`]
+    const { engine } = this.#timers
+    const { stallMs, maxClockOffsetMs } = engine.settings
+    const { shards, isClockOff, clockOffsetMs, unowned } = engine.stats()
+    if (isClockOff) {
+      return [
+        `this machine's clock differs from the store's by ${clockOffsetMs} ms, more than ${maxClockOffsetMs}: this instance owns no shards until the clock is corrected`,
+      ]
+    }
+    const ofOwnShards = shards.flatMap(({ shard, isLeased, behindMs }) => {
+      if (!isLeased) return [`the lease of shard ${shard} has ended`]
+      return behindMs > stallMs ? [`shard ${shard} is ${behindMs} ms behind: due timers do not fire`] : []
+    })
+    const ofUnowned = unowned.flatMap(({ shard, forMs }) =>
+      forMs > stallMs ? [`shard ${shard} has had no owner for ${forMs} ms: its timers do not fire`] : [],
+    )
+    return [...ofOwnShards, ...ofUnowned]
+  }
+
+  async #storeAnswersInTime(): Promise<boolean> {
+    let wake: Wake | undefined
+    const late = new Promise<boolean>((resolve) => {
+      wake = this.#clock.wakeAfter(STORE_TIMEOUT_MS, () => resolve(false), { keepAlive: false })
+    })
+    try {
+      return await Promise.race([this.#storeAnswers(), late])
+    } finally {
+      wake?.cancel()
+    }
+  }
+
+  async #storeAnswers(): Promise<boolean> {
+    try {
+      await this.#store.now()
+      return true
+    } catch {
+      return false
+    }
+  }
+}

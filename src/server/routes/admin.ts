@@ -1,0 +1,181 @@
+import { Type } from '@sinclair/typebox'
+import type { ApiKeys } from '../api-keys.js'
+import { scopes } from '../api-keys.js'
+import { type Route, route } from '../http/route.js'
+import { Kind, Outcome } from '../http/schema.js'
+import { RequestError } from '../../error/index.js'
+
+const closed = { additionalProperties: false } as const
+const MaybeKind = Type.Object({ kind: Type.Optional(Kind) }, closed)
+
+const limits = {
+  maxTimers: Type.Optional(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })),
+  maxBytes: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      maximum: Number.MAX_SAFE_INTEGER,
+      description: 'Bytes of payload in all timers of the namespace.',
+    }),
+  ),
+}
+
+export const QuotaBody = Type.Object({
+  ...limits,
+  used: Type.Optional(Type.Object({ timers: Type.Integer(), bytes: Type.Integer() })),
+  countedAt: Type.Optional(
+    Type.Number({ description: 'When `used` was counted in the store, in epoch milliseconds.' }),
+  ),
+})
+
+const ApiKeyBody = Type.Object({
+  id: Type.String(),
+  name: Type.String(),
+  scope: Type.Union(scopes.map((scope) => Type.Literal(scope))),
+  namespace: Type.Optional(Type.String({ description: 'Absent if the key opens all namespaces.' })),
+  createdAt: Type.Number(),
+  expiresAt: Type.Optional(Type.Number()),
+})
+
+/** Kinds, pauses, quotas and keys. */
+export function adminRoutes(keys: ApiKeys): Route[] {
+  return [
+    route({
+      method: 'GET',
+      path: '/v1/kinds',
+      scope: 'read',
+      group: 'Kinds',
+      summary: 'The kinds that have been set or handled in the namespace.',
+      answer: Type.Object({ kinds: Type.Array(Type.String()) }),
+      handle: async ({ timers }) => ({ kinds: await timers.kinds() }),
+    }),
+    route({
+      method: 'GET',
+      path: '/v1/pauses',
+      scope: 'read',
+      group: 'Kinds',
+      summary: 'What is paused: kinds, or everything.',
+      answer: Type.Object({ all: Type.Boolean(), kinds: Type.Array(Type.String()) }),
+      handle: ({ timers }) => timers.paused(),
+    }),
+    route({
+      method: 'POST',
+      path: '/v1/pause',
+      scope: 'write',
+      group: 'Kinds',
+      summary: 'Pause a kind, or everything in the namespace. Timers that fall due wait.',
+      body: MaybeKind,
+      answer: Outcome('paused'),
+      refusals: [404],
+      handle: async ({ timers, body: { kind } }) => ({
+        outcome: await (kind === undefined ? timers.pause() : timers.pause(kind)),
+      }),
+    }),
+    route({
+      method: 'POST',
+      path: '/v1/resume',
+      scope: 'write',
+      group: 'Kinds',
+      summary: 'Resume a kind, or everything.',
+      body: MaybeKind,
+      answer: Outcome('resumed'),
+      refusals: [404],
+      handle: async ({ timers, body: { kind } }) => ({
+        outcome: await (kind === undefined ? timers.resume() : timers.resume(kind)),
+      }),
+    }),
+    route({
+      method: 'GET',
+      path: '/v1/quota',
+      scope: 'read',
+      group: 'Quotas',
+      summary: "The namespace's quota and its use. Counts the store, unless it was counted a moment ago.",
+      answer: QuotaBody,
+      handle: async ({ timers }) => await timers.getQuota(),
+    }),
+    route({
+      method: 'PUT',
+      path: '/v1/quota',
+      scope: 'admin',
+      spansNamespaces: true,
+      group: 'Quotas',
+      summary: 'Limit what the namespace may hold. Other instances apply it within about two seconds.',
+      description: 'Needs a key for all namespaces: a key bound to a namespace cannot change its quota.',
+      body: Type.Object(limits, closed),
+      answer: QuotaBody,
+      handle: async ({ timers, body }) => {
+        await timers.setQuota(body)
+        return await timers.getQuota()
+      },
+    }),
+    route({
+      method: 'DELETE',
+      path: '/v1/quota',
+      scope: 'admin',
+      spansNamespaces: true,
+      group: 'Quotas',
+      summary: "Remove the namespace's quota.",
+      answer: Outcome('removed'),
+      handle: async ({ timers }) => {
+        await timers.setQuota(undefined)
+        return { outcome: 'removed' }
+      },
+    }),
+    route({
+      method: 'GET',
+      path: '/v1/keys',
+      scope: 'admin',
+      group: 'Keys',
+      summary: 'All keys, without their secrets.',
+      answer: Type.Object({ keys: Type.Array(ApiKeyBody) }),
+      handle: async ({ admission }) => {
+        await keys.refresh()
+        const { namespace } = admission.key
+        return { keys: keys.all.filter((key) => namespace === undefined || key.namespace === namespace) }
+      },
+    }),
+    route({
+      method: 'POST',
+      path: '/v1/keys',
+      scope: 'admin',
+      group: 'Keys',
+      summary: 'Make a key. Only this answer contains its token.',
+      description: 'Two keys of one name may be active, for rotation.',
+      body: Type.Object(
+        {
+          name: Type.String({ minLength: 1, maxLength: 64 }),
+          scope: Type.Union(scopes.map((scope) => Type.Literal(scope))),
+          namespace: Type.Optional(Type.String({ minLength: 1, maxLength: 128 })),
+          expiresIn: Type.Optional(Type.String({ minLength: 1, maxLength: 64 })),
+        },
+        closed,
+      ),
+      answer: Type.Object({ key: ApiKeyBody, token: Type.String() }),
+      status: 201,
+      refusals: [409],
+      handle: async ({ admission, body }) => {
+        const own = admission.key.namespace
+        if (own !== undefined && body.namespace !== undefined && body.namespace !== own)
+          throw new RequestError('forbidden', `this key can make keys only for its own namespace, ${own}`)
+        return await keys.create({ ...body, ...(own !== undefined && { namespace: own }) })
+      },
+    }),
+    route({
+      method: 'DELETE',
+      path: '/v1/keys/{id}',
+      scope: 'admin',
+      group: 'Keys',
+      summary: 'Revoke a key. Other instances refuse it within about two seconds.',
+      params: Type.Object({ id: Type.String({ pattern: '^[0-9a-f]{12}$' }) }),
+      answer: Outcome('revoked'),
+      refusals: [404],
+      handle: async ({ admission, params }) => {
+        const own = admission.key.namespace
+        const isVisible =
+          own === undefined || keys.all.some(({ id, namespace }) => id === params.id && namespace === own)
+        if (!isVisible) throw new RequestError('key-unknown', `no key with id ${params.id}`)
+        await keys.revoke(params.id)
+        return { outcome: 'revoked' }
+      },
+    }),
+  ]
+}

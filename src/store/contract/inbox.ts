@@ -1,0 +1,57 @@
+import type { Outcome, TimerName } from '../../timer/index.js'
+import type { CancelOperation, MoveOperation, OperationAnswer, SetOperation } from './operation.js'
+import type { HistoryNote } from './records.js'
+import type { Fence } from './shards.js'
+
+/** What processes ask of a shard that they do not own. Appending needs no lock and no fence. */
+export interface StoreInbox {
+  /**
+   * Adds requests and answers for each:
+   *
+   * - 'appended' once the request is durable, also when it was appended before;
+   * - 'answered-before' when the owner has applied it already;
+   * - 'expired' when its deadline has passed, or is not after the deadline of every request whose answer the shard has
+   *   forgotten. The second condition keeps an id from being applied twice when the store's clock is set back.
+   */
+  append(requests: readonly InboxRequest[]): Promise<readonly AppendAnswer[]>
+  /**
+   * The same as a part of the caller's own transaction, given by its connection. The requests exist, and the owners are
+   * woken, if and when the caller commits. Only stores with such transactions have this method.
+   */
+  appendWith?(transaction: unknown, requests: readonly InboxRequest[]): Promise<readonly AppendAnswer[]>
+  /** The oldest requests of the shard, in order of arrival. Reading does not remove them: operations do. */
+  requests(fence: Fence, limit: number): Promise<readonly InboxRequest[]>
+  /** The outcomes of requests, in the order of `ids`: undefined before the answer, and after the deadline. */
+  answers(shard: number, ids: readonly string[]): Promise<readonly (OperationAnswer['outcome'] | undefined)[]>
+}
+
+export type AppendAnswer = 'appended' | 'answered-before' | 'expired'
+
+export interface InboxRequest<Asked = RequestedOperation | ReportOperation> {
+  /** Chosen by the caller, so that a request that is sent twice is applied once. */
+  readonly id: string
+  readonly shard: number
+  /** By the store's clock. After it a move or cancel is not applied, and the answer is forgotten. */
+  readonly deadline: number
+  readonly operation: Asked
+}
+
+/**
+ * The result of an attempt that the last owner handed over with the shard and that ended since. The owner settles it
+ * like an attempt of its own, if the row still records this attempt as handed over.
+ */
+export interface ReportOperation extends TimerName {
+  readonly type: 'report'
+  readonly identity: number
+  readonly occurrence: number
+  readonly attempt: number
+  readonly result: Outcome | { readonly type: 'unstarted' }
+  /** For the timer's history. */
+  readonly notes: readonly HistoryNote[]
+}
+
+/** An operation as its caller asks for it. The owner decides the position when it applies the request. */
+export type RequestedOperation =
+  | (Omit<SetOperation, 'position' | 'request'> & { readonly position?: number })
+  | Omit<MoveOperation, 'position' | 'request'>
+  | Omit<CancelOperation, 'request'>

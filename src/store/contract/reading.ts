@@ -1,0 +1,97 @@
+import type { TimerName, TimerRow } from '../../timer/index.js'
+import type { DeadLetter, HistoryEntry } from './records.js'
+
+/** Reads that need no fence. Rows below the settled level are invisible to all of them. */
+export interface StoreReading {
+  /** The timers with these names, in the same order. */
+  find(names: readonly TimerName[]): Promise<readonly (TimerRow | undefined)[]>
+  /** Rows in the order of shard and place. A page may be short or empty and still have a cursor. */
+  list(query: ListQuery): Promise<Listed<TimerRow>>
+  /** How many rows are due in each slice of [fromInclusive, untilExclusive). */
+  histogram(query: HistogramQuery): Promise<readonly number[]>
+  /** Counters since the store was made: created = rows + settled + cancelled + replaced + dead. */
+  counts(): Promise<Counts>
+  /** How many rows there are. Reads every row. */
+  countRows(): Promise<number>
+  /** Counters and rows by shard, or one tally for a store that does not count by shard. Reads every row. */
+  tallies(): Promise<readonly Tally[]>
+  /** How many timers a namespace has, and the bytes of their payloads. Reads every row. */
+  usage(namespace: string): Promise<Usage>
+  deadLetters(query: DeadQuery): Promise<Listed<DeadLetter>>
+  /** Deletes dead letters. False for an id that is not there. */
+  removeDead(ids: readonly string[]): Promise<readonly boolean[]>
+  history(query: HistoryQuery): Promise<Listed<HistoryEntry>>
+  /** Deletes the history before an instant. Answers how many entries it deleted. */
+  pruneHistory(beforeExclusive: number): Promise<number>
+}
+
+/** One page of a list. */
+export interface Listed<Item> {
+  readonly items: readonly Item[]
+  /** For the query of the next page; undefined at the end of the list. */
+  readonly cursor: string | undefined
+}
+
+export interface PageQuery {
+  readonly limit: number
+  /** The cursor of the page before; absent for the first page. */
+  readonly cursor?: string | undefined
+  /** Stop after this long and answer what was found, with a cursor. */
+  readonly budgetMs?: number
+}
+
+/** A timer matches when every given condition holds. */
+export interface TimerFilter {
+  readonly namespace: string
+  readonly kind?: string
+  readonly keyPrefix?: string
+  readonly tag?: string
+  readonly dueFromInclusive?: number
+  readonly dueUntilExclusive?: number
+}
+
+export interface ListQuery extends TimerFilter, PageQuery {}
+
+export interface HistogramQuery {
+  readonly namespace?: string
+  readonly kind?: string
+  readonly fromInclusive: number
+  readonly untilExclusive: number
+  readonly sliceMs: number
+}
+
+export interface Counts {
+  readonly created: number
+  readonly settled: number
+  readonly cancelled: number
+  readonly replaced: number
+  readonly dead: number
+}
+
+/** The counters of a shard and the number of its rows. They agree while nothing is being written. */
+export interface Tally {
+  /** Undefined for a tally of the whole store. */
+  readonly shard: number | undefined
+  readonly counts: Counts
+  readonly rows: number
+}
+
+export interface Usage {
+  readonly timers: number
+  /** Of their payloads together. */
+  readonly bytes: number
+}
+
+export interface DeadQuery extends PageQuery {
+  readonly namespace: string
+  readonly kind?: string
+  readonly key?: string
+}
+
+export interface HistoryQuery extends PageQuery {
+  readonly namespace: string
+  readonly kind?: string
+  readonly key?: string
+  readonly fromInclusive?: number
+  readonly untilExclusive?: number
+}

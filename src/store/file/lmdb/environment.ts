@@ -1,0 +1,296 @@
+import { mkdirSync, readdirSync, realpathSync, renameSync, rmSync, statSync } from 'node:fs'
+import path from 'node:path'
+import { StoreError } from '../../../error/index.js'
+import { commitDefaults } from '../defaults.js'
+import { Chunk } from '../rows/chunk.js'
+import type { Batch } from './batch.js'
+import { causeOf, copyError, isFullError, isLmdbError, messageOf, openingError } from './disk-error.js'
+import { removeFolder, syncEntries, syncFile, syncFolder } from './durable-files.js'
+import type { FileSystem } from './file-system.js'
+import type { Root } from './lmdb.js'
+import { checkFolder, COPY_FOLDER, createDataFile, DATA_FILE } from './store-folder.js'
+import { openRoot, openTables, type Tables } from './tables.js'
+
+const { spareBytes } = commitDefaults
+
+const OWNER = Buffer.from('owner')
+
+// The real paths of open folders: one process must not open LMDB twice, under any path.
+const openHere = new Set<string>()
+
+// Sessions that are closed although the disk refused to remove their owner mark.
+const closedSessions = new Set<number>()
+
+/**
+ * The LMDB environment of a folder. It uses no setting that trades durability for speed, so a commit that is answered
+ * is on the disk. Every commit checks, inside its transaction, that this process still owns the folder.
+ *
+ * A full disk rejects one commit, and the environment goes on. Any other write error ends the environment: `failure`
+ * is set, nothing more is written, and the only thing left to do is to close it. Going on would be wrong, for two
+ * reasons: the system may have dropped the pages that it could not write, and LMDB itself rejects everything after an
+ * error on its meta page.
+ *
+ * Proven by test/store/power/write-errors.test.ts, test/store/power/power.test.ts, test/store/file/folder.test.ts and
+ * test/store/file/full-disk.test.ts.
+ */
+export class Environment {
+  readonly folder: string
+  readonly #realFolder: string
+  readonly #fileSystem: FileSystem
+  #root: Root
+  #tables: Tables
+  #session = 0
+  #failure: StoreError | undefined
+
+  private constructor(folder: string, realFolder: string, fileSystem: FileSystem) {
+    this.folder = folder
+    this.#realFolder = realFolder
+    this.#fileSystem = fileSystem
+    this.#root = openRoot(folder)
+    try {
+      this.#tables = openTables(this.#root, folder)
+    } catch (error) {
+      void this.#root.close()
+      throw error
+    }
+  }
+
+  get tables(): Tables {
+    return this.#tables
+  }
+
+  static open(folder: string, fileSystem: FileSystem): Environment {
+    const firstMade = checkFolder(folder, fileSystem)
+    const real = realpathSync(folder)
+    if (openHere.has(real)) throw new StoreError('store-in-use', `${folder} is already open in this process`)
+    try {
+      createDataFile(real)
+      // At every open: the process that created the file may have been killed before its flush.
+      syncEntries(folder, firstMade)
+      const environment = new Environment(folder, real, fileSystem)
+      openHere.add(real)
+      return environment
+    } catch (error) {
+      throw openingError(folder, error)
+    }
+  }
+
+  /** Differs between this file and a copy of it. */
+  fileId(): string {
+    const { dev, ino } = statSync(this.dataFile)
+    return `${dev}:${ino}`
+  }
+
+  get dataFile(): string {
+    return path.join(this.folder, DATA_FILE)
+  }
+
+  /** The error that ended this environment. Every call must reject with it. */
+  get failure(): StoreError | undefined {
+    return this.#failure
+  }
+
+  /** Runs `run` in one write transaction: no other process writes meanwhile. */
+  transaction<Answer>(run: () => Answer): Answer {
+    try {
+      return this.#root.transactionSync(run)
+    } catch (error) {
+      if (!isLmdbError(error)) throw error
+      throw this.#writeError(error, 0)
+    }
+  }
+
+  /** Whether the file has no timer. */
+  isEmpty(): boolean {
+    return [...this.tables.chunks.getKeys({ limit: 1 })].length === 0
+  }
+
+  getMeta(name: string): string | undefined {
+    return this.tables.meta.get(Buffer.from(name))?.toString()
+  }
+
+  putMeta(name: string, value: string): void {
+    this.tables.meta.putSync(Buffer.from(name), Buffer.from(value), 0)
+  }
+
+  /** Writes the owner mark. From now on every commit checks that the mark still has this session. */
+  putOwner(value: string, session: number): void {
+    this.#session = session
+    this.tables.meta.putSync(OWNER, Buffer.from(value), session)
+  }
+
+  /** Whether a store of this process left the owner mark and is closed by now. */
+  isOwnerClosed(): boolean {
+    const session = this.tables.meta.getEntry(OWNER)?.version
+    return session !== undefined && closedSessions.has(session)
+  }
+
+  /**
+   * Removes the owner mark, unless it is another process's by now. If the disk refuses, the mark stays. Nothing is
+   * lost then: the mark no longer counts once this process has ended.
+   */
+  releaseOwner(): void {
+    try {
+      if (this.#failure !== undefined) throw this.#failure
+      this.transaction(() => {
+        if (this.tables.meta.getEntry(OWNER)?.version === this.#session) this.tables.meta.removeSync(OWNER)
+      })
+    } catch {
+      closedSessions.add(this.#session)
+    }
+  }
+
+  /** Reads a chunk. It is valid until the next read, which may reuse the same bytes. */
+  peekChunk(key: Buffer, reusable: Chunk | undefined): Chunk {
+    const { chunks } = this.tables
+    const bytes = chunks.getBinaryFast(key)
+    if (bytes === undefined) {
+      throw new StoreError('store-damaged', `${this.folder} lacks the chunk ${key.toString('hex')}`)
+    }
+    const { length } = bytes
+    if (reusable?.bytes.buffer === bytes.buffer && reusable.bytes.byteOffset === bytes.byteOffset) {
+      reusable.read(length)
+      return reusable
+    }
+    return new Chunk(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength), length)
+  }
+
+  /** Makes a batch durable. If it rejects, nothing was written; with 'unknown-outcome' the batch may have been. */
+  async commit(batch: Batch): Promise<void> {
+    if (this.#failure !== undefined) throw this.#failure
+    this.#checkFreeBytes(batch.bytes)
+    const { tables } = this
+    let isOwner: boolean
+    try {
+      isOwner = await this.#root.watchWrite(() =>
+        tables.meta.ifVersion(OWNER, this.#session, () => {
+          for (const { table, key, value } of batch.changes) {
+            if (value === undefined) void tables[table].remove(key)
+            else if (table === 'meta') void tables.meta.put(key, value, 0)
+            else void tables[table].put(key, value)
+          }
+        }),
+      )
+      await this.#root.flushed
+    } catch (error) {
+      throw await this.#commitError(error, batch.bytes)
+    }
+    if (!isOwner) {
+      throw new StoreError(
+        'store-in-use',
+        `another process has taken over ${this.folder}: nothing was written, and this store can write no more`,
+      )
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#root.close()
+    openHere.delete(this.#realFolder)
+  }
+
+  /**
+   * Replaces the file by a copy without free pages. Nothing may use it meanwhile. The copy has the old file's owner
+   * mark, so the caller must write it again.
+   */
+  async compact(): Promise<void> {
+    if (this.#failure !== undefined) throw this.#failure
+    const copy = path.join(this.folder, COPY_FOLDER)
+    try {
+      rmSync(copy, { recursive: true, force: true })
+      mkdirSync(copy)
+      await this.#root.backup(copy, true)
+      syncFile(path.join(copy, DATA_FILE))
+      await this.#root.close()
+      renameSync(path.join(copy, DATA_FILE), this.dataFile)
+    } catch (error) {
+      // The old file is still in place: go on with it.
+      if (!this.#root.isOpen) this.#reopen()
+      throw copyError(`cannot compact ${this.folder}`, error)
+    } finally {
+      removeFolder(copy)
+    }
+    try {
+      // Flush before anything is written to the new file: a power loss must not bring the old one back.
+      syncFolder(this.folder)
+    } catch (error) {
+      throw this.#fail(error)
+    }
+    this.#reopen()
+  }
+
+  /** Copies the file as of now, without free pages, to an empty or new folder. The copy survives a power loss. */
+  async backup(folder: string): Promise<void> {
+    if (this.#failure !== undefined) throw this.#failure
+    const firstMade = mkdirSync(folder, { recursive: true })
+    if (readdirSync(folder).length > 0)
+      throw new StoreError('store-foreign', `${folder} is not empty: use an empty or a new folder`)
+    try {
+      await this.#root.backup(folder, true)
+      syncFile(path.join(folder, DATA_FILE))
+      syncEntries(folder, firstMade)
+    } catch (error) {
+      throw copyError(`cannot copy ${this.folder} to ${folder}`, error)
+    }
+  }
+
+  #reopen(): void {
+    try {
+      this.#root = openRoot(this.folder)
+      this.#tables = openTables(this.#root, this.folder)
+    } catch (error) {
+      throw this.#fail(error)
+    }
+  }
+
+  async #commitError(error: unknown, bytes: number): Promise<StoreError> {
+    return this.#writeError(await causeOf(error), bytes)
+  }
+
+  #writeError(cause: unknown, bytes: number): StoreError {
+    const canStillWrite = this.#canStillWrite()
+    if (canStillWrite && (isFullError(cause) || this.#freeBytes() < 2 * bytes + spareBytes)) {
+      return this.#fullError(bytes, { cause })
+    }
+    const failure = this.#fail(cause)
+    if (canStillWrite || this.#root.isStuck) return failure
+    // Writing the meta page is the commit. Nobody knows whether the disk has the old page or the new one.
+    return new StoreError('unknown-outcome', `${failure.message} The last write may be there too.`, {
+      cause,
+    })
+  }
+
+  /** Whether LMDB would begin another write. It never does after an error on a meta page. */
+  #canStillWrite(): boolean {
+    if (this.#root.isStuck) return false
+    try {
+      this.#root.transactionSync(() => undefined)
+      return true
+    } catch {
+      return false
+    }
+  }
+
+  #fail(cause: unknown): StoreError {
+    this.#failure ??= new StoreError(
+      'store-failed',
+      `the disk refused a write to ${this.folder} (${messageOf(cause)}), so this store can write no more. Check the disk and start again. Everything acknowledged is there.`,
+      { cause },
+    )
+    return this.#failure
+  }
+
+  // Checked before each commit: LMDB's binding overruns its own buffer when it reports some failed writes.
+  #checkFreeBytes(bytes: number): void {
+    if (this.#freeBytes() >= 2 * bytes + spareBytes) return
+    throw this.#fullError(bytes)
+  }
+
+  #fullError(bytes: number, options?: ErrorOptions): StoreError {
+    const message = `the disk is full: cannot write ${bytes} bytes to ${this.folder}`
+    return new StoreError('store-full', message, options)
+  }
+
+  #freeBytes(): number {
+    return this.#fileSystem(this.folder).freeBytes
+  }
+}

@@ -1,0 +1,129 @@
+import { firstPlace, isBefore, laterOf, type Place, type TimerRow } from '../../../timer/index.js'
+import { cursorOf, parseCursor } from '../../cursor.js'
+import { matches } from '../../filter.js'
+import type { HistogramQuery, Listed, ListQuery } from '../../store.js'
+import { type Chunk, dueAtOf, payloadBytesOf, rowOf, scopeOf } from '../rows/chunk.js'
+import type { Bucket } from '../rows/bucket.js'
+import type { RowTable } from '../rows/row-table.js'
+import { Segment } from './segment.js'
+import type { TimeBudget } from './time-budget.js'
+
+/** Reads rows for lists, histograms, counts and usage. It sees the live rows at or above the settled level. */
+export class RowLister {
+  readonly #table: RowTable
+  readonly #settledLevel: (shard: number) => Place
+  readonly #ensureIndexed: (bucket: Bucket) => void
+
+  constructor(
+    table: RowTable,
+    settledLevel: (shard: number) => Place,
+    ensureIndexed: (bucket: Bucket) => void,
+  ) {
+    this.#table = table
+    this.#settledLevel = settledLevel
+    this.#ensureIndexed = ensureIndexed
+  }
+
+  /** Lists one segment. Returns where the list goes on; undefined at its end. */
+  listStep(
+    query: ListQuery,
+    from: ListCursor,
+    items: TimerRow[],
+    budget: TimeBudget,
+  ): ListCursor | undefined {
+    const table = this.#table
+    const { shard } = from
+    if (shard >= table.buckets.length) return undefined
+    table.dropPeeked()
+    const level = laterOf(from.place, this.#settledLevel(shard))
+    const segment = Segment.from(table, table.buckets[shard]!, level, false, this.#ensureIndexed)
+    if (segment === undefined) return { shard: shard + 1, place: firstPlace }
+    const { rows, refs } = segment
+    for (const number of segment.order) {
+      const place = { position: rows.position(number), revision: rows.revision(number) }
+      if (items.length === query.limit || budget.isOver()) return { shard, place, isOver: true }
+      const chunk = table.peekChunk(refs[rows.slot(number)]!)
+      const ordinal = rows.ordinal(number)
+      if (scopeOf(chunk, ordinal).namespace !== query.namespace) continue
+      const row = rowOf(chunk, ordinal, true)
+      if (matches(row, query)) items.push(row)
+    }
+    return { shard, place: segment.end }
+  }
+
+  /** Counts the rows of one bucket into slices of time. */
+  addToHistogram(slices: number[], bucket: Bucket, query: HistogramQuery): void {
+    this.#eachLive(bucket, (chunk, ordinal) => {
+      const dueAt = dueAtOf(chunk, ordinal)
+      if (dueAt < query.fromInclusive || dueAt >= query.untilExclusive) return
+      const scope = scopeOf(chunk, ordinal)
+      if (query.namespace !== undefined && scope.namespace !== query.namespace) return
+      if (query.kind !== undefined && scope.kind !== query.kind) return
+      slices[Math.floor((dueAt - query.fromInclusive) / query.sliceMs)]!++
+    })
+  }
+
+  /** Adds the rows of a namespace in one bucket, and their payload bytes. */
+  addUsage(usage: { timers: number; bytes: number }, bucket: Bucket, namespace: string): void {
+    this.#eachLive(bucket, (chunk, ordinal) => {
+      if (scopeOf(chunk, ordinal).namespace !== namespace) return
+      usage.timers++
+      usage.bytes += payloadBytesOf(chunk, ordinal)
+    })
+  }
+
+  #eachLive(bucket: Bucket, visit: (chunk: Chunk, ordinal: number) => void): void {
+    const { chunks } = this.#table
+    const level = this.#settledLevel(bucket.shard)
+    this.#table.dropPeeked()
+    this.#ensureIndexed(bucket)
+    for (const ref of bucket.refs) {
+      if (chunks.rows[ref] === chunks.dead[ref]) continue
+      const chunk = this.#table.peekChunk(ref)
+      for (let ordinal = 0; ordinal < chunk.rows; ordinal++) {
+        if (chunks.isDead(ref, ordinal)) continue
+        const place = { position: chunk.position(ordinal), revision: chunk.revision(ordinal) }
+        if (!isBefore(place, level)) visit(chunk, ordinal)
+      }
+    }
+  }
+
+  /** Counts the live rows of a bucket from its chunks alone, so that it can check what memory counts. */
+  countIn(bucket: Bucket): number {
+    const level = this.#settledLevel(bucket.shard)
+    this.#table.dropPeeked()
+    const removed = new Set<number>()
+    for (const ref of bucket.refs) {
+      const chunk = this.#table.peekChunk(ref)
+      for (let i = 0; i < chunk.removals; i++) removed.add(chunk.removal(i))
+    }
+    let count = 0
+    for (const ref of bucket.refs) {
+      const chunk = this.#table.peekChunk(ref)
+      for (let ordinal = 0; ordinal < chunk.rows; ordinal++) {
+        const revision = chunk.revision(ordinal)
+        if (removed.has(revision)) continue
+        if (!isBefore({ position: chunk.position(ordinal), revision }, level)) count++
+      }
+    }
+    return count
+  }
+}
+
+/** Where a list goes on: a shard, and a place in it. */
+export interface ListCursor {
+  readonly shard: number
+  readonly place: Place
+  /** Whether the list page ends here. */
+  readonly isOver?: boolean
+}
+
+export function listCursorOf(cursor: string | undefined): ListCursor {
+  const [shard = 0, position = 0, revision = 0] = cursor === undefined ? [] : parseCursor('list', cursor)
+  return { shard: Number(shard), place: { position: Number(position), revision: Number(revision) } }
+}
+
+export function listPage(items: readonly TimerRow[], next: ListCursor | undefined): Listed<TimerRow> {
+  if (next === undefined) return { items, cursor: undefined }
+  return { items, cursor: cursorOf('list', [next.shard, next.place.position, next.place.revision]) }
+}

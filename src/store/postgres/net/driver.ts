@@ -1,0 +1,105 @@
+import { InvalidInputError, shown, StoreError } from '../../../error/index.js'
+import { CLIENT_TIMEOUT_EXTRA_MS } from '../defaults.js'
+
+/** The part of the package `pg` that this store uses. So this file compiles and loads without the package. */
+export interface PostgresClient {
+  query(query: PostgresQuery): Promise<PostgresResult>
+}
+
+interface PostgresQuery {
+  readonly text: string
+  readonly values?: readonly unknown[]
+  readonly types?: { getTypeParser(type: number): (text: string) => unknown }
+}
+
+export interface PostgresResult {
+  readonly rows: readonly Row[]
+}
+
+export type Row = Readonly<Record<string, string | number | Buffer | null>>
+
+export interface PoolClient extends PostgresClient {
+  release(error?: Error | boolean): void
+  on(event: 'error', listener: (error: Error) => void): unknown
+}
+
+/** A pool of connections, as `new pg.Pool()` makes one. */
+export interface PostgresPool {
+  connect(): Promise<PoolClient>
+  end(): Promise<void>
+  on(event: 'error', listener: (error: Error) => void): unknown
+  on(event: 'connect', listener: (client: PoolClient) => void): unknown
+}
+
+/** A single connection outside a pool, as `new pg.Client()` makes one. */
+export interface SingleClient extends PostgresClient {
+  connect(): Promise<unknown>
+  end(): Promise<void>
+  on(event: 'notification', listener: (message: { readonly payload?: string }) => void): unknown
+  on(event: 'error' | 'end', listener: (error?: Error) => void): unknown
+}
+
+export interface ConnectionOptions {
+  readonly connectionString: string
+  readonly application_name: string
+  readonly connectionTimeoutMillis: number
+  readonly statement_timeout: number
+  readonly query_timeout: number
+  readonly keepAlive: boolean
+}
+
+/** The options of every connection that the store opens. */
+export function connectionOptions(
+  connectionString: string,
+  { connectTimeoutMs, statementTimeoutMs }: { connectTimeoutMs: number; statementTimeoutMs: number },
+): ConnectionOptions {
+  return {
+    connectionString,
+    application_name: 'carillon',
+    connectionTimeoutMillis: connectTimeoutMs,
+    statement_timeout: statementTimeoutMs,
+    // The server cancels a statement in time. If even that answer does not arrive, the driver drops the connection.
+    query_timeout: statementTimeoutMs === 0 ? 0 : statementTimeoutMs + CLIENT_TIMEOUT_EXTRA_MS,
+    keepAlive: true,
+  }
+}
+
+/** The caller's connection inside a transaction. A pool is refused: it sends each statement on any connection. */
+export function clientOf(transaction: unknown): PostgresClient {
+  const isClient =
+    typeof transaction === 'object' &&
+    transaction !== null &&
+    'query' in transaction &&
+    typeof transaction.query === 'function' &&
+    !('totalCount' in transaction)
+  if (isClient) return transaction as PostgresClient
+  throw new InvalidInputError(
+    'invalid-option',
+    `a transaction must be a connection from pool.connect() or new pg.Client(), got ${shown(transaction)}`,
+  )
+}
+
+export interface Driver {
+  readonly Pool: new (
+    options: ConnectionOptions & { readonly max: number; readonly idleTimeoutMillis: number },
+  ) => PostgresPool
+  readonly Client: new (options: ConnectionOptions) => SingleClient
+}
+
+/** Loads the package `pg`. Users of PostgreSQL install it beside Carillon. */
+export async function loadDriver(load: () => Promise<unknown> = importDriver): Promise<Driver> {
+  try {
+    const loaded = (await load()) as { readonly default: Driver }
+    return loaded.default
+  } catch (error) {
+    throw new StoreError(
+      'driver-missing',
+      'cannot load the package pg, which PostgreSQL needs: npm install pg',
+      { cause: error },
+    )
+  }
+}
+
+function importDriver(): Promise<unknown> {
+  return import('pg')
+}

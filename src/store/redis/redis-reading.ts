@@ -1,0 +1,228 @@
+import type { Clock } from '../../time/index.js'
+import { firstPlace, type Place, shardOf, type TimerName, type TimerRow } from '../../timer/index.js'
+import { cursorOf, parseCursor } from '../cursor.js'
+import { matches, matchesName } from '../filter.js'
+import type {
+  Counts,
+  DeadLetter,
+  DeadQuery,
+  HistogramQuery,
+  HistoryEntry,
+  HistoryQuery,
+  Listed,
+  ListQuery,
+  PageQuery,
+  StoreReading,
+  Tally,
+  Usage,
+} from '../store.js'
+import { callByShard } from './batch/by-shard.js'
+import { MAX_LIST_READ, MIN_LIST_READ } from './defaults.js'
+import { parseEntry, parseLetter, parseLetterId } from './codec/record-codec.js'
+import type { RedisShard } from './redis-shard.js'
+import type { ShardScripts } from './scripts/shard-scripts.js'
+
+/**
+ * What anyone may read from a whole store. Lists go through the shards one after the other, some rows or records at a
+ * time. Sums ask all shards at once.
+ *
+ * Proven by the store contract, in test/store/redis/contract.test.ts.
+ */
+export class RedisReading implements StoreReading {
+  readonly #shards: readonly RedisShard[]
+  readonly #scripts: ShardScripts
+  readonly #clock: Clock
+
+  constructor(shards: readonly RedisShard[], scripts: ShardScripts, clock: Clock) {
+    this.#shards = shards
+    this.#scripts = scripts
+    this.#clock = clock
+  }
+
+  find(names: readonly TimerName[]): Promise<(TimerRow | undefined)[]> {
+    return callByShard(
+      names,
+      (name) => shardOf(name, this.#shards.length),
+      (shard, some) => this.#shards[shard]!.find(some),
+    )
+  }
+
+  async histogram(query: HistogramQuery): Promise<number[]> {
+    const { fromInclusive, untilExclusive, sliceMs, namespace = '', kind = '' } = query
+    const slices = new Array<number>(Math.ceil((untilExclusive - fromInclusive) / sliceMs)).fill(0)
+    const args = [String(fromInclusive), String(untilExclusive), String(sliceMs), namespace, kind]
+    await Promise.all(this.#shards.map((shard) => shard.addToHistogram(slices, args)))
+    return slices
+  }
+
+  async counts(): Promise<Counts> {
+    const counts = await Promise.all(this.#shards.map((shard) => shard.counts()))
+    return {
+      created: sum(counts.map(({ created }) => created)),
+      settled: sum(counts.map(({ settled }) => settled)),
+      cancelled: sum(counts.map(({ cancelled }) => cancelled)),
+      replaced: sum(counts.map(({ replaced }) => replaced)),
+      dead: sum(counts.map(({ dead }) => dead)),
+    }
+  }
+
+  async countRows(): Promise<number> {
+    return sum(await Promise.all(this.#shards.map((shard) => shard.countRows())))
+  }
+
+  tallies(): Promise<Tally[]> {
+    return Promise.all(this.#shards.map((shard) => shard.tally()))
+  }
+
+  async usage(namespace: string): Promise<Usage> {
+    const usages = await Promise.all(this.#shards.map((shard) => shard.usage(namespace)))
+    return { timers: sum(usages.map(({ timers }) => timers)), bytes: sum(usages.map(({ bytes }) => bytes)) }
+  }
+
+  async list(query: ListQuery): Promise<Listed<TimerRow>> {
+    const started = this.#clock.monotonic()
+    const items: TimerRow[] = []
+    const [first = 0, position = 0, revision = 0] = cursorParts('list', query)
+    let from: Place | undefined = { position: Number(position), revision: Number(revision) }
+    let shard = Number(first)
+    while (shard < this.#shards.length) {
+      const { page, next }: Awaited<ReturnType<RedisShard['listPage']>> = await this.#shards[shard]!.listPage(
+        from ?? firstPlace,
+        readSize(query, items),
+      )
+      for (let index = 0; index < page.size; index++) {
+        const row = page.row(index)
+        if (!matches(row, query)) continue
+        if (items.length === query.limit) {
+          return { items, cursor: cursorOf('list', [shard, row.position, row.revision]) }
+        }
+        items.push(row)
+      }
+      from = next
+      if (next === undefined) shard++
+      if (shard < this.#shards.length && this.#isOverBudget(started, query)) {
+        return { items, cursor: cursorOf('list', [shard, from?.position ?? 0, from?.revision ?? 0]) }
+      }
+    }
+    return { items, cursor: undefined }
+  }
+
+  async deadLetters(query: DeadQuery): Promise<Listed<DeadLetter>> {
+    const started = this.#clock.monotonic()
+    const items: DeadLetter[] = []
+    const [first = 0, after = ''] = cursorParts('dead', query)
+    let last = String(after)
+    let shard = Number(first)
+    while (shard < this.#shards.length) {
+      const { nodes, key } = this.#shards[shard]!
+      const from = last === '' ? '-' : `(${last}`
+      const size = readSize(query, items)
+      const order = ['ZRANGEBYLEX', `${key}:deadorder`, from, '+', 'LIMIT', '0', String(size)]
+      const numbers = ((await nodes.call(key, order)) as Buffer[]).map(String)
+      const found = numbers.length === 0 ? [] : await nodes.call(key, ['HMGET', `${key}:dead`, ...numbers])
+      for (const [index, bytes] of (found as (Buffer | null)[]).entries()) {
+        // Another call may have removed it between the two reads.
+        if (bytes === null) continue
+        const letter = parseLetter(shard, numbers[index]!, bytes)
+        if (!matchesName(letter.row, query)) continue
+        if (items.length === query.limit) return { items, cursor: cursorOf('dead', [shard, last]) }
+        items.push(letter)
+        last = numbers[index]!
+      }
+      last = numbers.at(-1) ?? ''
+      if (numbers.length < size) {
+        last = ''
+        shard++
+      }
+      if (shard < this.#shards.length && this.#isOverBudget(started, query)) {
+        return { items, cursor: cursorOf('dead', [shard, last]) }
+      }
+    }
+    return { items, cursor: undefined }
+  }
+
+  async removeDead(ids: readonly string[]): Promise<boolean[]> {
+    const answers = ids.map(() => false)
+    const byShard = new Map<number, { readonly index: number; readonly number: string }[]>()
+    for (const [index, id] of ids.entries()) {
+      const letter = parseLetterId(id)
+      if (letter === undefined || letter.shard >= this.#shards.length) continue
+      const list = byShard.get(letter.shard) ?? []
+      byShard.set(letter.shard, [...list, { index, number: letter.number }])
+    }
+    await Promise.all(
+      [...byShard].map(async ([shard, letters]) => {
+        const numbers = letters.map(({ number }) => number)
+        const flags = String(await this.#shards[shard]!.run(this.#scripts.removeDead, numbers))
+        for (const [at, { index }] of letters.entries()) answers[index] = flags[at] === '1'
+      }),
+    )
+    return answers
+  }
+
+  async history(query: HistoryQuery): Promise<Listed<HistoryEntry>> {
+    const started = this.#clock.monotonic()
+    const { namespace, kind, key: timer, fromInclusive = 0, untilExclusive } = query
+    const items: HistoryEntry[] = []
+    const isOneTimer = kind !== undefined && timer !== undefined
+    const only = isOneTimer ? shardOf({ namespace, kind, key: timer }, this.#shards.length) : 0
+    const end = isOneTimer ? only + 1 : this.#shards.length
+    const [first = only, since = fromInclusive, seen = 0] = cursorParts('history', query)
+    // How many entries of the millisecond `at` were read. Entries added later for the same time come after them.
+    let at = Number(since)
+    let skip = Number(seen)
+    let shard = Number(first)
+    while (shard < end) {
+      const { nodes, key } = this.#shards[shard]!
+      const size = readSize(query, items)
+      const range = [String(at), untilExclusive === undefined ? '+inf' : `(${untilExclusive}`]
+      const limits = ['LIMIT', String(skip), String(size)]
+      const found = (await nodes.call(key, [
+        'ZRANGEBYSCORE',
+        `${key}:history`,
+        ...range,
+        ...limits,
+      ])) as Buffer[]
+      for (const member of found) {
+        const entry = parseEntry(member)
+        const isMatch = matchesName(entry, query)
+        if (isMatch && items.length === query.limit) {
+          return { items, cursor: cursorOf('history', [shard, at, skip]) }
+        }
+        if (isMatch) items.push(entry)
+        skip = entry.at === at ? skip + 1 : 1
+        at = entry.at
+      }
+      if (found.length < size) {
+        shard++
+        at = fromInclusive
+        skip = 0
+      }
+      if (shard < end && this.#isOverBudget(started, query)) {
+        return { items, cursor: cursorOf('history', [shard, at, skip]) }
+      }
+    }
+    return { items, cursor: undefined }
+  }
+
+  async pruneHistory(beforeExclusive: number): Promise<number> {
+    return sum(await Promise.all(this.#shards.map((shard) => shard.pruneHistory(beforeExclusive))))
+  }
+
+  #isOverBudget(started: number, { budgetMs }: PageQuery): boolean {
+    return budgetMs !== undefined && this.#clock.monotonic() - started >= budgetMs
+  }
+}
+
+function cursorParts(name: string, { cursor }: PageQuery): (string | number)[] {
+  return cursor === undefined ? [] : parseCursor(name, cursor)
+}
+
+/** Reads one item more than is still needed, to see whether there is more. */
+function readSize({ limit }: PageQuery, items: readonly unknown[]): number {
+  return Math.max(MIN_LIST_READ, Math.min(MAX_LIST_READ, limit - items.length + 1))
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, each) => total + each, 0)
+}

@@ -1,0 +1,54 @@
+import type { RedisFormat } from '../format.js'
+import { type RedisTuning, SPLIT_PARTS } from '../defaults.js'
+import { Script } from './script.js'
+import {
+  claimDueLua,
+  cutShortLua,
+  extendLua,
+  longLeasesLua,
+  nextDueLua,
+  peekDueLua,
+  settleClaimedLua,
+} from './claims.lua.js'
+import { answersLua, appendLua, requestsLua } from './inbox.lua.js'
+import { acquireLua, lowerLua, refenceLua, releaseLua, renewLua } from './ownership.lua.js'
+import { partsLua } from './parts.lua.js'
+import { countLua, findLua, listLua, loadLua, tallyLua, usageLua } from './read.lua.js'
+import { removeDeadLua } from './records.lua.js'
+import { settleLua, sweepLua } from './settle.lua.js'
+import { writeLua } from './write.lua.js'
+
+export type ShardScripts = ReturnType<typeof shardScripts>
+
+/** The scripts of a shard. The bucket width is part of the store's format. The sizes of parts and chunks are not. */
+export function shardScripts({ bucketMs, strategy }: RedisFormat, { partRows, chunkRows }: RedisTuning) {
+  // A store of mode `claim` claims rows one by one, so it makes no chunks.
+  const parts = partsLua(bucketMs, partRows, SPLIT_PARTS, strategy === 'claim' ? Infinity : chunkRows)
+  return Object.freeze({
+    acquire: Script.writing(acquireLua),
+    renew: Script.writing(renewLua),
+    refence: Script.writing(refenceLua),
+    release: Script.writing(releaseLua),
+    lower: Script.writing(lowerLua),
+    load: Script.withLargeReply(loadLua, true),
+    write: Script.writing(writeLua(parts)),
+    settle: Script.writing(settleLua(parts)),
+    sweep: Script.writing(sweepLua),
+    append: Script.writing(appendLua),
+    requests: Script.reading(requestsLua),
+    answers: Script.reading(answersLua),
+    peekDue: Script.reading(peekDueLua(parts)),
+    nextDue: Script.reading(nextDueLua),
+    claimDue: Script.writing(claimDueLua(parts)),
+    extend: Script.writing(extendLua(parts)),
+    longLeases: Script.reading(longLeasesLua(parts)),
+    cutShort: Script.writing(cutShortLua(parts)),
+    settleClaimed: Script.writing(settleClaimedLua(parts)),
+    find: Script.reading(findLua(parts)),
+    list: Script.withLargeReply(listLua, false),
+    count: Script.reading(countLua),
+    usage: Script.reading(usageLua),
+    tally: Script.reading(tallyLua),
+    removeDead: Script.writing(removeDeadLua),
+  })
+}

@@ -1,0 +1,332 @@
+import type { SubmitAnswer } from '../../../engine/index.js'
+import { SetColumns, type RequestedOperation } from '../../../store/index.js'
+import { encodePayload, nameLimits } from '../../../timer/index.js'
+import type { Journal } from '../check/journal.js'
+import { type Change, type Ledger, nameKey } from '../check/ledger.js'
+import { lifeText } from './life.js'
+import type { Aim, PlannedOperation, PlannedSet } from '../plan/operation.js'
+import { namespace } from '../check/store-inspector.js'
+import type { SimulatedProcess } from './simulated-process.js'
+
+/** A submitted operation. Without an answer, its outcome is unknown. */
+interface Submission {
+  readonly operation: RequestedOperation
+  readonly process: SimulatedProcess
+  readonly at: number
+  answeredAt: number
+  answer: SubmitAnswer | undefined
+}
+
+/** Error codes after which the operation may or may not have happened, or may still happen. */
+const openCodes: ReadonlySet<string> = new Set(['unknown-outcome', 'owner-unreachable', 'stopped'])
+
+/**
+ * All clients of a run: they set, move and cancel timers. The class keeps the answer to each call (acknowledged, refused
+ * or unknown) and compares it with the commits of the store, when it arrives and at the end.
+ */
+export class Client {
+  readonly #journal: Journal
+  readonly #ledger: Ledger
+  readonly #submissions: Submission[] = []
+  /** The last timer of each name that an answer mentioned. */
+  readonly #known = new Map<string, { readonly identity: number; readonly revision: number | undefined }>()
+  /** The submission whose answer each committed change belongs to. */
+  readonly #answerOfChange = new Map<Change, Submission>()
+  /** When each set that went into an inbox was acknowledged, by identity. */
+  readonly #appended = new Map<number, number>()
+  /** Identities that the plan submits twice. */
+  readonly #submittedTwice = new Set<number>()
+
+  constructor(journal: Journal, ledger: Ledger) {
+    this.#journal = journal
+    this.#ledger = ledger
+  }
+
+  /** Operations without an answer whose process is alive. */
+  get waiting(): readonly Submission[] {
+    return this.#submissions.filter(({ answer, process }) => answer === undefined && process.isAlive)
+  }
+
+  submit(planned: PlannedOperation, process: SimulatedProcess): void {
+    const { action } = planned
+    const now = process.plannedNow()
+    if (action.type === 'set') {
+      if (action.again !== undefined)
+        for (const { identity } of action.sets) this.#submittedTwice.add(identity)
+      // Half of the calls use columns where they can.
+      if (planned.id % 2 === 0 && action.sets.every(({ condition }) => condition === 'none')) {
+        this.#sendPlain(action.sets, process)
+        return
+      }
+      this.#send(
+        action.sets.map((set) => this.#setOf(set, now)),
+        process,
+      )
+      return
+    }
+    const name = { namespace, kind: action.kind, key: action.key }
+    const aimed = this.#aimed(name, action.aim)
+    if (action.type === 'cancel') this.#send([{ type: 'cancel', ...name, ...aimed }], process)
+    else this.#send([{ type: 'move', ...name, ...aimed, dueAt: Math.max(0, now + action.dueInMs) }], process)
+  }
+
+  /** Checks that need the end of the run: every call is answered, and every acknowledged set was stored. */
+  checkEnd(): void {
+    for (const submission of this.#submissions) {
+      const { operation, answer, process } = submission
+      if (answer === undefined) {
+        // A process that stops must answer, too. Only a crash excuses it.
+        if (!process.gate.isShut) {
+          this.#journal.violated('face', `${operation.type} of ${nameKey(operation)} was never answered`)
+        }
+        continue
+      }
+      this.#checkAtEnd(submission, answer)
+    }
+  }
+
+  /** Submits sets without conditions as columns, one call for each kind, if the engine accepts columns. */
+  #sendPlain(planned: readonly PlannedSet[], process: SimulatedProcess): void {
+    const createdAt = process.plannedNow()
+    for (const kind of new Set(planned.map((set) => set.kind))) {
+      const ofKind = planned.filter((set) => set.kind === kind)
+      const sets = new SetColumns({ namespace, kind, createdAt }, ofKind.length, nameLimits.payloadBytes)
+      for (const { key, identity, dueInMs } of ofKind) {
+        sets.add(key, identity, Math.max(0, createdAt + dueInMs), identity)
+      }
+      this.#send(sets.operations(), process, async (operations) => {
+        const answers = await (process.engine.submitPlain?.(sets) ?? process.engine.submit(operations))
+        if (!(answers instanceof Float64Array)) return answers
+        return Array.from(answers, (revision) => ({ outcome: 'set', revision, replaced: undefined }))
+      })
+    }
+  }
+
+  #send(
+    operations: readonly RequestedOperation[],
+    process: SimulatedProcess,
+    submit: SimulatedProcess['engine']['submit'] = (all) => process.engine.submit(all),
+  ): void {
+    const submissions = operations.map((operation): Submission => {
+      this.#journal.count(operation.type)
+      return { operation, process, at: this.#journal.at, answeredAt: Infinity, answer: undefined }
+    })
+    this.#submissions.push(...submissions)
+    this.#journal.log(process.member, () => `submits ${operations.map(operationText).join(', ')}`)
+    const isStopping = process.isStopping
+    submit(operations).then(
+      (answers) => submissions.forEach((submission, index) => this.#answered(submission, answers[index])),
+      (error: unknown) => {
+        // An engine that is stopping rejects new operations.
+        if (!isStopping) this.#journal.violated('face', `submit rejected: ${String(error)}`)
+        for (const submission of submissions)
+          this.#submissions.splice(this.#submissions.indexOf(submission), 1)
+      },
+    )
+  }
+
+  #answered(submission: Submission, answer: SubmitAnswer | undefined): void {
+    const { operation } = submission
+    if (answer === undefined) {
+      this.#journal.violated('face', `no answer for ${operationText(operation)}`)
+      return
+    }
+    submission.answer = answer
+    submission.answeredAt = this.#journal.at
+    this.#journal.count(answer.outcome)
+    this.#journal.log(
+      submission.process.member,
+      () => `answers ${operationText(operation)}: ${answerText(answer)}`,
+    )
+    this.#learn(operation, answer)
+    if (answer.outcome !== 'appended' && answer.outcome !== 'failed') this.#checkOrder(submission)
+    switch (answer.outcome) {
+      case 'set':
+        this.#checkSet(operation, answer.revision)
+        return
+      case 'appended':
+        if (operation.type !== 'set' || !this.#ledger.appended.has(operation.identity)) {
+          this.#journal.violated(1, `${operationText(operation)} was answered appended but is in no inbox`)
+        } else if (!this.#appended.has(operation.identity)) {
+          this.#appended.set(operation.identity, submission.answeredAt)
+        }
+        return
+      case 'cancelled':
+        this.#checkChange(submission, 'cancelled')
+        return
+      case 'moved':
+        this.#checkChange(submission, 'moved')
+        return
+      case 'unknown':
+        this.#checkUnknown(submission)
+        return
+      case 'firing':
+      case 'conflict':
+      case 'settled':
+      case 'failed':
+    }
+  }
+
+  /** 'unknown' is right only if the timer was absent at some moment between the call and the answer. */
+  #checkUnknown({ operation, at, answeredAt, process }: Submission): void {
+    const { identity } = operation
+    if (!this.#ledger.stoodThroughout(nameKey(operation), identity, at, answeredAt)) return
+    this.#journal.violated(
+      'face',
+      `${operationText(operation)}, submitted at ${at} to ${process.member}, was answered unknown although the timer existed all the time`,
+    )
+  }
+
+  /** A set that was acknowledged before this operation was submitted must be applied before it. */
+  #checkOrder({ operation, at, process }: Submission): void {
+    const name = nameKey(operation)
+    for (const { operation: requested } of this.#ledger.requests.values()) {
+      if (requested.type !== 'set' || nameKey(requested) !== name) continue
+      const earlier = this.#appended.get(requested.identity)
+      if (earlier === undefined || earlier >= at) continue
+      this.#journal.violated(
+        'order',
+        `${operationText(operation)}, submitted at ${at} to ${process.member}, was answered before ${operationText(requested)} was applied, which was acknowledged at ${earlier}`,
+      )
+    }
+  }
+
+  #checkSet(operation: RequestedOperation, revision: number | undefined): void {
+    const lives = operation.type === 'set' ? (this.#ledger.lives.get(operation.identity) ?? []) : []
+    if (lives.some((life) => revision === undefined || life.revisions.has(revision))) return
+    this.#journal.violated(
+      1,
+      `${operationText(operation)} was answered set at revision ${String(revision)} but is not stored with it`,
+    )
+  }
+
+  /** An answered change must have been committed since the call, and each commit explains one answer only. */
+  #checkChange(submission: Submission, type: Change['type']): void {
+    if (this.#matchChange(submission, type, new Set())) return
+    this.#journal.violated(
+      4,
+      `${operationText(submission.operation)} was answered ${type} but no commit did that`,
+    )
+  }
+
+  /**
+   * Matches an answer with a committed change. A change that explains another answer is taken over if that answer can be
+   * matched with a different change (augmenting paths).
+   */
+  #matchChange(submission: Submission, type: Change['type'], tried: Set<Change>): boolean {
+    for (const change of this.#ledger.changes) {
+      if (change.type !== type || tried.has(change) || !isAnswerTo(submission, change)) continue
+      tried.add(change)
+      const claimant = this.#answerOfChange.get(change)
+      if (claimant !== undefined && !this.#matchChange(claimant, type, tried)) continue
+      this.#answerOfChange.set(change, submission)
+      return true
+    }
+    return false
+  }
+
+  #checkAtEnd({ operation, at, answeredAt, process }: Submission, answer: SubmitAnswer): void {
+    const { outcome } = answer
+    if (outcome === 'firing') {
+      const isFired = [...this.#ledger.lives.values()]
+        .flat()
+        .some(
+          (life) =>
+            life.name === nameKey(operation) &&
+            life.bornAt <= answeredAt &&
+            life.endedAt >= at &&
+            life.deliveries > 0,
+        )
+      if (!isFired)
+        this.#journal.violated(4, `${operationText(operation)} was answered firing but the timer never fired`)
+      return
+    }
+    if (operation.type !== 'set') return
+    const life = this.#ledger.life(operation.identity)
+    const isWanted = outcome === 'set' || outcome === 'appended'
+    const mayConflict = operation.ifAbsent === true || operation.ifRevision !== undefined
+    if (isWanted && life === undefined && !(mayConflict && this.#ledger.conflicted.has(operation.identity))) {
+      this.#journal.violated(
+        1,
+        `${operationText(operation)} was acknowledged (${outcome}) at ${at} by ${process.member} and never stored`,
+      )
+    }
+    const isRefused = outcome === 'conflict' || (outcome === 'failed' && !openCodes.has(answer.error.code))
+    if (isRefused && life !== undefined && !this.#submittedTwice.has(operation.identity)) {
+      this.#journal.violated(
+        10,
+        `${operationText(operation)} was answered ${answerText(answer)} but was stored: ${lifeText(life)}`,
+      )
+    }
+  }
+
+  #learn(operation: RequestedOperation, answer: SubmitAnswer): void {
+    const name = nameKey(operation)
+    if (answer.outcome === 'set' && operation.type === 'set') {
+      this.#known.set(name, { identity: operation.identity, revision: answer.revision })
+    } else if (answer.outcome === 'moved') {
+      const identity = this.#known.get(name)?.identity
+      if (identity !== undefined) this.#known.set(name, { identity, revision: answer.revision })
+    } else if (answer.outcome === 'conflict' && answer.current !== undefined) {
+      this.#known.set(name, answer.current)
+    }
+  }
+
+  #setOf(set: PlannedSet, now: number): RequestedOperation {
+    const name = { namespace, kind: set.kind, key: set.key }
+    const known = this.#known.get(nameKey(name))
+    return {
+      type: 'set',
+      ...name,
+      identity: set.identity,
+      createdAt: now,
+      payload: encodePayload(set.identity),
+      tags: [],
+      details: '',
+      dueAt: Math.max(0, now + set.dueInMs),
+      attempt: 0,
+      occurrence: 0,
+      ...(set.condition === 'if-absent' ? { ifAbsent: true } : {}),
+      ...(set.condition === 'if-revision' && known?.revision !== undefined
+        ? { ifRevision: known.revision }
+        : {}),
+    }
+  }
+
+  #aimed(
+    name: { readonly kind: string; readonly key: string },
+    aim: Aim,
+  ): { identity?: number; ifRevision?: number } {
+    const known = this.#known.get(nameKey(name))
+    if (known === undefined || aim === 'name') return {}
+    if (aim === 'identity' || known.revision === undefined) return { identity: known.identity }
+    return { ifRevision: known.revision }
+  }
+}
+
+function isAnswerTo({ operation, answer, at, answeredAt }: Submission, change: Change): boolean {
+  const revision = answer?.outcome === 'moved' ? answer.revision : undefined
+  return (
+    change.name === nameKey(operation) &&
+    change.at >= at &&
+    change.at <= answeredAt &&
+    (revision === undefined || revision === change.revision) &&
+    (operation.identity === undefined || operation.identity === change.life.identity)
+  )
+}
+
+function operationText(operation: RequestedOperation): string {
+  const { type, identity, ifRevision } = operation
+  const which = identity === undefined ? '' : ` ${identity}`
+  const only = ifRevision === undefined ? '' : ` if r${ifRevision}`
+  const due = operation.type === 'cancel' ? '' : ` due ${operation.dueAt}`
+  const absent = operation.type === 'set' && operation.ifAbsent === true ? ' if absent' : ''
+  return `${type}${which} ${nameKey(operation)}${due}${only}${absent}`
+}
+
+function answerText(answer: SubmitAnswer): string {
+  if (answer.outcome === 'failed') return `failed, ${answer.error.code}`
+  return 'revision' in answer && answer.revision !== undefined
+    ? `${answer.outcome} r${answer.revision}`
+    : answer.outcome
+}
