@@ -23,7 +23,7 @@ import { parseRedisUrl } from '../../src/store/redis/net/redis-url.js'
 import { redisStoreOptions } from '../../src/store/redis/redis-store-options.js'
 import { DEFAULT_SHARDS } from '../../src/store/shard-count.js'
 import { testTimers } from '../../src/testing/index.js'
-import { VirtualClock } from '../../src/time/index.js'
+import { formatDuration, VirtualClock } from '../../src/time/index.js'
 import { defaultRetry, nameLimits } from '../../src/timer/index.js'
 import { WebhookVerifier } from '../../src/webhooks/index.js'
 import { TimingWheel, Wheel } from '../../src/wheel/index.js'
@@ -122,7 +122,7 @@ describe('the tables of docs/timers.md', () => {
   it('have the defaults of a kind', () => {
     const cells = new Map(kindRows.map(([name, value, about]) => [namesIn(name!)[0], { value, about }]))
     const { attempts, minMs, maxMs } = defaultRetry
-    expect(cells.get('retry')!.value).toBe(`${attempts} attempts, \`${minMs / 1000}s..${maxMs / 60_000}m\``)
+    expect(cells.get('retry')!.value).toBe(`${attempts} attempts, \`${formatDuration(minMs)}..${formatDuration(maxMs)}\``)
     expect(cells.get('concurrency')!.value).toBe(written(CONCURRENCY))
     expect(cells.get('concurrency')!.about).toContain(
       `(${written(CONCURRENCY_OF_BATCHES)} for \`handleMany\`)`,
