@@ -498,8 +498,8 @@ export const mutants: readonly Mutant[] = [
     patches: [
       {
         file: 'engine/shard-engine.ts',
-        find: 'void this.#inbox.applyAll().then((isApplied) => {',
-        replace: 'void Promise.resolve(true).then((isApplied) => {',
+        find: 'const isApplied = await this.#inbox.applyAll()',
+        replace: 'const isApplied = await Promise.resolve(true)',
       },
     ],
   },
