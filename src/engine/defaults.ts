@@ -26,6 +26,9 @@ export const MAX_REMEMBERED_MS = 86_400_000
 /** A lease that ends later than this many times `leaseMs` from now was granted by a clock that was ahead. */
 export const MAX_LEASE_FACTOR = 2
 
+/** The longest lease of an instance that takes a shard only to apply its inbox. */
+export const VISIT_LEASE_MS = 3000
+
 // ---- load
 
 /** Above this part of `maxTimers` or `maxBytes` the window is shortened. */

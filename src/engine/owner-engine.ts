@@ -1,7 +1,7 @@
 import { StateError } from '../error/index.js'
 import type { Clock } from '../time/index.js'
 import type { RequestedOperation, SetColumns, ShardRow, Store } from '../store/index.js'
-import { type Deliver, shardOf, type TimerRow } from '../timer/index.js'
+import { type Deliver, shardOf, type TimerName, type TimerRow } from '../timer/index.js'
 import type { Answer, SubmitAnswer } from './answer.js'
 import { InboxClient } from './write/inbox-client.js'
 import { checkStrategy } from './check-strategy.js'
@@ -11,6 +11,8 @@ import type { OwnerChange } from './own/owner-change.js'
 import { HandedOverAttempts } from './own/handed-over-attempts.js'
 import { KeepAlive, Sleeper } from '../async/index.js'
 import { Membership } from './cluster/membership.js'
+import { VISIT_LEASE_MS } from './defaults.js'
+import { IdleShardVisitor } from './own/idle-shard-visitor.js'
 import { newNonce } from './own/ownership.js'
 import { type AcquiredShard, ShardAcquirer } from './own/shard-acquirer.js'
 import { OwnerRouter } from './write/owner-router.js'
@@ -64,6 +66,7 @@ export class OwnerEngine implements TimerEngine {
   readonly #shared: SharedParts
   readonly #membership: Membership
   readonly #inboxClient: InboxClient
+  readonly #visitor: IdleShardVisitor
   readonly #ownerRouter: OwnerRouter
   readonly #acquirer: ShardAcquirer
   readonly #submitter: Submitter
@@ -106,7 +109,12 @@ export class OwnerEngine implements TimerEngine {
     this.#settings = settings
     this.#holdsAll = options.holdsAll ?? false
     this.#membership = membership
-    this.#inboxClient = new InboxClient(common)
+    this.#visitor = new IdleShardVisitor({
+      ...common,
+      mayVisit: () => !this.#isStarted && !this.#isStopping && !this.#holdsAll,
+      acquire: (seen) => this.#acquireForVisit(seen),
+    })
+    this.#inboxClient = new InboxClient({ ...common, visitor: this.#visitor })
     this.#ownerRouter = new OwnerRouter({
       inboxClient: this.#inboxClient,
       peers,
@@ -187,6 +195,9 @@ export class OwnerEngine implements TimerEngine {
     this.#isStarted = true
     // The process stays alive even while other members own every shard: some will come here.
     this.#keepAlive.start()
+    // A shard that was taken for a moment is released first.
+    await this.#visitor.stop()
+    if (this.#isStopping) return
     for (const shard of this.#shards.values()) shard.start()
     await this.#membership.fire(true)
     await this.#acquirer.acquire()
@@ -254,6 +265,25 @@ export class OwnerEngine implements TimerEngine {
     return this.#isStopping ? Promise.reject(this.#stopped()) : this.#submitter.submitPlain(sets)
   }
 
+  async applyAcknowledged(names?: readonly TimerName[]): Promise<void> {
+    // If this instance holds every shard, nobody else appends requests.
+    if (this.#holdsAll) return
+    const busy = names === undefined ? await this.#store.busyInboxes() : await this.#shardsWaitingFor(names)
+    await Promise.all(
+      busy.map(async (shard) => {
+        const isApplied = await this.#shards.get(shard)?.applyInbox()
+        if (isApplied !== true) await this.#inboxClient.applyAll(shard)
+      }),
+    )
+  }
+
+  /** The shards in whose inbox a request for one of the names waits. */
+  async #shardsWaitingFor(names: readonly TimerName[]): Promise<readonly number[]> {
+    const areWaiting = await this.#store.areWaiting(names)
+    const waiting = names.filter((_, index) => areWaiting[index])
+    return [...new Set(waiting.map((name) => shardOf(name, this.#store.shardCount)))]
+  }
+
   async submitFor({ shard, deadline, operations }: PeerRequest): Promise<readonly Answer[] | undefined> {
     if (this.#isStopping || this.storeNow() >= deadline) return undefined
     return await this.#submitter.submitFor(shard, operations)
@@ -283,6 +313,7 @@ export class OwnerEngine implements TimerEngine {
     this.#keepAlive.stop()
     await this.#opening
     await this.#acquiring
+    await this.#visitor.stop()
     const until = this.clock.monotonic() + this.#settings.stopMs
     await Promise.all([...this.#shards.values()].map((shard) => shard.stop()))
     await this.#shared.handedAttempts.stop(until)
@@ -327,10 +358,18 @@ export class OwnerEngine implements TimerEngine {
     }
   }
 
-  #openShard({ seen, row, sentAt }: AcquiredShard): void {
+  async #acquireForVisit(seen: ShardRow): Promise<ShardEngine | undefined> {
+    await this.#acquirer.acquireOne(seen, Math.min(this.#settings.leaseMs, VISIT_LEASE_MS))
+    return this.#shards.get(seen.shard)
+  }
+
+  #openShard({ seen, row, sentAt, leaseMs }: AcquiredShard): void {
     const { shard, epoch } = row
+    const { settings } = this.#shared
+    const leaseMarginMs = Math.min(settings.leaseMarginMs, leaseMs / 2)
     const engine = new ShardEngine({
       ...this.#shared,
+      settings: leaseMs === settings.leaseMs ? settings : { ...settings, leaseMs, leaseMarginMs },
       row,
       sentAt,
       ownerChange: ownerChangeOf(seen, this.memberId, this.storeNow()),

@@ -13,6 +13,7 @@ import { HeldAttempts } from './fire/held-attempts.js'
 import { OutcomeQueue } from './settle/outcome-queue.js'
 import { HandedOverReports } from './settle/handed-over-reports.js'
 import { StartHolds } from './write/start-holds.js'
+import { InboxHolds } from './write/inbox-holds.js'
 import { Inbox } from './write/inbox.js'
 import { loadPolicyOf } from './load/load-policy.js'
 import { Loader } from './load/loader.js'
@@ -86,6 +87,7 @@ export class ShardEngine {
   readonly #putBack: PutBack
   readonly #writer: Writer
   readonly #inbox: Inbox
+  readonly #inboxHolds: InboxHolds
   readonly #sleeper: Sleeper
   readonly #acquiredAt: number
   #isStarted = false
@@ -167,9 +169,11 @@ export class ShardEngine {
     const putBack = new PutBack({ clock, settings, window, governor, loadPolicy, lanes, throughput })
     const loader = new Loader({ ...common, governor, loadPolicy, putBack })
     const settler = new Settler({ ...common, putBack, throughput, loadPolicy, loader })
+    const inboxHolds = new InboxHolds({ ...common, startHolds })
     const writer = new Writer({
       ...common,
       startHolds,
+      inboxHolds,
       settler,
       loader,
       applyInbox: () => this.#inbox.applyAll(),
@@ -184,7 +188,8 @@ export class ShardEngine {
     this.#putBack = putBack
     this.#writer = writer
     const reports = new HandedOverReports({ ...common, settler })
-    this.#inbox = new Inbox({ store, clock, settings, ownership, writer, reports })
+    this.#inboxHolds = inboxHolds
+    this.#inbox = new Inbox({ store, clock, settings, ownership, mutex, writer, reports, inboxHolds })
   }
 
   get epoch(): number {
@@ -270,6 +275,11 @@ export class ShardEngine {
     if (state === entryState.DONE) return 'over'
     const { STARTED, REPORTED, HELD } = entryState
     return state === STARTED || state === REPORTED || state === HELD ? 'firing' : 'waiting'
+  }
+
+  /** Resolves when all that is in the inbox now is applied; with false if the shard was lost before that. */
+  applyInbox(): Promise<boolean> {
+    return this.#inbox.applyAll()
   }
 
   poke(): void {
@@ -444,6 +454,7 @@ export class ShardEngine {
     this.#transactions.stop()
     this.#loader.stop()
     this.#inbox.stop()
+    this.#inboxHolds.stop()
     this.#writer.stop()
     this.#sleeper.cancelAll()
   }

@@ -1,6 +1,6 @@
 import type { SetColumns, RequestedOperation } from '../store/index.js'
 import type { Clock } from '../time/index.js'
-import type { TimerRow } from '../timer/index.js'
+import type { TimerName, TimerRow } from '../timer/index.js'
 import type { Answer, SubmitAnswer } from './answer.js'
 import type { EngineStats } from './stats.js'
 import type { PeerRequest, PeerMember } from './write/peers.js'
@@ -43,6 +43,11 @@ export interface TimerEngine {
   hearMembers(): Promise<void>
   /** How another member can be asked directly; undefined if it cannot. */
   peerOf(memberId: string): PeerMember | undefined
+  /**
+   * Resolves when every change that was acknowledged before this call, to any process, is in the rows of the store:
+   * changes to timers of these names, or to any timer. Rejects with 'owner-unreachable' if that takes too long.
+   */
+  applyAcknowledged(names?: readonly TimerName[]): Promise<void>
   /** Carries out operations; one answer each. */
   submit(operations: readonly RequestedOperation[]): Promise<readonly SubmitAnswer[]>
   /** As `submit`, of plain sets in columns. If all of them are new timers, answers their revisions. */

@@ -118,7 +118,7 @@ export class Timers extends FrontDoor {
     const { clock } = engine
     const kinds = new Kinds({ store, namespace, onStoreError })
     const tasks = new PeriodicTasks(clock, onStoreError)
-    const quota = new NamespaceQuota({ store, clock, namespace })
+    const quota = new NamespaceQuota({ store, engine, namespace })
     const names = new TimerNames(namespace, kinds)
     const records = new Records({ engine, store, namespace, kinds })
     const { guard } = parts
@@ -360,6 +360,7 @@ export class Timers extends FrontDoor {
   }
 
   async stats(): Promise<TimersStats> {
+    await this.engine.applyAcknowledged()
     const store = await this.#parts.store.counts()
     const pending = store.created - store.settled - store.cancelled - store.replaced - store.dead
     return { ...this.engine.stats(), pending, store }

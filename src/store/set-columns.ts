@@ -1,4 +1,11 @@
-import { ownBytes, PayloadColumn, type Place, shardsOf, type TimerRow } from '../timer/index.js'
+import {
+  ownBytes,
+  PayloadColumn,
+  type Place,
+  shardsOf,
+  type TimerName,
+  type TimerRow,
+} from '../timer/index.js'
 import { checkPayloadBytes, checkPlainSet, checkIntegerInstant } from './check/check-set.js'
 import type { OwnerWrite, SetOperation } from './store.js'
 
@@ -77,6 +84,10 @@ export class SetColumns implements PlainScope {
       if (counts[shard]! > 0) parts.push({ shard, indexes: all.subarray(end - counts[shard]!, end) })
     }
     return parts
+  }
+
+  name(index: number): TimerName {
+    return { namespace: this.namespace, kind: this.kind, key: this.keys[index]! }
   }
 
   /** One set as an operation. Its payload is a view of the shared buffer. */

@@ -12,7 +12,7 @@ export {
   type Place,
 } from './place.js'
 export type { DeadView, QuotaLimits, QuotaView, SetTimer, SetTimers, TimerView } from './answers.js'
-export { shardOf, shardsOf } from './shard-of.js'
+export { nameHash, shardOf, shardsOf } from './shard-of.js'
 export type { TimerContent, TimerName, TimerProgress, TimerRow } from './timer-row.js'
 export { checkTraceparent, isTraceparent, traceparentOf } from './trace.js'
 export {

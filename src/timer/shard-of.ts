@@ -3,7 +3,12 @@ import type { TimerName } from './timer-row.js'
 /** The shard of a timer, out of `shardCount`. It is part of every store's format: the result must never change. */
 export function shardOf(name: TimerName, shardCount: number): number {
   if (shardCount === 1) return 0
-  return mixed(absorbed(scopeHash(name), name.key)) % shardCount
+  return nameHash(name) % shardCount
+}
+
+/** A hash of a name, from 0 to 2^32 - 1. It is part of the format of stores: the result must never change. */
+export function nameHash(name: TimerName): number {
+  return mixed(absorbed(scopeHash(name), name.key))
 }
 
 /** Like `shardOf`, for many keys of one kind. */

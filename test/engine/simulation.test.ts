@@ -20,7 +20,7 @@ describe('the engine keeps its promises under simulated faults', () => {
 
 interface Regression extends Pick<SimulateOptions, 'onlyFaults' | 'onlyOperations'> {
   readonly seed: number
-  /** The point of issue 21 that this seed showed. */
+  /** The point of the issue that this seed showed. */
   readonly point: number
   readonly title: string
   /** The mutant in mutants.ts that makes this seed fail. */
@@ -29,6 +29,18 @@ interface Regression extends Pick<SimulateOptions, 'onlyFaults' | 'onlyOperation
 
 // Each seed failed before the fix of its point. Where a mutant is named, it undoes that fix.
 const regressions: readonly Regression[] = [
+  {
+    seed: 7070,
+    point: 1,
+    title: 'memory is full of timers that wait for requests that need room',
+    mutant: 'requests for held timers wait for room in memory',
+  },
+  {
+    seed: 962,
+    point: 2,
+    title: "a shard is acquired while the store's clock is ahead, and timers are due at once later",
+    mutant: 'rows that are due before the tick of the wheel wait for the clock to catch up',
+  },
   {
     seed: 324,
     point: 2,

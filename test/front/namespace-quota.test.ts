@@ -108,7 +108,11 @@ describe('the quota of a namespace', () => {
         }
       },
     })
-    const quota = new NamespaceQuota({ store: slow, clock: systemClock, namespace: 'n' })
+    const quota = new NamespaceQuota({
+      store: slow,
+      engine: { clock: systemClock, applyAcknowledged: () => Promise.resolve() },
+      namespace: 'n',
+    })
     const looking = quota.refresh()
     isSlow = false
     await quota.put({ maxTimers: 3 })

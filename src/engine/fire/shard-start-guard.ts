@@ -68,7 +68,7 @@ export class ShardStartGuard implements StartGuard {
     if (attempt.isSuperseded || this.#window.page(token)?.attempts[this.#window.index(token)] !== attempt)
       return false
     if (this.#window.state(token) !== READY) return false
-    if (this.#startHolds.park(row.revision, token)) return false
+    if (this.#startHolds.park(row, token)) return false
     if (row.dueAt > now) {
       this.#alarm.addEarly(token, row.revision, row.dueAt)
       if (this.#isFiring) this.#alarm.set()

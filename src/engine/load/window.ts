@@ -172,7 +172,9 @@ export class Window {
   /** When to advance next; undefined when nothing waits. */
   nextDue(): number | undefined {
     const tick = this.#wheel.nextDue()
-    return tick === undefined ? undefined : tick + this.#baseMs
+    if (tick === undefined) return undefined
+    // The wheel may be ahead of a clock that was set back. Rows that are due before its tick are due by now, or early.
+    return tick <= this.#wheel.tick ? 0 : tick + this.#baseMs
   }
 
   /** The first place in order that holds the settled level back; undefined when none does. */

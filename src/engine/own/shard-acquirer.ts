@@ -27,6 +27,7 @@ export interface AcquiredShard {
   readonly row: ShardRow
   /** What both clocks showed before the shard was asked for. */
   readonly sentAt: Reading
+  readonly leaseMs: number
 }
 
 interface ShardAcquirerParts {
@@ -129,6 +130,11 @@ export class ShardAcquirer {
     } catch (error) {
       this.#onStoreError('shards', error)
     }
+  }
+
+  /** Acquires one shard, whoever it is assigned to. Rejects with a `StoreError` if the store cannot be reached. */
+  async acquireOne(row: ShardRow, leaseMs: number): Promise<void> {
+    if (!this.#isOver && !this.#shards.has(row.shard)) await this.#claim(row, leaseMs)
   }
 
   /** Learns who owns the shards. An instance that rests, or whose clock is off, does not look for shards. */
@@ -241,21 +247,21 @@ export class ShardAcquirer {
     }
   }
 
-  async #claim(seen: ShardRow): Promise<void> {
+  async #claim(seen: ShardRow, leaseMs = this.#parts.settings.leaseMs): Promise<void> {
     const { shard } = seen
     const earlier = this.#claims.get(shard)
     // A claim whose answer was lost is sent again as it was: it may have been granted, with a lease from then on.
     const isOpen =
       earlier !== undefined &&
       (seen.epoch === earlier.claim.expectedEpoch || seen.nonce === earlier.claim.nonce)
-    const sent = isOpen ? earlier : this.#newClaim(seen)
+    const sent = isOpen ? earlier : this.#newClaim(seen, leaseMs)
     const { sentAt } = sent
     this.#claims.set(shard, sent)
     const row = await this.#send(sent)
     // An earlier sending of a refused claim may still be on its way, and be granted later.
     if (row !== undefined || sent.unanswered === 0) this.#forget(sent)
     if (row === undefined || this.#isOver || this.#shards.has(shard)) return
-    this.#parts.onAcquired({ seen, row, sentAt })
+    this.#parts.onAcquired({ seen, row, sentAt, leaseMs: sent.claim.leaseMs })
   }
 
   async #send(sent: SentClaim): Promise<ShardRow | undefined> {
@@ -275,11 +281,11 @@ export class ShardAcquirer {
     if (this.#claims.get(shard) === sent) this.#claims.delete(shard)
   }
 
-  #newClaim({ shard, epoch }: ShardRow): SentClaim {
-    const { membership, random, settings, machineClock } = this.#parts
+  #newClaim({ shard, epoch }: ShardRow, leaseMs: number): SentClaim {
+    const { membership, random, machineClock } = this.#parts
     const nonce = newNonce(random)
     return {
-      claim: { shard, owner: membership.id, nonce, leaseMs: settings.leaseMs, expectedEpoch: epoch },
+      claim: { shard, owner: membership.id, nonce, leaseMs, expectedEpoch: epoch },
       sentAt: { monotonic: machineClock.monotonic(), wall: machineClock.now() },
       unanswered: 0,
     }

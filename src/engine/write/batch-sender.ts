@@ -58,12 +58,17 @@ export class BatchSender {
   async send(batch: readonly Sent[]): Promise<void> {
     const { attempts, startHolds, loader } = this.#parts
     let left = batch
+    // The caller may read the answer to its request before this process gets the store's answer to the write. So what a
+    // request replaces must not start meanwhile. Moves and cancels hold their rows already.
+    const replacing = batch.filter(({ asked, request }) => asked.type === 'set' && request !== undefined)
+    for (const { asked } of replacing) startHolds.holdName(asked)
     try {
       while (left.length > 0) left = await this.#sendOnce(left)
     } finally {
       for (const { held } of batch) {
         if (held !== undefined) attempts.unpark(startHolds.release(held.revision))
       }
+      for (const { asked } of replacing) attempts.unpark(startHolds.releaseName(asked))
       attempts.setAlarm()
       loader.onRowsAdded()
     }
@@ -76,7 +81,7 @@ export class BatchSender {
     try {
       const answer = await this.#call(write, write.length)
       if (answer.newFrom === undefined) return this.#applyEach(task.sent(write), answer)
-      memory.applyNewColumns(write, answer.newFrom, answer.readLevel)
+      memory.applyNewColumns(task, write, answer.newFrom, answer.readLevel)
       task.areNew(answer.newFrom)
       return []
     } catch (error) {

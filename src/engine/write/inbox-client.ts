@@ -1,6 +1,12 @@
-import { type CarillonError, StoreError } from '../../error/index.js'
+import { CarillonError, StoreError } from '../../error/index.js'
 import type { Clock } from '../../time/index.js'
-import type { OperationAnswer, InboxRequest, RequestedOperation, Store } from '../../store/index.js'
+import type {
+  BarrierOperation,
+  InboxRequest,
+  OperationAnswer,
+  RequestedOperation,
+  Store,
+} from '../../store/index.js'
 import { type Answer, failed, type SubmitAnswer } from '../answer.js'
 import { Sleeper } from '../../async/index.js'
 import type { EngineSettings } from '../settings.js'
@@ -8,26 +14,43 @@ import type { EngineSettings } from '../settings.js'
 // A deadline is never later than this from now.
 const MAX_DEADLINE_MS = 86_400_000
 
+type Outcome = OperationAnswer['outcome']
+
+/** Takes a shard that has no owner, for a moment. */
+export interface ShardVisitor {
+  /** Applies the inbox of a shard, if nobody owns the shard. Answers whether it did. */
+  visit(shard: number): Promise<boolean>
+}
+
 /**
  * Asks the owner of a shard to carry out operations, through the shard's inbox (rule 3). A plain `set` is acknowledged as
- * soon as it is appended. Anything else waits for the owner's answer until the deadline. After that the owner
- * refuses a move or cancel. A `set` with a condition may still be applied.
+ * soon as it is appended, if its name is free: then nothing of that name can start before it is applied (promise 16).
+ * Anything else waits for the owner's answer until the deadline. If the shard has no owner, this instance applies the
+ * inbox itself. After the deadline an owner refuses a move or cancel. A `set` may still be applied.
  *
- * Proven by test/engine/owner-router.test.ts and the mutant 'an expired cancel or move is answered unknown'.
+ * Proven by test/engine/owner-router.test.ts, test/engine/from-anywhere.test.ts and the mutants 'an expired cancel or move is answered unknown', 'a set of a taken name is acknowledged in the inbox'.
  */
 export class InboxClient {
   readonly #store: Store
   readonly #settings: EngineSettings
   readonly #random: () => number
   readonly #clock: Clock
+  readonly #visitor: ShardVisitor
   readonly #sleepers = new Map<number, Sleeper>()
   #isOver = false
 
-  constructor(parts: { store: Store; clock: Clock; settings: EngineSettings; random: () => number }) {
+  constructor(parts: {
+    store: Store
+    clock: Clock
+    settings: EngineSettings
+    random: () => number
+    visitor: ShardVisitor
+  }) {
     this.#store = parts.store
     this.#clock = parts.clock
     this.#settings = parts.settings
     this.#random = parts.random
+    this.#visitor = parts.visitor
   }
 
   /** The owner of a shard may have answered. */
@@ -41,35 +64,83 @@ export class InboxClient {
   }
 
   async ask(shard: number, operations: readonly RequestedOperation[]): Promise<readonly SubmitAnswer[]> {
-    const { requestTimeoutMs } = this.#settings
-    const giveUpAt = this.#clock.monotonic() + requestTimeoutMs
-    let requests = this.#requestsOf(shard, operations, requestTimeoutMs)
-    let appended = await this.#append(shard, requests, giveUpAt)
-    // If the store's clock was ahead once, the inbox refuses deadlines earlier than those it has forgotten.
-    for (let forMs = requestTimeoutMs * 2; appended === 'expired' && forMs <= MAX_DEADLINE_MS; forMs *= 2) {
-      requests = this.#requestsOf(shard, operations, forMs)
-      appended = await this.#append(shard, requests, giveUpAt)
-    }
-    if (appended !== undefined) {
-      const error = appended === 'expired' ? expired(shard) : appended
-      return operations.map(() => failed(error))
-    }
-    this.#store.wake(shard)
-    const answers = operations.map((operation): SubmitAnswer | undefined =>
-      isAcknowledgedAtOnce(operation) ? { outcome: 'appended' } : undefined,
+    const giveUpAt = this.#clock.monotonic() + this.#settings.requestTimeoutMs
+    const requests = await this.#appendAll(shard, operations, giveUpAt)
+    if (requests instanceof CarillonError) return operations.map(() => failed(requests))
+    const areFree = await this.#areFree(requests)
+    const open = requests.filter((_, index) => !areFree[index])
+    const outcomes = (await this.#awaitAnswers(shard, open, giveUpAt)).values()
+    return areFree.map((isFree) =>
+      isFree ? { outcome: 'appended' } : (answerOf(outcomes.next().value, shard) ?? unreachable(shard)),
     )
-    while (answers.includes(undefined)) {
-      if (this.#isOver || this.#clock.monotonic() >= giveUpAt)
-        return answers.map((answer) => answer ?? unreachable(shard))
-      const open = [...answers.keys()].filter((index) => answers[index] === undefined)
-      const outcomes = await this.#readAnswers(
-        shard,
-        open.map((index) => requests[index]!.id),
-      )
-      for (const [at, index] of open.entries()) answers[index] = answerOf(outcomes[at], shard)
-      if (answers.includes(undefined)) await this.#sleeperOf(shard).sleep(this.#settings.retryMs)
+  }
+
+  /**
+   * Resolves when every request that is in the inbox now is applied. Rejects with 'owner-unreachable' if that takes too
+   * long.
+   */
+  async applyAll(shard: number): Promise<void> {
+    const giveUpAt = this.#clock.monotonic() + this.#settings.requestTimeoutMs
+    const requests = await this.#appendAll(shard, [{ type: 'barrier' }], giveUpAt)
+    if (requests instanceof CarillonError) throw requests
+    const [outcome] = await this.#awaitAnswers(shard, requests, giveUpAt)
+    if (outcome !== undefined) return
+    throw new StoreError(
+      'owner-unreachable',
+      `acknowledged changes wait in the inbox of shard ${shard}, and its owner did not apply them in time`,
+    )
+  }
+
+  /** Appends requests for operations. Answers the requests, or an error if they were not, or may not be appended. */
+  async #appendAll<Asked extends RequestedOperation | BarrierOperation>(
+    shard: number,
+    operations: readonly Asked[],
+    giveUpAt: number,
+  ): Promise<readonly InboxRequest<Asked>[] | CarillonError> {
+    const { requestTimeoutMs } = this.#settings
+    // If the store's clock was ahead once, the inbox refuses deadlines earlier than those it has forgotten.
+    for (let forMs = requestTimeoutMs; forMs <= MAX_DEADLINE_MS; forMs *= 2) {
+      const requests = this.#requestsOf(shard, operations, forMs)
+      const appended = await this.#append(shard, requests, giveUpAt)
+      if (appended === 'expired') continue
+      if (appended !== undefined) return appended
+      this.#store.wake(shard)
+      return requests
     }
-    return answers.map((answer) => answer ?? unreachable(shard))
+    return expired(shard)
+  }
+
+  /** Which of the requests are plain sets of names that are free. */
+  async #areFree(requests: readonly InboxRequest<RequestedOperation>[]): Promise<readonly boolean[]> {
+    const plain = requests.filter(({ operation }) => isPlainSet(operation))
+    if (plain.length === 0) return requests.map(() => false)
+    let areFree: readonly boolean[] = []
+    try {
+      areFree = await this.#store.areFree(plain)
+    } catch (error) {
+      if (!(error instanceof StoreError)) throw error
+    }
+    const free = new Set(plain.filter((_, index) => areFree[index]))
+    return requests.map((request) => free.has(request))
+  }
+
+  /** The outcomes of requests. They are undefined if the deadline comes first. */
+  async #awaitAnswers(
+    shard: number,
+    requests: readonly InboxRequest[],
+    giveUpAt: number,
+  ): Promise<readonly (Outcome | undefined)[]> {
+    const outcomes = new Array<Outcome | undefined>(requests.length).fill(undefined)
+    let open = [...outcomes.keys()]
+    while (open.length > 0) {
+      const ids = open.map((index) => requests[index]!.id)
+      const found = await this.#readAnswers(shard, ids)
+      for (const [at, index] of open.entries()) outcomes[index] = found[at]
+      open = open.filter((index) => outcomes[index] === undefined)
+      if (open.length === 0 || this.#isOver || this.#clock.monotonic() >= giveUpAt) break
+      if (!(await this.#visitor.visit(shard))) await this.#sleeperOf(shard).sleep(this.#settings.retryMs)
+    }
+    return outcomes
   }
 
   /** Completes the answers of an owner that may have lost the shard: what it did not write goes to the next owner. */
@@ -95,11 +166,11 @@ export class InboxClient {
     })
   }
 
-  #requestsOf(
+  #requestsOf<Asked>(
     shard: number,
-    operations: readonly RequestedOperation[],
+    operations: readonly Asked[],
     forMs: number,
-  ): readonly InboxRequest[] {
+  ): readonly InboxRequest<Asked>[] {
     const deadline = Math.ceil(this.#clock.now() + forMs)
     return operations.map((operation) => ({ id: this.#newId(), shard, deadline, operation }))
   }
@@ -132,10 +203,7 @@ export class InboxClient {
     }
   }
 
-  async #readAnswers(
-    shard: number,
-    ids: readonly string[],
-  ): Promise<readonly (OperationAnswer['outcome'] | undefined)[]> {
+  async #readAnswers(shard: number, ids: readonly string[]): Promise<readonly (Outcome | undefined)[]> {
     try {
       return await this.#store.answers(shard, ids)
     } catch (error) {
@@ -159,14 +227,14 @@ function isFinal(answer: Answer): answer is SubmitAnswer {
   return answer.outcome !== 'lost' && answer.outcome !== 'unsure'
 }
 
-/** Whether the caller is answered as soon as the operation is in the inbox. */
-export function isAcknowledgedAtOnce(operation: RequestedOperation): boolean {
+/** Whether the operation is a `set` without a condition. */
+export function isPlainSet(operation: RequestedOperation): boolean {
   if (operation.type !== 'set') return false
   const { ifAbsent, ifRevision, fromDead } = operation
   return ifAbsent !== true && ifRevision === undefined && fromDead === undefined
 }
 
-function answerOf(outcome: OperationAnswer['outcome'] | undefined, shard: number): SubmitAnswer | undefined {
+function answerOf(outcome: Outcome | undefined, shard: number): SubmitAnswer | undefined {
   switch (outcome) {
     case undefined:
       return undefined

@@ -1,9 +1,16 @@
 import type { Clock } from '../../time/index.js'
-import type { ReportOperation, InboxRequest, RequestedOperation, Store } from '../../store/index.js'
+import type {
+  BarrierOperation,
+  InboxRequest,
+  ReportOperation,
+  RequestedOperation,
+  Store,
+} from '../../store/index.js'
 import type { HandedOverReports } from '../settle/handed-over-reports.js'
 import { isPassing } from '../own/call-errors.js'
 import type { Ownership } from '../own/ownership.js'
-import { Sleeper } from '../../async/index.js'
+import { type Mutex, Sleeper } from '../../async/index.js'
+import type { InboxHolds } from './inbox-holds.js'
 import type { EngineSettings } from '../settings.js'
 import type { Writer } from './writer.js'
 
@@ -11,7 +18,8 @@ const REQUESTS_AT_ONCE = 1000
 
 /**
  * Applies the requests of other instances, in the order of their arrival. The write that applies a request also removes
- * it, so each is applied once (rule 3). Reports on attempts that were handed over go to the settler.
+ * it, so each is applied once (rule 3). A barrier is answered when everything before it is applied. Reports on attempts
+ * that were handed over go to the settler.
  *
  * Proven by test/engine/engine.test.ts, test/engine/handed-over-reports.test.ts and the mutants 'an inbox that could not be read counts as read', 'reports wait behind requests that wait for memory'.
  */
@@ -20,7 +28,9 @@ export class Inbox {
   readonly #clock: Clock
   readonly #settings: EngineSettings
   readonly #ownership: Ownership
+  readonly #mutex: Mutex
   readonly #writer: Writer
+  readonly #inboxHolds: InboxHolds
   readonly #reports: HandedOverReports
   readonly #sleeper: Sleeper
   // Wakes up when all requests under way are applied.
@@ -38,13 +48,17 @@ export class Inbox {
     clock: Clock
     settings: EngineSettings
     ownership: Ownership
+    mutex: Mutex
     writer: Writer
     reports: HandedOverReports
+    inboxHolds: InboxHolds
   }) {
     this.#store = parts.store
     this.#settings = parts.settings
     this.#ownership = parts.ownership
+    this.#mutex = parts.mutex
     this.#writer = parts.writer
+    this.#inboxHolds = parts.inboxHolds
     this.#reports = parts.reports
     this.#clock = parts.clock
     this.#sleeper = new Sleeper(parts.clock)
@@ -82,11 +96,10 @@ export class Inbox {
   async run(): Promise<void> {
     while (!this.#isOver) {
       this.#isPoked = false
-      const waiting = this.#waiting
-      this.#waiting = []
+      // Only those that wait now are answered: a later call needs a later read.
+      const waiting = this.#waiting.length
       const found = await this.#applyWaiting()
-      if (found === 'all') for (const resolve of waiting) resolve(true)
-      else this.#waiting.unshift(...waiting)
+      if (found === 'all') for (const resolve of this.#waiting.splice(0, waiting)) resolve(true)
       if (this.#isOver) this.#resolveWaiting(false)
       if (found !== 'some' && !this.#isPoked) await this.#sleeper.sleep(this.#waitMs)
     }
@@ -109,8 +122,11 @@ export class Inbox {
       const { requests, isAll } = await this.#read()
       const fresh = requests.filter(isOperation).filter(({ id }) => !this.#underWay.has(id))
       if (fresh.length > 0) await this.#applyBesideReports(fresh)
+      const barriers = requests.filter(isBarrier)
+      if (barriers.length > 0) await this.#answerBarriers(barriers)
+      this.#inboxHolds.onApplied()
       // The callers read their answers when they are woken.
-      if (fresh.length > 0) this.#store.wake(this.#ownership.shard)
+      if (fresh.length + barriers.length > 0) this.#store.wake(this.#ownership.shard)
       return isAll ? 'all' : 'some'
     } catch (error) {
       if (!isPassing(error)) throw error
@@ -133,6 +149,19 @@ export class Inbox {
     return { requests, isAll }
   }
 
+  /** Answers barriers. All requests that came before them were read with them and are applied. */
+  async #answerBarriers(barriers: readonly InboxRequest<BarrierOperation>[]): Promise<void> {
+    const operations = barriers.map(
+      ({ id }) => ({ type: 'answer', request: id, outcome: 'unknown' }) as const,
+    )
+    const finish = await this.#mutex.lock()
+    try {
+      await this.#ownership.call('write', (fence) => this.#store.write(fence, { operations }))
+    } finally {
+      finish()
+    }
+  }
+
   /** Applies requests. They may wait for room in memory, and a report that comes meanwhile may make that room. */
   async #applyBesideReports(requests: readonly InboxRequest<RequestedOperation>[]): Promise<void> {
     const applied = this.#apply(requests)
@@ -140,7 +169,11 @@ export class Inbox {
       await this.#applySleeper.sleep(this.#settings.inboxPollMs)
       if (this.#underWay.size === 0 || this.#isOver) break
       try {
-        await this.#read()
+        const later = (await this.#read()).requests.filter(isOperation)
+        // Those under way may wait for the room of timers that may not start before a later request is applied.
+        void this.#apply(
+          later.filter(({ id, operation }) => !this.#underWay.has(id) && this.#inboxHolds.isHeld(operation)),
+        )
       } catch (error) {
         if (!isPassing(error)) throw error
       }
@@ -150,6 +183,7 @@ export class Inbox {
 
   /** Applies requests. Resolves when each is answered. */
   #apply(requests: readonly InboxRequest<RequestedOperation>[]): Promise<void> {
+    if (requests.length === 0) return Promise.resolve()
     const underWay = this.#underWay
     const ids = requests.map(({ id }) => id)
     for (const id of ids) underWay.add(id)
@@ -173,6 +207,10 @@ function isReport(request: InboxRequest): request is InboxRequest<ReportOperatio
   return request.operation.type === 'report'
 }
 
+function isBarrier(request: InboxRequest): request is InboxRequest<BarrierOperation> {
+  return request.operation.type === 'barrier'
+}
+
 function isOperation(request: InboxRequest): request is InboxRequest<RequestedOperation> {
-  return request.operation.type !== 'report'
+  return !isReport(request) && !isBarrier(request)
 }

@@ -4,7 +4,8 @@ import { isBefore, ownBytes, type Place, type TimerName, type TimerRow } from '.
 import type { Loader } from '../load/loader.js'
 import type { Window } from '../load/window.js'
 import type { SweepPlanner } from '../settle/sweep-planner.js'
-import type { Sent } from './task.js'
+import type { InboxHolds } from './inbox-holds.js'
+import type { PlainTask, Sent } from './task.js'
 
 /**
  * Brings memory in line with what a write has changed in the store, and answers its callers. A new row below the read
@@ -16,19 +17,25 @@ export class MemoryUpdater {
   readonly #window: Window
   readonly #loader: Loader
   readonly #sweepPlanner: SweepPlanner
+  readonly #inboxHolds: InboxHolds
 
-  constructor(window: Window, loader: Loader, sweepPlanner: SweepPlanner) {
+  constructor(window: Window, loader: Loader, sweepPlanner: SweepPlanner, inboxHolds: InboxHolds) {
     this.#window = window
     this.#loader = loader
     this.#sweepPlanner = sweepPlanner
+    this.#inboxHolds = inboxHolds
   }
 
   /** Set columns were written, and all of them were new timers. */
   applyNewColumns(
+    { isNext }: PlainTask,
     { sets, indexes, positions, leastPosition }: SetColumnsWrite,
     newFrom: number,
     readLevel: Place,
   ): void {
+    if (isNext) {
+      for (let at = 0; at < indexes.length; at++) this.#inboxHolds.hold(sets.name(indexes[at]!))
+    }
     if (leastPosition > readLevel.position) {
       this.#loader.loadBy(leastPosition)
       return
@@ -48,6 +55,7 @@ export class MemoryUpdater {
       const set = task.operation as SetOperation
       if (set.position > readLevel.position) this.#loader.loadBy(set.position)
       else this.#keepSet(set, { position: set.position, revision }, readLevel)
+      if (task.isNext) this.#inboxHolds.hold(set)
       task.answer({ outcome: 'set', revision, replaced: undefined })
     }
   }
@@ -58,7 +66,10 @@ export class MemoryUpdater {
     switch (result.outcome) {
       case 'set':
         if (result.replaced !== undefined) this.#dropReplaced(result.replaced, payloadBytesOf(operation))
-        if (operation.type === 'set') this.#keepSet(operation, result.place, readLevel)
+        if (operation.type === 'set') {
+          this.#keepSet(operation, result.place, readLevel)
+          if (task.isNext) this.#inboxHolds.hold(operation)
+        }
         task.answer({ outcome: 'set', revision: result.place.revision, replaced: result.replaced })
         return
       case 'same':

@@ -2,15 +2,15 @@ import { type CarillonError, StoreError } from '../../error/index.js'
 import type { RequestedOperation, ShardRow } from '../../store/index.js'
 import { nameKey } from '../../timer/index.js'
 import { failed, type SubmitAnswer } from '../answer.js'
-import { type InboxClient, isAcknowledgedAtOnce } from './inbox-client.js'
+import { type InboxClient, isPlainSet } from './inbox-client.js'
 import type { PeerMember, Peers } from './peers.js'
 
 type Way = 'directly' | 'by-inbox'
 
 /**
  * Brings operations to the owners of other shards. They go directly if the owner can be reached and its answer is needed,
- * and otherwise through its inbox. A plain `set` always goes through the inbox: it is acknowledged there without the
- * owner, so an owner that has just died costs it no time. Each operation is carried out once: if it may have been done
+ * and otherwise through its inbox. A plain `set` always goes through the inbox: if its name is free, it is acknowledged
+ * there without the owner, so an owner that has just died costs it no time. Each operation is carried out once: if it may have been done
  * directly, it is never sent again (rule 3).
  *
  * Proven by test/engine/owner-router.test.ts.
@@ -53,7 +53,7 @@ export class OwnerRouter {
 
   async ask(shard: number, operations: readonly RequestedOperation[]): Promise<readonly SubmitAnswer[]> {
     if (this.#peers === undefined) return await this.#inboxClient.ask(shard, operations)
-    const member = operations.some(isAcknowledgedAtOnce) ? undefined : this.#ownerOf(shard)
+    const member = operations.some(isPlainSet) ? undefined : this.#ownerOf(shard)
     if (member === undefined)
       return await this.#inTurn('by-inbox', operations, () => this.#inboxClient.ask(shard, operations))
     return await this.#inTurn('directly', operations, () => this.#askDirectly(member, shard, operations))

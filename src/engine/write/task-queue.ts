@@ -31,6 +31,16 @@ export class TaskQueue {
     this.#length += tasks.length
   }
 
+  /** Takes the single operations that `isWanted`, in their order. */
+  takeWhere(isWanted: (task: Task) => boolean): readonly Task[] {
+    const taken = this.#waiting.filter((task): task is Task => !(task instanceof PlainTask) && isWanted(task))
+    if (taken.length === 0) return taken
+    const left = new Set<Waiting>(taken)
+    this.#waiting = this.#waiting.filter((task) => !left.has(task))
+    this.#length -= taken.length
+    return taken
+  }
+
   /** Takes everything. */
   takeAll(): Waiting[] {
     this.#length = 0

@@ -3,6 +3,7 @@ import type { Clock } from '../../time/index.js'
 import type { RequestedOperation, ShardSetColumns, Store } from '../../store/index.js'
 import type { TimerRow } from '../../timer/index.js'
 import type { Attempts } from '../fire/attempts.js'
+import type { InboxHolds } from './inbox-holds.js'
 import type { StartHolds } from './start-holds.js'
 import type { Loader } from '../load/loader.js'
 import { LostShardError } from '../own/call-errors.js'
@@ -34,6 +35,7 @@ interface WriterParts {
   readonly window: Window
   readonly attempts: Attempts
   readonly startHolds: StartHolds
+  readonly inboxHolds: InboxHolds
   readonly settler: Settler
   readonly loader: Loader
   readonly counts: EngineCounts
@@ -67,10 +69,10 @@ export class Writer {
   #oneByOne = 0
 
   constructor(parts: WriterParts) {
-    const { window, loader, startHolds, sweepPlanner } = parts
+    const { window, loader, startHolds, sweepPlanner, inboxHolds } = parts
     this.#parts = parts
     this.#planner = new OperationPlanner(window, loader, startHolds)
-    const memory = new MemoryUpdater(window, loader, sweepPlanner)
+    const memory = new MemoryUpdater(window, loader, sweepPlanner, inboxHolds)
     this.#sender = new BatchSender({
       ...parts,
       memory,
@@ -211,19 +213,37 @@ export class Writer {
     return count === 0 || loader.hasRoomFor(count)
   }
 
-  async #write(batch: readonly Task[] | PlainTask): Promise<void> {
+  /**
+   * Writes requests for timers that may not start before these are applied. They replace what is in memory, so they need
+   * no room; without them there may never be any. Answers the rest of the batch.
+   */
+  async #writeForHeld(batch: readonly Task[] | PlainTask): Promise<readonly Task[] | PlainTask> {
+    const { inboxHolds } = this.#parts
+    const isForHeld = (task: Task): boolean => task.request !== undefined && inboxHolds.isHeld(task.asked)
+    const tasks = batch instanceof PlainTask ? [] : batch
+    const urgent = tasks.filter(isForHeld)
+    const rest = batch instanceof PlainTask ? batch : tasks.filter((task) => !urgent.includes(task))
+    // One by one: a batch has at most one operation on each timer.
+    for (const task of [...urgent, ...this.#queue.takeWhere(isForHeld)]) await this.#write([task], true)
+    return rest
+  }
+
+  async #write(given: readonly Task[] | PlainTask, needsNoRoom = false): Promise<void> {
     const { mutex, settings, settler, sweepPlanner } = this.#parts
+    let batch = given
     let isShort = false
     for (;;) {
       if (isShort) {
         isShort = false
         sweepPlanner.sweepSoon()
+        batch = await this.#writeForHeld(batch)
+        if (batch.length === 0) return
         await this.#sleeper.sleep(Math.min(ROOM_POLL_MS, settings.settleMs))
       }
       const finish = await mutex.lock()
       try {
         if (this.#isOver) throw new LostShardError()
-        if (!this.#hasRoomFor(batch)) {
+        if (!needsNoRoom && !this.#hasRoomFor(batch)) {
           isShort = true
           continue
         }

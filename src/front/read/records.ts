@@ -59,7 +59,8 @@ export interface Why {
 const queryNames = ['kind', 'keyPrefix', 'tag', 'dueFrom', 'dueUntil', 'limit', 'cursor']
 
 /**
- * Reads a namespace: timers, dead letters, history and forecasts. Proven by test/front/verbs.test.ts and
+ * Reads a namespace: timers, dead letters, history and forecasts. A read waits until everything is applied that was
+ * acknowledged before it, to any process (promise 17). Proven by test/front/verbs.test.ts and
  * test/front/history.test.ts.
  */
 export class Records {
@@ -81,6 +82,7 @@ export class Records {
   }
 
   async row(name: Named): Promise<TimerRow | undefined> {
+    await this.#engine.applyAcknowledged([name])
     const [row] = await this.#store.find([name])
     return name.identity === undefined || row?.identity === name.identity ? row : undefined
   }
@@ -99,6 +101,7 @@ export class Records {
   async rows(query: TimerQuery & PageOptions): Promise<Listed<TimerRow>> {
     checkOptions('list', query, queryNames)
     const { kind, keyPrefix, tag, dueFrom, dueUntil } = query
+    if (query.cursor === undefined) await this.#engine.applyAcknowledged()
     return await this.#store.list({
       namespace: this.#namespace,
       ...(await this.#ofKind(kind)),
@@ -123,6 +126,7 @@ export class Records {
         `a forecast may have at most ${MAX_FORECAST_SLICES} slices: use longer slices`,
       )
     }
+    await this.#engine.applyAcknowledged()
     const counts = await this.#store.histogram({
       namespace: this.#namespace,
       ...(await this.#ofKind(kind)),

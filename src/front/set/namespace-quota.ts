@@ -1,3 +1,4 @@
+import type { TimerEngine } from '../../engine/index.js'
 import { checkOptions, checkInteger, LimitError } from '../../error/index.js'
 import type { Store, Usage } from '../../store/index.js'
 import type { Clock } from '../../time/index.js'
@@ -17,6 +18,8 @@ interface DatedUsage extends Usage {
   readonly tookMs: number
 }
 
+type QuotaEngine = Pick<TimerEngine, 'clock' | 'applyAcknowledged'>
+
 /**
  * The quota of a namespace, kept in the store's settings. This instance counts the store now and then, and adds its own
  * sets since the last count. Timers that ended since then still count. Before it refuses a set, it counts again, and
@@ -28,6 +31,7 @@ export class NamespaceQuota {
   readonly #clock: Clock
   readonly #namespace: string
   readonly #name: string
+  readonly #engine: QuotaEngine
   #limits: QuotaLimits | undefined
   // Refreshes may overlap: how many have begun, and which one the limits are from.
   #refreshes = 0
@@ -38,9 +42,10 @@ export class NamespaceQuota {
   #added = { timers: 0, bytes: 0 }
   #unanswered = { timers: 0, bytes: 0 }
 
-  constructor(parts: { readonly store: Store; readonly clock: Clock; readonly namespace: string }) {
+  constructor(parts: { readonly store: Store; readonly engine: QuotaEngine; readonly namespace: string }) {
     this.#store = parts.store
-    this.#clock = parts.clock
+    this.#engine = parts.engine
+    this.#clock = parts.engine.clock
     this.#namespace = parts.namespace
     this.#name = `quota/${encodeURIComponent(parts.namespace)}`
   }
@@ -121,6 +126,7 @@ export class NamespaceQuota {
   /** By how much the use would grow. A timer with an existing name, or with the name of a later row, adds nothing. */
   async #growthOf(operations: readonly SetRequest[]): Promise<Usage> {
     const last = [...new Map(operations.map((operation) => [nameKey(operation), operation])).values()]
+    await this.#engine.applyAcknowledged(last)
     const rows = await this.#store.find(last)
     const growth = { timers: 0, bytes: bytesOf(last) }
     for (const row of rows) {
@@ -164,6 +170,7 @@ export class NamespaceQuota {
     const unanswered = { ...this.#unanswered }
     const at = this.#clock.now()
     const began = this.#clock.monotonic()
+    await this.#engine.applyAcknowledged()
     const usage = await this.#store.usage(this.#namespace)
     this.#count = { ...usage, at, tookMs: this.#clock.monotonic() - began }
     this.#add(this.#added, before, -1)

@@ -49,6 +49,7 @@ export function checkRequests(requests: readonly InboxRequest[], maxPayloadBytes
       )
     }
     checkIntegerInstant('deadline', request.deadline)
+    if (request.operation.type === 'barrier') continue
     if (request.operation.type === 'report') checkReport(request.operation)
     else checkRequested(request.operation, maxPayloadBytes)
   }

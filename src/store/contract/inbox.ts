@@ -23,11 +23,21 @@ export interface StoreInbox {
   requests(fence: Fence, limit: number): Promise<readonly InboxRequest[]>
   /** The outcomes of requests, in the order of `ids`: undefined before the answer, and after the deadline. */
   answers(shard: number, ids: readonly string[]): Promise<readonly (OperationAnswer['outcome'] | undefined)[]>
+  /**
+   * Whether each set still waits, while no other set of its name does and no timer has its name. All of it is seen at
+   * one moment. Then nothing of that name can start before the set is applied. A store may answer false if it is not
+   * sure.
+   */
+  areFree(requests: readonly InboxRequest<RequestedOperation>[]): Promise<readonly boolean[]>
+  /** Whether a set for each name waits. A store may answer true if it is not sure. */
+  areWaiting(names: readonly TimerName[]): Promise<readonly boolean[]>
+  /** The shards whose inbox is not empty. */
+  busyInboxes(): Promise<readonly number[]>
 }
 
 export type AppendAnswer = 'appended' | 'answered-before' | 'expired'
 
-export interface InboxRequest<Asked = RequestedOperation | ReportOperation> {
+export interface InboxRequest<Asked = RequestedOperation | ReportOperation | BarrierOperation> {
   /** Chosen by the caller, so that a request that is sent twice is applied once. */
   readonly id: string
   readonly shard: number
@@ -48,6 +58,11 @@ export interface ReportOperation extends TimerName {
   readonly result: Outcome | { readonly type: 'unstarted' }
   /** For the timer's history. */
   readonly notes: readonly HistoryNote[]
+}
+
+/** Changes nothing. Its answer, 'unknown', shows that every earlier request of the inbox is applied. */
+export interface BarrierOperation {
+  readonly type: 'barrier'
 }
 
 /** An operation as its caller asks for it. The owner decides the position when it applies the request. */

@@ -1,4 +1,6 @@
-import type { OperationAnswer, InboxRequest, RequestedOperation } from '../store.js'
+import type { TimerName } from '../../timer/index.js'
+import { RequestNames } from '../request-names.js'
+import type { AppendAnswer, OperationAnswer, InboxRequest, RequestedOperation } from '../store.js'
 import type { Batch } from './lmdb/batch.js'
 import type { Environment } from './lmdb/environment.js'
 
@@ -31,6 +33,7 @@ export class FileInbox {
   readonly #shard: number
   readonly #requests = new Map<string, StoredRequest>()
   readonly #answers = new Map<string, StoredAnswer>()
+  readonly #names = new RequestNames()
   #lastNumber = 0
   #forgottenUntil = -Infinity
 
@@ -44,10 +47,10 @@ export class FileInbox {
     this.#lastNumber = Math.max(this.#lastNumber, key.readUIntBE(2, 6))
     if (record.id === NO_REQUEST_ID) this.#forgottenUntil = record.deadline
     else if ('outcome' in record) this.#answers.set(record.id, { ...record, key })
-    else this.#requests.set(record.id, { request: requestOf(record, this.#shard), key })
+    else this.#add({ request: requestOf(record, this.#shard), key })
   }
 
-  append(batch: Batch, request: InboxRequest, now: number): 'appended' | 'answered-before' | 'expired' {
+  append(batch: Batch, request: InboxRequest, now: number): AppendAnswer {
     this.#forgetExpired(batch, now)
     if (this.#answers.has(request.id)) return 'answered-before'
     if (this.#requests.has(request.id)) return 'appended'
@@ -55,9 +58,13 @@ export class FileInbox {
     const key = this.#key(++this.#lastNumber)
     const record = recordOf(request)
     // Keep what was stored, not the caller's objects, which the caller may change.
-    this.#requests.set(request.id, { request: requestOf(record, this.#shard), key })
+    const stored = { request: requestOf(record, this.#shard), key }
+    this.#add(stored)
     batch.put('inbox', key, Buffer.from(JSON.stringify(record)))
-    batch.onUndo(() => this.#requests.delete(request.id))
+    batch.onUndo(() => {
+      this.#requests.delete(request.id)
+      this.#names.remove(stored.request)
+    })
     return 'appended'
   }
 
@@ -67,6 +74,11 @@ export class FileInbox {
 
   get isEmpty(): boolean {
     return this.#requests.size === 0
+  }
+
+  /** How many sets for a name wait. */
+  countOf(name: TimerName): number {
+    return this.#names.countOf(name)
   }
 
   oldest(limit: number): InboxRequest[] {
@@ -89,6 +101,8 @@ export class FileInbox {
       })
     }
     this.#requests.delete(id)
+    this.#names.remove(stored.request)
+    batch.onUndo(() => this.#names.add(stored.request))
     this.#answers.set(id, { outcome, deadline, key: stored.key })
     batch.put('inbox', stored.key, Buffer.from(JSON.stringify({ id, outcome, deadline })))
     batch.onUndo(() => this.#answers.delete(id))
@@ -97,6 +111,11 @@ export class FileInbox {
   outcome(id: string, now: number): Outcome | undefined {
     const answer = this.#answers.get(id)
     return answer === undefined || answer.deadline <= now ? undefined : answer.outcome
+  }
+
+  #add(stored: StoredRequest): void {
+    this.#requests.set(stored.request.id, stored)
+    this.#names.add(stored.request)
   }
 
   #key(number: number): Buffer {

@@ -32,6 +32,8 @@ import type {
   ShardRow,
   RowVersion,
   WriteAnswer,
+  InboxRequest,
+  RequestedOperation,
 } from '../store.js'
 import type { Batch } from './lmdb/batch.js'
 import type { Environment } from './lmdb/environment.js'
@@ -154,6 +156,12 @@ export class FileShard {
       } else answers.put(i, this.#apply(batch, operation, now, removeDead))
     }
     return answers
+  }
+
+  /** Whether a set waits, while no other of its name does and no timer has its name. */
+  isFree({ id, operation }: InboxRequest<RequestedOperation>): boolean {
+    const isAlone = this.inbox.get(id) !== undefined && this.inbox.countOf(operation) === 1
+    return isAlone && !this.#table.find(operation, this.#row.settledLevel)
   }
 
   /** `addDead` stores a dead letter. */

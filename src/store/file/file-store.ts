@@ -34,6 +34,8 @@ import type {
   Tally,
   Usage,
   WriteAnswer,
+  AppendAnswer,
+  RequestedOperation,
 } from '../store.js'
 import { MemberTable } from '../member-table.js'
 import { Rewriter } from './compact/rewriter.js'
@@ -250,9 +252,7 @@ export class FileStore implements Store {
 
   // ---- the inbox
 
-  async append(
-    requests: readonly InboxRequest[],
-  ): Promise<readonly ('appended' | 'answered-before' | 'expired')[]> {
+  async append(requests: readonly InboxRequest[]): Promise<readonly AppendAnswer[]> {
     checkRequests(requests, this.maxPayloadBytes)
     return this.#run((batch) => {
       const inboxes = requests.map((request) => this.#shard(request.shard).inbox)
@@ -278,6 +278,24 @@ export class FileStore implements Store {
       const now = this.clock.now()
       return ids.map((id) => inbox.outcome(id, now))
     })
+  }
+
+  async areFree(requests: readonly InboxRequest<RequestedOperation>[]): Promise<readonly boolean[]> {
+    if (!this.#index.isDone) await this.#index.done
+    return this.#run(() => {
+      this.#table.dropPeeked()
+      return requests.map((request) => this.#shard(request.shard).isFree(request))
+    })
+  }
+
+  areWaiting(names: readonly TimerName[]): Promise<readonly boolean[]> {
+    return this.#run(() =>
+      names.map((name) => this.#shards[shardOf(name, this.shardCount)]!.inbox.countOf(name) > 0),
+    )
+  }
+
+  busyInboxes(): Promise<readonly number[]> {
+    return this.#run(() => this.#shards.filter(({ inbox }) => !inbox.isEmpty).map(({ row }) => row.shard))
   }
 
   // ---- claims

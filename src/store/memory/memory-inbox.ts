@@ -1,3 +1,5 @@
+import type { TimerName } from '../../timer/index.js'
+import { RequestNames } from '../request-names.js'
 import type { AppendAnswer, InboxRequest, OperationAnswer } from '../store.js'
 
 type Outcome = OperationAnswer['outcome']
@@ -12,6 +14,7 @@ type Outcome = OperationAnswer['outcome']
 export class MemoryInbox {
   readonly #requests = new Map<string, InboxRequest>()
   readonly #answers = new Map<string, { readonly outcome: Outcome; readonly deadline: number }>()
+  readonly #names = new RequestNames()
   #forgottenUntil = -Infinity
 
   append(request: InboxRequest, now: number): AppendAnswer {
@@ -20,6 +23,7 @@ export class MemoryInbox {
     if (this.#requests.has(request.id)) return 'appended'
     if (request.deadline <= Math.max(now, this.#forgottenUntil)) return 'expired'
     this.#requests.set(request.id, request)
+    this.#names.add(request)
     return 'appended'
   }
 
@@ -29,6 +33,11 @@ export class MemoryInbox {
 
   get isEmpty(): boolean {
     return this.#requests.size === 0
+  }
+
+  /** How many sets for a name wait. */
+  countOf(name: TimerName): number {
+    return this.#names.countOf(name)
   }
 
   oldest(limit: number): InboxRequest[] {
@@ -42,6 +51,7 @@ export class MemoryInbox {
 
   answer(request: InboxRequest, outcome: Outcome): void {
     this.#requests.delete(request.id)
+    this.#names.remove(request)
     this.#answers.set(request.id, { outcome, deadline: request.deadline })
   }
 

@@ -20,12 +20,14 @@ import type {
   DeadLetter,
   Fence,
   FollowUp,
+  InboxRequest,
   Loaded,
   LoadRequest,
   NewDeadLetter,
   Operation,
   OperationAnswer,
   OwnerWrite,
+  RequestedOperation,
   SettleAnswer,
   Settlement,
   AcquireRequest,
@@ -120,6 +122,12 @@ export class MemoryShard {
     if (write.ifInboxEmpty === true) checkInbox(this.#row, this.inbox.isEmpty)
     const answers = write.operations.map((operation) => this.#apply(operation, now))
     return { answers, newFrom: newFromOf(answers), readLevel: this.#row.readLevel }
+  }
+
+  /** Whether a set waits, while no other of its name does and no timer has its name. */
+  isFree({ id, operation }: InboxRequest<RequestedOperation>): boolean {
+    const isAlone = this.inbox.get(id) !== undefined && this.inbox.countOf(operation) === 1
+    return isAlone && this.find(operation) === undefined
   }
 
   settle(fence: Fence, settlement: Settlement, now: number): SettleAnswer {

@@ -26,6 +26,7 @@ import type {
   Member,
   NextDueQuery,
   OperationAnswer,
+  RequestedOperation,
   OwnerWrite,
   ClaimToken,
   InboxRequest,
@@ -215,6 +216,24 @@ export class MemoryStore implements Store {
     ids: readonly string[],
   ): Promise<readonly (OperationAnswer['outcome'] | undefined)[]> {
     return this.#onShard('answers', shard, ({ inbox }, now) => ids.map((id) => inbox.outcome(id, now)))
+  }
+
+  areFree(requests: readonly InboxRequest<RequestedOperation>[]): Promise<readonly boolean[]> {
+    return this.#call({ name: 'areFree' }, () =>
+      requests.map((request) => this.#shard(request.shard).isFree(request)),
+    )
+  }
+
+  areWaiting(names: readonly TimerName[]): Promise<readonly boolean[]> {
+    return this.#call({ name: 'areWaiting' }, () =>
+      names.map((name) => this.#data.shardOfName(name).inbox.countOf(name) > 0),
+    )
+  }
+
+  busyInboxes(): Promise<readonly number[]> {
+    return this.#call({ name: 'busyInboxes' }, () =>
+      this.#data.shards.filter(({ inbox }) => !inbox.isEmpty).map(({ row }) => row.shard),
+    )
   }
 
   // ---- claims

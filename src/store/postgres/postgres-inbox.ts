@@ -1,4 +1,6 @@
-import type { Fence, OperationAnswer, InboxRequest, RequestedOperation } from '../store.js'
+import { nameHash, shardOf, type TimerName } from '../../timer/index.js'
+import { nameOfSet } from '../request-names.js'
+import type { AppendAnswer, Fence, OperationAnswer, InboxRequest, RequestedOperation } from '../store.js'
 import { EmptyInboxCheck } from './calls/empty-inbox-check.js'
 import { arrayOf, sentArrays } from './codec/answer-row.js'
 import { byteaArray, ArrayElements, int8Array, int8Values, textArray } from './codec/binary-array.js'
@@ -7,14 +9,20 @@ import type { Database } from './net/database.js'
 import type { PostgresClient, Row } from './net/driver.js'
 import { outcomes } from './schema/common.js'
 
-type Appended = 'appended' | 'answered-before' | 'expired'
+const appendAnswers: readonly AppendAnswer[] = ['appended', 'answered-before', 'expired']
 
-const appendAnswers: readonly Appended[] = ['appended', 'answered-before', 'expired']
+// The hash of a request that is no set. Other hashes are not negative.
+const NO_NAME = -1
 
 const appendBy = (name: string): string =>
-  `select ${sentArrays(['answers'])} from S.${name}(${placeholders(6)})`
+  `select ${sentArrays(['answers'])} from S.${name}(${placeholders(7)})`
 const APPEND = appendBy('append')
 const APPEND_WITH = appendBy('append_with')
+
+const ARE_FREE = `select ${sentArrays(['are_free'])} from S.are_free(${placeholders(6)})`
+const ARE_WAITING = `select ${sentArrays(['are_waiting'])} from S.are_waiting(${placeholders(2)})`
+const BUSY = `select array_send(array_agg(s.shard::bigint)) as shards from S.shard s
+  where exists (select 1 from S.inbox i where i.shard = s.shard)`
 
 const REQUESTS = `select ${sentArrays(['ids', 'deadlines', 'operations', 'payloads'])}
   from S.requests(${placeholders(6)})`
@@ -37,14 +45,17 @@ export class PostgresInbox {
     this.#emptyCheck = new EmptyInboxCheck(database)
   }
 
-  async append(requests: readonly InboxRequest[]): Promise<readonly Appended[]> {
+  async append(requests: readonly InboxRequest[]): Promise<readonly AppendAnswer[]> {
     if (requests.length === 0) return []
     const [row] = await this.#database.write('append', APPEND, this.#parameters(requests))
     return appendedOf(row!)
   }
 
   /** Appends in the caller's transaction, on the caller's connection. The requests arrive when it commits. */
-  async appendWith(client: PostgresClient, requests: readonly InboxRequest[]): Promise<readonly Appended[]> {
+  async appendWith(
+    client: PostgresClient,
+    requests: readonly InboxRequest[],
+  ): Promise<readonly AppendAnswer[]> {
     if (requests.length === 0) return []
     const [row] = await this.#database.writeWith(client, 'append', APPEND_WITH, this.#parameters(requests))
     return appendedOf(row!)
@@ -88,6 +99,33 @@ export class PostgresInbox {
     return answers
   }
 
+  async areFree(requests: readonly InboxRequest<RequestedOperation>[]): Promise<boolean[]> {
+    if (requests.length === 0) return []
+    const [row] = await this.#database.read('areFree', ARE_FREE, [
+      int8Array(requests, ({ shard }) => shard),
+      textArray(requests, ({ id }) => id),
+      int8Array(requests, ({ operation }) => nameHash(operation)),
+      textArray(requests, ({ operation }) => operation.namespace),
+      textArray(requests, ({ operation }) => operation.kind),
+      textArray(requests, ({ operation }) => operation.key),
+    ])
+    return Array.from(int8Values(arrayOf(row!, 'are_free')), (flag) => flag === 1)
+  }
+
+  async areWaiting(names: readonly TimerName[], shardCount: number): Promise<boolean[]> {
+    if (names.length === 0) return []
+    const [row] = await this.#database.read('areWaiting', ARE_WAITING, [
+      int8Array(names, (name) => shardOf(name, shardCount)),
+      int8Array(names, nameHash),
+    ])
+    return Array.from(int8Values(arrayOf(row!, 'are_waiting')), (flag) => flag === 1)
+  }
+
+  async busyInboxes(): Promise<number[]> {
+    const [row] = await this.#database.read('busyInboxes', BUSY, [])
+    return Array.from(int8Values(arrayOf(row!, 'shards')))
+  }
+
   #parameters(requests: readonly InboxRequest[]): unknown[] {
     return [
       this.#now(),
@@ -96,10 +134,17 @@ export class PostgresInbox {
       int8Array(requests, (request) => request.deadline),
       textArray(requests, ({ operation }) => JSON.stringify({ ...operation, payload: undefined })),
       byteaArray(requests, ({ operation }) => (operation.type === 'set' ? operation.payload : null)),
+      int8Array(requests, hashOf),
     ]
   }
 }
 
-function appendedOf(row: Row): Appended[] {
+/** The hash of the name that a set is about. No name has the hash of another request. */
+function hashOf(request: InboxRequest): number {
+  const name = nameOfSet(request)
+  return name === undefined ? NO_NAME : nameHash(name)
+}
+
+function appendedOf(row: Row): AppendAnswer[] {
   return Array.from(int8Values(arrayOf(row, 'answers')), (code) => appendAnswers[code]!)
 }

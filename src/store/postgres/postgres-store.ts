@@ -38,6 +38,8 @@ import type {
   Tally,
   Usage,
   WriteAnswer,
+  AppendAnswer,
+  RequestedOperation,
 } from '../store.js'
 import { numberOf } from './codec/answer-row.js'
 import { LEASE_CONNECTIONS, MAX_TCP_USER_TIMEOUT_MS } from './defaults.js'
@@ -219,9 +221,7 @@ export class PostgresStore implements Store {
 
   // ---- the inbox
 
-  async append(
-    requests: readonly InboxRequest[],
-  ): Promise<readonly ('appended' | 'answered-before' | 'expired')[]> {
+  async append(requests: readonly InboxRequest[]): Promise<readonly AppendAnswer[]> {
     this.#checkRequests(requests)
     return await this.#inbox.append(requests)
   }
@@ -233,7 +233,7 @@ export class PostgresStore implements Store {
   async appendWith(
     transaction: unknown,
     requests: readonly InboxRequest[],
-  ): Promise<readonly ('appended' | 'answered-before' | 'expired')[]> {
+  ): Promise<readonly AppendAnswer[]> {
     this.#checkRequests(requests)
     const client = clientOf(transaction)
     const answers = await this.#inbox.appendWith(client, requests)
@@ -250,6 +250,18 @@ export class PostgresStore implements Store {
     ids: readonly string[],
   ): Promise<readonly (OperationAnswer['outcome'] | undefined)[]> {
     return this.#inbox.answers(shard, ids)
+  }
+
+  areFree(requests: readonly InboxRequest<RequestedOperation>[]): Promise<readonly boolean[]> {
+    return this.#inbox.areFree(requests)
+  }
+
+  areWaiting(names: readonly TimerName[]): Promise<readonly boolean[]> {
+    return this.#inbox.areWaiting(names, this.shardCount)
+  }
+
+  busyInboxes(): Promise<readonly number[]> {
+    return this.#inbox.busyInboxes()
   }
 
   // ---- row claims

@@ -16,6 +16,8 @@ import type {
   Tally,
   Usage,
   WriteAnswer,
+  AppendAnswer,
+  RequestedOperation,
 } from '../store.js'
 import { NewTimers } from '../new-timers.js'
 import type { Reply, Argument } from './net/connection.js'
@@ -29,7 +31,13 @@ import { packSets, setSourceOf } from './batch/packed-sets.js'
 import { parsePlace, placeText } from './codec/place-codec.js'
 import { packEntry } from './codec/record-codec.js'
 import { RedisPage } from './redis-page.js'
-import { splitIntoBatches, packRequests, parseRequests } from './codec/request-codec.js'
+import {
+  packNames,
+  packRequests,
+  packStrings,
+  parseRequests,
+  splitIntoBatches,
+} from './codec/request-codec.js'
 import { rowOf } from './codec/row-codec.js'
 import { Script } from './scripts/script.js'
 import { pruneHistoryLua } from './scripts/shared.lua.js'
@@ -52,8 +60,6 @@ const rowFields = [
   'late',
 ]
 const countFields = ['count:created', 'count:settled', 'count:cancelled', 'count:replaced', 'count:dead']
-
-type AppendAnswer = 'appended' | 'answered-before' | 'expired'
 
 const pruneHistoryScript = Script.writing(pruneHistoryLua)
 
@@ -221,6 +227,20 @@ export class RedisShard {
     return found.map((text) => (text.length === 0 ? undefined : (String(text) as OperationAnswer['outcome'])))
   }
 
+  async areFree(requests: readonly InboxRequest<RequestedOperation>[]): Promise<boolean[]> {
+    const names = packNames(requests.map(({ operation }) => operation))
+    const ids = packStrings(requests.map(({ id }) => id))
+    return flagsOf(await this.run(this.#scripts.areFree, [names, ids]))
+  }
+
+  async areWaiting(names: readonly TimerName[]): Promise<boolean[]> {
+    return flagsOf(await this.run(this.#scripts.areWaiting, [packNames(names)]))
+  }
+
+  async isInboxBusy(): Promise<boolean> {
+    return (await this.nodes.call(this.key, ['EXISTS', `${this.key}:in`])) === 1
+  }
+
   // ---- reading
 
   async find(names: readonly TimerName[]): Promise<(TimerRow | undefined)[]> {
@@ -363,4 +383,9 @@ function pairsOf<Item>(flat: readonly Buffer[], make: (first: Buffer, second: Bu
   const items: Item[] = []
   for (let index = 0; index < flat.length; index += 2) items.push(make(flat[index]!, flat[index + 1]!))
   return items
+}
+
+/** The letters '0' and '1' of a script's answer. */
+function flagsOf(reply: Reply): boolean[] {
+  return Array.from(String(reply), (letter) => letter === '1')
 }

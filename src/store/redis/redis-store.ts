@@ -38,6 +38,8 @@ import type {
   Tally,
   Usage,
   WriteAnswer,
+  AppendAnswer,
+  RequestedOperation,
 } from '../store.js'
 import { callByShard, HistoryByShard } from './batch/by-shard.js'
 import { MAX_WRITE_BYTES, type RedisTuning } from './defaults.js'
@@ -187,9 +189,7 @@ export class RedisStore implements Store {
 
   // ---- the inbox
 
-  async append(
-    requests: readonly InboxRequest[],
-  ): Promise<readonly ('appended' | 'answered-before' | 'expired')[]> {
+  async append(requests: readonly InboxRequest[]): Promise<readonly AppendAnswer[]> {
     checkMode(this, 'owned', 'append')
     checkRequests(requests, this.maxPayloadBytes)
     return await this.#run(() =>
@@ -210,6 +210,33 @@ export class RedisStore implements Store {
     ids: readonly string[],
   ): Promise<readonly (OperationAnswer['outcome'] | undefined)[]> {
     return this.#run(() => this.#shard(shard).answers(ids))
+  }
+
+  areFree(requests: readonly InboxRequest<RequestedOperation>[]): Promise<readonly boolean[]> {
+    return this.#run(() =>
+      callByShard(
+        requests,
+        (request) => this.#shard(request.shard).shard,
+        (shard, some) => this.#shards[shard]!.areFree(some),
+      ),
+    )
+  }
+
+  areWaiting(names: readonly TimerName[]): Promise<readonly boolean[]> {
+    return this.#run(() =>
+      callByShard(
+        names,
+        (name) => shardOf(name, this.shardCount),
+        (shard, some) => this.#shards[shard]!.areWaiting(some),
+      ),
+    )
+  }
+
+  busyInboxes(): Promise<readonly number[]> {
+    return this.#run(async () => {
+      const areBusy = await Promise.all(this.#shards.map((shard) => shard.isInboxBusy()))
+      return this.#shards.filter((_, index) => areBusy[index]).map(({ shard }) => shard)
+    })
   }
 
   // ---- claims

@@ -7,7 +7,7 @@ import { FiringCheck } from './check/firing-check.js'
 import { Journal } from './check/journal.js'
 import { Ledger } from './check/ledger.js'
 import { lifeText } from './world/life.js'
-import { FINALE_MS, simulatedKinds } from './plan/operation.js'
+import { FINALE_MS, type PlannedOperation, type PlannedSet, simulatedKinds } from './plan/operation.js'
 import { Machine } from './world/machine.js'
 import { StoreInspector } from './check/store-inspector.js'
 import type { Plan } from './plan/plan.js'
@@ -95,6 +95,7 @@ export class Simulation {
     if (this.#plan.hasRebalance) await this.#joinWhileBusy()
     if (this.#plan.strayMs !== undefined) await this.#setOwnerClockOff(this.#plan.strayMs)
     if (this.#plan.hasTakeover) await this.#killOwner()
+    if (this.#plan.isDeserted) await this.#callWhileDeserted()
     for (const machine of this.#machines) {
       machine.isDown = false
       machine.boot()
@@ -111,7 +112,7 @@ export class Simulation {
     // A client that finds this machine down goes to the next one.
     const { length } = this.#machines
     for (let i = 0; i < length; i++) {
-      const process = this.#machines[(instance + i) % length]!.open
+      const process = this.#machines[(length + (instance % length) + i) % length]!.open
       if (process === undefined) continue
       const entry = Symbol('operation')
       this.#entering.set(entry, process)
@@ -242,7 +243,9 @@ export class Simulation {
   /** A machine whose process owns a shard, if there is one. */
   #owner(): Machine | undefined {
     const owners = new Set(this.#world.inspector.shards().map(({ owner }) => owner))
-    return this.#machines.find(({ process }) => process !== undefined && owners.has(process.member))
+    return this.#machines.find(
+      ({ process, isOutsider }) => !isOutsider && process !== undefined && owners.has(process.member),
+    )
   }
 
   /**
@@ -352,6 +355,44 @@ export class Simulation {
     for (const { shard, owner } of inspector.shards()) {
       if (owner === dead) journal.violated(15, `shard ${shard} still has the dead owner ${dead}`)
     }
+  }
+
+  /** A scene: no instance is started. Calls of one that was only opened must work all the same. */
+  async #callWhileDeserted(): Promise<void> {
+    const { leaseMs, acquireMs, heartbeatMs, stopMs, settleMs, requestTimeoutMs } = this.#plan.settings
+    const { journal } = this.#world
+    await this.#rest()
+    const outsider = this.#machines.find(({ isOutsider }) => isOutsider)
+    // A call needs some fifteen calls to the store, and more if the store's clock was ahead once.
+    const isSlow = requestTimeoutMs < this.#callsMs(40)
+    if (outsider?.open === undefined || isSlow || journal.violations.length > 0) return
+    journal.log('', () => 'ALL STARTED INSTANCES STOP')
+    journal.count('deserted')
+    for (const machine of this.#machines) if (!machine.isOutsider) machine.stop(undefined)
+    await this.#pass(stopMs + settleMs + 2 * (leaseMs + acquireMs + heartbeatMs) + this.#callsMs(8))
+    const name = { kind: simulatedKinds[0], key: 'deserted' }
+    const set = (condition: PlannedSet['condition']): PlannedOperation['action'] => ({
+      type: 'set',
+      sets: [{ identity: ++this.#lastIdentity, ...name, dueInMs: 60_000, condition }],
+      again: undefined,
+    })
+    const actions = [
+      set('none'),
+      set('none'),
+      { type: 'move', ...name, dueInMs: 90_000, aim: 'name' },
+      set('if-absent'),
+      { type: 'cancel', ...name, aim: 'name' },
+      set('if-absent'),
+    ] as const satisfies readonly PlannedOperation['action'][]
+    for (const action of actions) {
+      const operation = { id: ++this.#lastIdentity, at: journal.at, instance: outsider.instance, action }
+      this.#operate(outsider.instance, (process) => this.#client.submit(operation, process))
+      await this.#pass(requestTimeoutMs)
+    }
+    const outcomes = this.#client.answersOf(name).map((answer) => answer?.outcome)
+    const wanted = ['appended', 'set', 'moved', 'conflict', 'cancelled', 'set']
+    if (journal.violations.length === 0 && outcomes.join() !== wanted.join())
+      journal.violated(18, `calls were answered ${outcomes.join(', ')}, expected ${wanted.join(', ')}`)
   }
 
   async #pass(ms: number): Promise<void> {

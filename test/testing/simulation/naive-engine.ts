@@ -136,7 +136,7 @@ export class NaiveEngine implements SimulatedEngine {
   async #takeRequests(fence: Fence): Promise<void> {
     const requests = await this.#options.store.requests(fence, 10)
     for (const { id, operation } of requests) {
-      if (operation.type !== 'report') await this.#write(fence, operation, id)
+      if (operation.type !== 'report' && operation.type !== 'barrier') await this.#write(fence, operation, id)
     }
   }
 

@@ -79,7 +79,7 @@ describe('a simulation', () => {
       ].toSorted(),
     )
     expect(new Set(plans.map((plan) => plan.shardCount)).size).toBe(4)
-    expect(new Set(plans.map((plan) => plan.instances.length)).size).toBe(6)
+    expect(new Set(plans.map((plan) => plan.instances.length)).size).toBe(8)
     expect(new Set(plans.map((plan) => plan.settings.strategy)).size).toBe(2)
     expect(plans.some((plan) => plan.settings.maxTimers < 10)).toBe(true)
   })

@@ -21,6 +21,7 @@ const forgotten = `select 1 from S.answer a where a.id = '' and a.shard + 0 = r.
 const appendFunction = (name: string, arrival: string): string => `
 create or replace function S.${name}(
   p_now bigint, r_shard bigint[], r_id text[], r_deadline bigint[], r_operation text[], r_payload bytea[],
+  r_name_hash bigint[],
   out answers bigint[]
 ) language plpgsql volatile${indexLookupSettings} as $$
 #variable_conflict use_column
@@ -29,11 +30,11 @@ declare
   v_put text[];
 begin
   with put as (
-    insert into S.inbox as i (shard, id, arrival, deadline, operation, payload)
-    select r.shard, r.id, ${arrival}, r.deadline, r.operation, r.payload
+    insert into S.inbox as i (shard, id, arrival, deadline, operation, payload, name_hash)
+    select r.shard, r.id, ${arrival}, r.deadline, r.operation, r.payload, r.name_hash
     from (
-      select * from unnest(r_shard, r_id, r_deadline, r_operation, r_payload)
-        with ordinality as r(shard, id, deadline, operation, payload, n) order by n
+      select * from unnest(r_shard, r_id, r_deadline, r_operation, r_payload, r_name_hash)
+        with ordinality as r(shard, id, deadline, operation, payload, name_hash, n) order by n
     ) r
     where r.deadline > v_now
     on conflict (shard, id) do nothing
@@ -90,6 +91,56 @@ begin
 end $$;`
 
 /**
+ * Finds a set for the name of `r`, or a request of an older version, whose name is not known. `others` leaves some out.
+ */
+const waits = (others = ''): string => `(
+    exists (select 1 from S.inbox i where i.name_hash = r.name_hash and i.shard + 0 = r.shard ${others} offset 0)
+    or exists (select 1 from S.inbox i where i.name_hash is null offset 0)
+  )`
+
+/**
+ * Whether each request waits, while no other set of its name does and no timer has its name. It must not be a part of
+ * `append`: two appends of one name would not see each other before they are committed.
+ */
+const areFreeFunction = `
+create or replace function S.are_free(
+  r_shard bigint[], r_id text[], r_name_hash bigint[], r_namespace text[], r_kind text[], r_key text[],
+  out are_free bigint[]
+) language plpgsql stable${indexLookupSettings} as $$
+#variable_conflict use_column
+begin
+  select array_agg((
+      exists (select 1 from S.inbox i where i.id = r.id and i.shard + 0 = r.shard offset 0)
+      and not ${waits('and i.id <> r.id')}
+      and not exists (
+        select 1 from S.timer t, S.shard s
+        where t.key = r.key and t.kind = r.kind and t.namespace = r.namespace and t.shard + 0 = r.shard
+          and s.shard = r.shard
+          and (t.position + 0, t.revision) >= (s.settled_position, s.settled_revision)
+        offset 0
+      )
+    )::integer::bigint order by r.n) into are_free
+  from unnest(r_shard, r_id, r_name_hash, r_namespace, r_kind, r_key)
+    with ordinality as r(shard, id, name_hash, namespace, kind, key, n);
+end $$;`
+
+const areWaitingFunction = `
+create or replace function S.are_waiting(r_shard bigint[], r_name_hash bigint[], out are_waiting bigint[])
+language plpgsql stable${indexLookupSettings} as $$
+#variable_conflict use_column
+begin
+  select array_agg(${waits()}::integer::bigint order by r.n) into are_waiting
+  from unnest(r_shard, r_name_hash) with ordinality as r(shard, name_hash, n);
+end $$;`
+
+/** Requests have the hash of the name that they set; -1 if they are no sets. */
+export const inboxNames = `
+alter table S.inbox add column name_hash bigint;
+create index inbox_name on S.inbox (name_hash);
+drop function if exists S.append(bigint, bigint[], text[], bigint[], text[], bytea[]);
+drop function if exists S.append_with(bigint, bigint[], text[], bigint[], text[], bytea[]);`
+
+/**
  * Gives the requests of a transaction their arrivals at its commit, in the order of its calls. A deferred trigger runs
  * it then. With `nextval` at the insert, the transaction would come before everything that was acknowledged while it
  * was open. The first row of a shard does it for all rows of the shard. Provisional rows of other transactions are not
@@ -125,5 +176,7 @@ create constraint trigger take_place after insert on S.inbox deferrable initiall
 export const inboxFunctions =
   appendFunction('append', "nextval('S.arrival')") +
   appendFunction('append_with', `nextval('S.arrival') - ${PROVISIONAL_OFFSET}`) +
+  areFreeFunction +
+  areWaitingFunction +
   takePlaceFunction +
   requestsFunction

@@ -5,7 +5,7 @@ import { type Database, inSchema, columnTypes } from '../net/database.js'
 import type { PostgresClient, Row } from '../net/driver.js'
 import { claimFunctions } from './claims.js'
 import { clockFunction, fenceFunction, tagsFunction } from './common.js'
-import { commitOrderTrigger, inboxFunctions } from './inbox.js'
+import { commitOrderTrigger, inboxFunctions, inboxNames } from './inbox.js'
 import { ownerFunctions } from './owner.js'
 import { claimTables, tables } from './tables.js'
 import { writeFunctions } from './write.js'
@@ -43,6 +43,8 @@ ${functions}`,
   // Version 4: `late_before` says how far up a row may be that is due earlier.
   // An inbox refuses requests that it has forgotten.
   () => 'alter table S.shard add column late_before bigint not null default 0;' + functions,
+  // Version 5: an inbox says whether a request for a name waits.
+  () => inboxNames + functions,
 ]
 
 /**

@@ -1,4 +1,6 @@
-import type { ReportOperation, InboxRequest, RequestedOperation, SetOperation } from '../../store.js'
+import { nameKey, type TimerName } from '../../../timer/index.js'
+import { nameOfSet } from '../../request-names.js'
+import type { InboxRequest, RequestedOperation, SetOperation } from '../../store.js'
 import { MAX_BATCH_BYTES, MAX_BATCH_REQUESTS } from '../defaults.js'
 import { PackedColumn } from './packed-column.js'
 import { Packer } from './packer.js'
@@ -32,8 +34,8 @@ export function splitIntoBatches(requests: readonly InboxRequest[]): readonly (r
   return batches
 }
 
-/** Requests as arguments of the script `append`: the earliest deadline, ids and marks in turn, the requests. */
-export function packRequests(requests: readonly InboxRequest[]): [string, Buffer, Buffer] {
+/** Requests as arguments of the script `append`: the earliest deadline, ids and marks in turn, the requests, names. */
+export function packRequests(requests: readonly InboxRequest[]): [string, Buffer, Buffer, Buffer] {
   const marks = new PackedColumn(2 * requests.length, 20)
   const packer = new Packer(requests.length * 300)
   let earliest = Infinity
@@ -46,10 +48,21 @@ export function packRequests(requests: readonly InboxRequest[]): [string, Buffer
       packOperation(packer, operation)
     })
   }
-  return [String(earliest), marks.done(), packer.done()]
+  return [String(earliest), marks.done(), packer.done(), packNames(requests.map(nameOfSet))]
 }
 
-function packOperation(packer: Packer, operation: RequestedOperation | ReportOperation): void {
+/** Names as an argument of a script. A request that is no set has an empty name. */
+export function packNames(names: readonly (TimerName | undefined)[]): Buffer {
+  return packStrings(names.map((name) => (name === undefined ? '' : nameKey(name))))
+}
+
+export function packStrings(strings: readonly string[]): Buffer {
+  const column = new PackedColumn(strings.length, 40)
+  for (const string of strings) column.addString(string)
+  return column.done()
+}
+
+function packOperation(packer: Packer, operation: InboxRequest['operation']): void {
   if (isPlain(operation)) {
     packer.byte(operation.position === undefined ? PLAIN_SET : PLACED_SET)
     packRow(packer, operation)
@@ -61,7 +74,7 @@ function packOperation(packer: Packer, operation: RequestedOperation | ReportOpe
 }
 
 function isPlain(
-  operation: RequestedOperation | ReportOperation,
+  operation: InboxRequest['operation'],
 ): operation is Extract<RequestedOperation, { readonly type: 'set' }> {
   if (operation.type !== 'set' || operation.note !== undefined) return false
   if (operation.ifAbsent !== undefined || operation.ifRevision !== undefined) return false
@@ -96,10 +109,10 @@ function parseRequest(shard: number, bytes: Buffer): InboxRequest {
   }
 }
 
-function parseOperation(form: number, bytes: Buffer): RequestedOperation | ReportOperation {
+function parseOperation(form: number, bytes: Buffer): InboxRequest['operation'] {
   if (form === OTHER) {
     const jsonEnd = 4 + bytes.readUInt32LE(0)
-    const rest = JSON.parse(bytes.toString('utf8', 4, jsonEnd)) as RequestedOperation | ReportOperation
+    const rest = JSON.parse(bytes.toString('utf8', 4, jsonEnd)) as InboxRequest['operation']
     return rest.type === 'set' ? { ...rest, payload: bytes.subarray(jsonEnd) } : rest
   }
   const row = rowWith({ position: 0, revision: 0 }, bytes)

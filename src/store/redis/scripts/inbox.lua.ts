@@ -9,12 +9,16 @@ import { shardLua } from './shard.lua.js'
  * - ASKED has the mark of each request by its id: 8 bytes for the deadline, followed by the outcome once it is answered.
  *   Under the empty id, which no request has, it keeps the latest deadline of all forgotten answers. A request whose
  *   deadline is not after that one is refused as expired: it might otherwise be applied twice.
+ * - WAITING has the last set for each name since the inbox was last empty: its id, after '.' if no other set for the name
+ *   waited when it came, and after '+' otherwise. Sets of one name are answered in their order: if the last of them is
+ *   answered, all are. It has an entry for the empty name, so that it exists whenever INBOX does. Without it,
+ *   an older version has appended requests whose names are not known.
  * - ANSWERED is a list of the answered ids of each write, after the latest of their deadlines.
  *
  * Proven by test/store/redis/inbox.test.ts.
  */
 export const inboxLua = String.raw`
-local INBOX, ASKED, ANSWERED = SHARD .. ':in', SHARD .. ':asked', SHARD .. ':answered'
+local INBOX, ASKED, ANSWERED, WAITING = SHARD .. ':in', SHARD .. ':asked', SHARD .. ':answered', SHARD .. ':waiting'
 local answered, marked, latest = {}, {}, 0
 
 local function isWaiting(mark) return mark and #mark == 8 end
@@ -23,6 +27,41 @@ local function deadlineOf(mark) return (struct.unpack('<d', mark)) end
 -- Redis stores a small hash as a list, which it searches from the start, until the hash gets a long value.
 local NO_ID, PADDING = '', string.rep('-', 100)
 local function lastForgotten(mark) return mark and deadlineOf(mark) or 0 end
+
+-- The entries of names that a set waits for, by their index. Nil if the names of requests are not known.
+local function waitingFor(names)
+  if redis.call('EXISTS', INBOX) == 0 then return {} end
+  if redis.call('EXISTS', WAITING) == 0 then return nil end
+  local entries, ids, at = getFields(WAITING, names), {}, {}
+  for index = 1, #names do
+    if entries[index] then
+      ids[#ids + 1] = string.sub(entries[index], 2)
+      at[#at + 1] = index
+    end
+  end
+  local marks, found = getFields(ASKED, ids), {}
+  for index = 1, #ids do
+    if isWaiting(marks[index]) then found[at[index]] = entries[at[index]] end
+  end
+  return found
+end
+
+-- Notes the names of new sets. A request that is no set has an empty one.
+local function noteNames(names, ids)
+  local waiting = waitingFor(names)
+  if not waiting then return end
+  if redis.call('EXISTS', INBOX) == 0 then redis.call('UNLINK', WAITING) end
+  local noted, seen = { '', '' }, {}
+  for index = 1, #names do
+    local name = names[index]
+    if name ~= '' then
+      noted[#noted + 1] = name
+      noted[#noted + 1] = ((waiting[index] or seen[name]) and '+' or '.') .. ids[index]
+      seen[name] = true
+    end
+  end
+  callMany('HSET', WAITING, noted)
+end
 
 -- Answers are kept until their deadline. Each call removes a few batches of those that are past it.
 local function forget(now)
@@ -82,12 +121,13 @@ local function flushAnswers(now)
     redis.call('LPOP', INBOX, 2)
     first = redis.call('LINDEX', INBOX, 0)
   end
+  if not first then redis.call('UNLINK', WAITING) end
   forget(now)
 end
 `
 
 /**
- * ARGV: now, the earliest deadline, ids and marks in turn, the requests. Answers an empty string when all were appended.
+ * ARGV: now, the earliest deadline, ids and marks in turn, the requests, their names. Answers an empty string when all were appended.
  * Otherwise none was, and the answer has a letter for each: a (appended before), b (answered before), e (expired) or
  * n (new).
  */
@@ -107,6 +147,7 @@ if isNew then
     added = added + redis.call('HSET', ASKED, unpack(batch, from, math.min(from + MAX_ARGS - 1, #batch)))
   end
   if added == #ids then
+    noteNames(cmsgpack.unpack(ARGV[5]), ids)
     redis.call('RPUSH', INBOX, ARGV[3], ARGV[4])
     forget(now)
     return ''
@@ -127,6 +168,29 @@ for index = 1, #ids do
     letters[index], seen[id] = 'n', true
   end
 end
+return table.concat(letters)
+`
+
+/**
+ * ARGV: now, names, ids. Answers a letter for each: '1' if the request waits, no other does for its name, and no timer has
+ * the name. It answers '0' for a request that is not the last for its name.
+ */
+export const areFreeLua = String.raw`${shardLua}${inboxLua}
+local names, ids, letters = cmsgpack.unpack(ARGV[2]), cmsgpack.unpack(ARGV[3]), {}
+local waiting, entries = waitingFor(names), getFields(NAMES, names)
+for index = 1, #names do
+  local entry = entries[index]
+  local isTaken = entry and string.sub(entry, 1, 26) >= settled
+  letters[index] = waiting and waiting[index] == '.' .. ids[index] and not isTaken and '1' or '0'
+end
+return table.concat(letters)
+`
+
+/** ARGV: now, names. Answers a letter for each: '1' if a request for it waits. */
+export const areWaitingLua = String.raw`${shardLua}${inboxLua}
+local names, letters = cmsgpack.unpack(ARGV[2]), {}
+local waiting = waitingFor(names)
+for index = 1, #names do letters[index] = (not waiting or waiting[index]) and '1' or '0' end
 return table.concat(letters)
 `
 

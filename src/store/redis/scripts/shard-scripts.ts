@@ -10,7 +10,7 @@ import {
   peekDueLua,
   settleClaimedLua,
 } from './claims.lua.js'
-import { answersLua, appendLua, requestsLua } from './inbox.lua.js'
+import { answersLua, appendLua, areFreeLua, areWaitingLua, requestsLua } from './inbox.lua.js'
 import { acquireLua, lowerLua, refenceLua, releaseLua, renewLua } from './ownership.lua.js'
 import { partsLua } from './parts.lua.js'
 import { countLua, findLua, listLua, loadLua, tallyLua, usageLua } from './read.lua.js'
@@ -37,6 +37,8 @@ export function shardScripts({ bucketMs, strategy }: RedisFormat, { partRows, ch
     append: Script.writing(appendLua),
     requests: Script.reading(requestsLua),
     answers: Script.reading(answersLua),
+    areFree: Script.reading(areFreeLua),
+    areWaiting: Script.reading(areWaitingLua),
     peekDue: Script.reading(peekDueLua(parts)),
     nextDue: Script.reading(nextDueLua),
     claimDue: Script.writing(claimDueLua(parts)),

@@ -1,4 +1,4 @@
-import type { Operation, ShardRow } from '../../../store/index.js'
+import type { InboxRequest, Operation, ShardRow } from '../../../store/index.js'
 import type { Place } from '../../../timer/index.js'
 import type { Commit } from './commit.js'
 
@@ -47,7 +47,7 @@ export function commitText(commit: Commit): string {
     case 'sweep':
       return `${under(commit.args[0])} sweeps ${commit.answer.removed}`
     case 'append':
-      return `appends ${commit.args[0].map((request, index) => `s${request.shard} ${request.id}:${request.operation.type} ${request.operation.identity ?? ''} ${request.operation.key}=${commit.answer[index]}`).join(', ')}`
+      return `appends ${commit.args[0].map((request, index) => `s${request.shard} ${request.id}:${askedText(request)}=${commit.answer[index]}`).join(', ')}`
     case 'heartbeat':
       return `heartbeat of ${commit.args[0].id}: ${commit.answer.members.map(({ id }) => id).join(' ')}`
     case 'removeMember':
@@ -55,6 +55,12 @@ export function commitText(commit: Commit): string {
     case 'requests':
       return `${under(commit.args[0])} reads its inbox: ${commit.answer.map((request) => request.id).join(' ') || 'empty'}`
   }
+}
+
+function askedText({ operation }: InboxRequest): string {
+  return operation.type === 'barrier'
+    ? operation.type
+    : `${operation.type} ${operation.identity ?? ''} ${operation.key}`
 }
 
 function rowText(row: ShardRow): string {

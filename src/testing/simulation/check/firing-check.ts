@@ -162,7 +162,8 @@ export class FiringCheck {
   }
 
   #checkStanding(life: Life, { row }: Firing, { number }: Firer): void {
-    if (life.replacedBy === number) return
+    // Its owner has no answer yet to the write that replaced it. But the caller may have one.
+    if (life.replacedBy === number && !this.#ledger.acknowledged.has(life.successor ?? 0)) return
     if (life.state !== 'standing') {
       this.#journal.violated(endings[life.state], `${lifeText(life)} was fired at revision ${row.revision}`)
       return
@@ -180,12 +181,20 @@ export class FiringCheck {
   }
 
   #checkInbox(life: Life): void {
-    const request = this.#ledger.foundAtAcquisition(life)
-    if (request === undefined) return
-    this.#journal.violated(
-      16,
-      `${lifeText(life)} started before its owner had applied the ${request.operation.type} that it found in the inbox`,
-    )
+    const found = this.#ledger.foundAtAcquisition(life)
+    if (found !== undefined) {
+      this.#journal.violated(
+        16,
+        `${lifeText(life)} started before its owner had applied the ${found.operation.type} that it found in the inbox`,
+      )
+    }
+    const successor = this.#ledger.acknowledgedSuccessor(life)
+    if (successor !== undefined) {
+      this.#journal.violated(
+        16,
+        `${lifeText(life)} started although the set ${successor.id}, which replaces it, was acknowledged`,
+      )
+    }
   }
 
   #checkOwner(life: Life, { member }: Firer): void {

@@ -23,6 +23,8 @@ export class Ledger {
   readonly #appendedUnder = new Map<string, number>()
   /** Identities whose set was appended to an inbox, applied or not. */
   readonly appended = new Set<number>()
+  /** When each set was acknowledged to a client, by identity: in the inbox, or applied. */
+  readonly acknowledged = new Map<number, number>()
   /** Identities whose requested set was answered 'conflict'. */
   readonly conflicted = new Set<number>()
   /** Committed cancels and moves, to compare answers with. */
@@ -192,8 +194,19 @@ export class Ledger {
   foundAtAcquisition(life: Life): InboxRequest | undefined {
     for (const request of this.requests.values()) {
       const { id, shard, operation } = request
-      if (shard !== life.shard || operation.type === 'report' || nameKey(operation) !== life.name) continue
+      if (shard !== life.shard || operation.type === 'report' || operation.type === 'barrier') continue
+      if (nameKey(operation) !== life.name) continue
       if (this.#appendedUnder.get(id)! < this.claims[shard]!) return request
+    }
+    return undefined
+  }
+
+  /** An acknowledged set of this name that still waits in the inbox, and replaces this timer. */
+  acknowledgedSuccessor(life: Life): InboxRequest | undefined {
+    for (const request of this.requests.values()) {
+      const { operation } = request
+      if (operation.type !== 'set' || operation.identity === life.identity) continue
+      if (nameKey(operation) === life.name && this.acknowledged.has(operation.identity)) return request
     }
     return undefined
   }
@@ -242,6 +255,7 @@ export class Ledger {
         if (life !== undefined) {
           this.#end(life, 'replaced')
           life.replacedBy = process
+          life.successor = operation.type === 'set' ? operation.identity : undefined
           this.#unansweredReplacements.push(life)
         }
         if (operation.type === 'set') this.#begin(operation, { ...operation, ...answer.place })
@@ -381,6 +395,7 @@ export class Ledger {
       revisions: new Set([version.revision]),
       movedAtRevision: 0,
       replacedBy: undefined,
+      successor: undefined,
       state: 'standing',
       attempts: [],
       deliveries: 0,

@@ -4,6 +4,7 @@ import type { Random } from '../../random.js'
 export interface PlannedOperation {
   readonly id: number
   readonly at: number
+  /** The machine, modulo their number. A negative one counts from the end. */
   readonly instance: number
   readonly action: Action
 }
@@ -24,6 +25,7 @@ type Action =
       readonly aim: Aim
     }
   | { readonly type: 'cancel'; readonly kind: string; readonly key: string; readonly aim: Aim }
+  | { readonly type: 'read'; readonly kind: string; readonly key: string }
 
 export interface PlannedSet {
   readonly identity: number

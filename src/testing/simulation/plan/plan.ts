@@ -2,6 +2,7 @@ import type { EngineSettings } from '../../../engine/index.js'
 import { drawFaults, type Fault } from './fault.js'
 import { drawOperations, type PlannedOperation } from './operation.js'
 import { Random } from '../../random.js'
+import { drawOutsiders } from './outsiders.js'
 import { drawSettings } from './swarm.js'
 import { drawStep, drawThemed, drawThemes, type Theme, themes } from './theme.js'
 
@@ -24,6 +25,8 @@ export interface Plan {
   readonly hasRebalance: boolean
   /** Scene: an owner's clock is set by this much in the calm, and it must release its shards. */
   readonly strayMs: number | undefined
+  /** Scene: no instance is started in the calm, and calls of one that was only opened must work. */
+  readonly isDeserted: boolean
   readonly travel: Travel
   readonly handling: Handling
   readonly faults: readonly Fault[]
@@ -33,7 +36,7 @@ export interface Plan {
 export interface PlannedInstance {
   readonly skewMs: number
   readonly rate: number
-  /** The time between opening and starting. */
+  /** The time between opening and starting. Infinity: it never starts. */
   readonly startAfterMs: number
   /** When it is switched on. */
   readonly bootAfterMs: number
@@ -116,12 +119,18 @@ export function drawPlan(seed: number, without: readonly Theme[] = []): Plan {
     for (const [index, fault] of themed.entries())
       faults.push(Object.assign(fault, { id: firstIdOf(theme) + index }) as Fault)
   }
+  const outside = streamOf('outsiders')
+  const outsiders = has('outsiders')
+    ? drawOutsiders(outside, usual.troubleMs)
+    : { machines: [], operations: [] }
   const hasRebalance = has('joins') && instances.length > 1 && joins.chance(0.5)
   return {
     ...usual,
     themes: drawn,
     shardCount,
-    instances,
+    instances: [...instances, ...outsiders.machines],
+    operations: [...usual.operations, ...outsiders.operations].toSorted((a, b) => a.at - b.at),
+    isDeserted: has('outsiders') && outside.chance(0.5),
     handling,
     faults,
     hasRebalance,
@@ -144,7 +153,7 @@ function drawStray(random: Random): number {
   return random.chance(0.5) ? byMs : -byMs
 }
 
-type Usual = Omit<Plan, 'themes' | 'hasRebalance' | 'strayMs'>
+type Usual = Omit<Plan, 'themes' | 'hasRebalance' | 'strayMs' | 'isDeserted'>
 
 function drawUsual(seed: number): Usual {
   const random = new Random(seed)

@@ -4,10 +4,10 @@ import type { Random } from '../../random.js'
 /**
  * Groups of faults that a seed either has or does not have, in addition to the faults that every seed draws: handlers
  * that take minutes, handlers that block the event loop, machines that come and go, machines whose clocks are far off, a
- * store whose clock is wrong, and a store that loses power. Each theme has its own random stream, so leaving one out
+ * store whose clock is wrong, a store that loses power, and machines that never start. Each theme has its own random stream, so leaving one out
  * does not change the others.
  */
-export const themes = ['long', 'blocks', 'joins', 'clocks', 'store-clock', 'power'] as const
+export const themes = ['long', 'blocks', 'joins', 'clocks', 'store-clock', 'power', 'outsiders'] as const
 export type Theme = (typeof themes)[number]
 
 const MAX_ATTEMPT_MS = 150_000
@@ -21,6 +21,7 @@ const shares: Readonly<Record<Theme, number>> = {
   clocks: 0.2,
   'store-clock': 0.2,
   power: 0.15,
+  outsiders: 0.35,
 }
 
 /** The themes that a seed has. */
@@ -78,6 +79,8 @@ export function drawThemed(
       )
     case 'power':
       return several(1, 3, () => ({ type: 'power', downMs: random.scaled(20, 3000) }))
+    case 'outsiders':
+      return []
   }
 }
 

@@ -1,6 +1,7 @@
 import type { SubmitAnswer } from '../../../engine/index.js'
 import { SetColumns, type RequestedOperation } from '../../../store/index.js'
-import { encodePayload, nameLimits } from '../../../timer/index.js'
+import { StateError, StoreError } from '../../../error/index.js'
+import { encodePayload, nameLimits, type TimerName } from '../../../timer/index.js'
 import type { Journal } from '../check/journal.js'
 import { type Change, type Ledger, nameKey } from '../check/ledger.js'
 import { lifeText } from './life.js'
@@ -32,8 +33,6 @@ export class Client {
   readonly #known = new Map<string, { readonly identity: number; readonly revision: number | undefined }>()
   /** The submission whose answer each committed change belongs to. */
   readonly #answerOfChange = new Map<Change, Submission>()
-  /** When each set that went into an inbox was acknowledged, by identity. */
-  readonly #appended = new Map<number, number>()
   /** Identities that the plan submits twice. */
   readonly #submittedTwice = new Set<number>()
 
@@ -65,9 +64,21 @@ export class Client {
       return
     }
     const name = { namespace, kind: action.kind, key: action.key }
+    if (action.type === 'read') {
+      void this.#read(name, process)
+      return
+    }
     const aimed = this.#aimed(name, action.aim)
     if (action.type === 'cancel') this.#send([{ type: 'cancel', ...name, ...aimed }], process)
     else this.#send([{ type: 'move', ...name, ...aimed, dueAt: Math.max(0, now + action.dueInMs) }], process)
+  }
+
+  /** The answers to all operations on a name so far; undefined for those without one. */
+  answersOf(name: { readonly kind: string; readonly key: string }): readonly (SubmitAnswer | undefined)[] {
+    const wanted = nameKey(name)
+    return this.#submissions.flatMap(({ operation, answer }) =>
+      nameKey(operation) === wanted ? [answer] : [],
+    )
   }
 
   /** Checks that need the end of the run: every call is answered, and every acknowledged set was stored. */
@@ -143,13 +154,12 @@ export class Client {
     switch (answer.outcome) {
       case 'set':
         this.#checkSet(operation, answer.revision)
+        this.#acknowledged(submission)
         return
       case 'appended':
         if (operation.type !== 'set' || !this.#ledger.appended.has(operation.identity)) {
           this.#journal.violated(1, `${operationText(operation)} was answered appended but is in no inbox`)
-        } else if (!this.#appended.has(operation.identity)) {
-          this.#appended.set(operation.identity, submission.answeredAt)
-        }
+        } else this.#acknowledged(submission)
         return
       case 'cancelled':
         this.#checkChange(submission, 'cancelled')
@@ -177,18 +187,51 @@ export class Client {
     )
   }
 
+  #acknowledged({ operation, answeredAt }: Submission): void {
+    const { acknowledged } = this.#ledger
+    if (operation.type === 'set' && !acknowledged.has(operation.identity))
+      acknowledged.set(operation.identity, answeredAt)
+  }
+
   /** A set that was acknowledged before this operation was submitted must be applied before it. */
   #checkOrder({ operation, at, process }: Submission): void {
-    const name = nameKey(operation)
-    for (const { operation: requested } of this.#ledger.requests.values()) {
-      if (requested.type !== 'set' || nameKey(requested) !== name) continue
-      const earlier = this.#appended.get(requested.identity)
-      if (earlier === undefined || earlier >= at) continue
-      this.#journal.violated(
-        'order',
-        `${operationText(operation)}, submitted at ${at} to ${process.member}, was answered before ${operationText(requested)} was applied, which was acknowledged at ${earlier}`,
-      )
+    const waiting = this.#acknowledgedBefore(nameKey(operation), at)
+    if (waiting === undefined) return
+    this.#journal.violated(
+      'order',
+      `${operationText(operation)}, submitted at ${at} to ${process.member}, was answered before ${operationText(waiting)} was applied, which was acknowledged before`,
+    )
+  }
+
+  /** A set of this name that was acknowledged before a moment and still waits in the inbox. */
+  #acknowledgedBefore(name: string, at: number): RequestedOperation | undefined {
+    for (const { operation } of this.#ledger.requests.values()) {
+      if (operation.type !== 'set' || nameKey(operation) !== name) continue
+      const earlier = this.#ledger.acknowledged.get(operation.identity)
+      if (earlier !== undefined && earlier < at) return operation
     }
+    return undefined
+  }
+
+  /** Reads a timer. What was acknowledged before the read must be in the rows that it sees. */
+  async #read(name: TimerName, process: SimulatedProcess): Promise<void> {
+    const { at } = this.#journal
+    this.#journal.count('read')
+    try {
+      const row = await process.read(name)
+      this.#journal.log(process.member, () => `reads ${nameKey(name)}: ${row?.identity ?? 'nothing'}`)
+    } catch (error) {
+      // Reads fail while the store or the owner cannot be reached.
+      if (!(error instanceof StoreError || error instanceof StateError))
+        this.#journal.violated('face', `a read rejected: ${String(error)}`)
+      return
+    }
+    const waiting = this.#acknowledgedBefore(nameKey(name), at)
+    if (waiting === undefined) return
+    this.#journal.violated(
+      17,
+      `a read of ${nameKey(name)} at ${process.member}, begun at ${at}, ended before ${operationText(waiting)} was applied, which was acknowledged before`,
+    )
   }
 
   #checkSet(operation: RequestedOperation, revision: number | undefined): void {

@@ -22,6 +22,8 @@ export interface Life {
   movedAtRevision: number
   /** The process whose write replaced it and that has no answer yet. For that process it still exists. */
   replacedBy: number | undefined
+  /** The identity of the timer that replaced it. */
+  successor: number | undefined
   state: LifeState
   readonly attempts: Attempt[]
   /** How often it was delivered, whether or not it was started. */

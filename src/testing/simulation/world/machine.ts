@@ -32,6 +32,11 @@ export class Machine {
     this.clock.drift(this.#planned.rate)
   }
 
+  /** Whether its processes are only opened, never started. */
+  get isOutsider(): boolean {
+    return this.#planned.startAfterMs === Infinity
+  }
+
   /** Its process, if that accepts operations. */
   get open(): SimulatedProcess | undefined {
     return this.process?.isOpen === true ? this.process : undefined
@@ -118,6 +123,7 @@ export class Machine {
   #opened(process: SimulatedProcess): void {
     process.isOpen = true
     const { startAfterMs } = this.#planned
+    if (this.isOutsider) return
     if (startAfterMs === 0) this.#start(process)
     else process.clock.wakeAfter(startAfterMs, () => this.#start(process))
   }

@@ -2,6 +2,7 @@ import type { OwnerEngine, EngineOptions } from '../../../engine/index.js'
 import { shown, StoreError } from '../../../error/index.js'
 import type { MemoryStore, Store } from '../../../store/index.js'
 import type { VirtualClock } from '../../../time/index.js'
+import type { TimerName, TimerRow } from '../../../timer/index.js'
 import { type Commit, commitOf } from '../check/commit.js'
 import { commitText } from '../check/commit-text.js'
 import { FaultyCarriage, type ObserveCall } from './faulty-carriage.js'
@@ -15,7 +16,9 @@ import type { World } from './world.js'
 
 /** What a simulation needs from an engine. */
 export interface SimulatedEngine
-  extends Pick<OwnerEngine, 'open' | 'start' | 'stop' | 'submit'>, Partial<Pick<OwnerEngine, 'submitPlain'>> {
+  extends
+    Pick<OwnerEngine, 'open' | 'start' | 'stop' | 'submit'>,
+    Partial<Pick<OwnerEngine, 'submitPlain' | 'applyAcknowledged'>> {
   /** Called when the concurrency of kinds has changed. */
   refresh?(): void
   /** How many timers it has in memory for each shard, if it can tell. */
@@ -43,6 +46,7 @@ export class SimulatedProcess implements Handler {
   readonly #world: World
   readonly #carriage: FaultyCarriage
   readonly #client: MemoryStore
+  readonly #store: Store
   /** It accepts operations: from `open` until it stops or crashes. */
   isOpen = false
   isStopping = false
@@ -74,8 +78,9 @@ export class SimulatedProcess implements Handler {
       new Random(plan.seed, stream),
     )
     this.#client = world.store.connect(this.#carriage)
+    this.#store = this.#storeWithArguments()
     this.engine = makeEngine({
-      store: this.#storeWithArguments(),
+      store: this.#store,
       clock: this.clock,
       deliver: (firings) => {
         if (this.isSilent) world.journal.violated('face', `${this.member} fires after it stopped`)
@@ -97,6 +102,12 @@ export class SimulatedProcess implements Handler {
         )
       },
     })
+  }
+
+  /** Reads a timer as the front door does; undefined if the engine cannot. */
+  async read(name: TimerName): Promise<TimerRow | undefined> {
+    await this.engine.applyAcknowledged?.([name])
+    return (await this.#store.find([name]))[0]
   }
 
   /** Its machine's time, or true time if that is far off, so that timers set here are due within the run. */

@@ -61,6 +61,75 @@ export function describeInbox(suite: Suite): void {
   })
 
   suite.case(
+    'a set is free while no other set for its name waits and no timer has the name',
+    async (world) => {
+      const owner = await world.own()
+      const taken = world.newName()
+      await owner.write(setOf(taken, world.now() + 60_000))
+      const name = world.newName()
+      const alone = requestOf(world, 'alone')
+      const first = requestOf(world, 'first', withoutPosition(setOf(name, world.now() + 1000)))
+      const second = requestOf(world, 'second', withoutPosition(setOf(name, world.now() + 2000)))
+      const late = requestOf(world, 'late', withoutPosition(setOf(taken, world.now() + 1000)))
+      const all = [alone, first, second, late]
+      const areFree = (...requests: InboxRequest<RequestedOperation>[]) => world.store.areFree(requests)
+      assert.deepEqual(
+        [...(await areFree(...all))],
+        [false, false, false, false],
+        'none of them was appended',
+      )
+      await world.store.append([first])
+      assert.deepEqual([...(await areFree(first))], [true])
+      await world.store.append([alone, second, late])
+      const [isAlone, , isSecond, isLate] = await areFree(...all)
+      assert.deepEqual([isAlone, isSecond, isLate], [true, false, false])
+      await owner.write(...all.map((request) => applied(world, request)))
+      assert.deepEqual([...(await areFree(...all))], [false, false, false, false], 'all of them are applied')
+    },
+  )
+
+  suite.case('a set of a name whose timer is below the settled level is free', async (world) => {
+    const owner = await world.own()
+    const name = world.newName()
+    await owner.write(setOf(name, world.now() - 1))
+    await owner.load(world.now() + 60_000)
+    await owner.settle(levelAt(world.now()), { settledCount: 1 })
+    const request = requestOf(world, 'again', withoutPosition(setOf(name, world.now() + 1000)))
+    await world.store.append([request])
+    assert.deepEqual([...(await world.store.areFree([request]))], [true])
+  })
+
+  suite.case('a store says for which names sets wait, and which inboxes are not empty', async (world) => {
+    const owner = await world.own()
+    const [waited, other] = [world.newName(), world.newName()]
+    const areWaiting = async () => [...(await world.store.areWaiting([waited, other]))]
+    assert.deepEqual([await areWaiting(), [...(await world.store.busyInboxes())]], [[false, false], []])
+    const set = requestOf(world, 'set', withoutPosition(setOf(waited, world.now() + 1000)))
+    const cancel = requestOf(world, 'cancel', cancelOf(waited))
+    const barrier = { ...set, id: 'barrier', operation: { type: 'barrier' } } as const
+    await world.store.append([set, cancel, barrier])
+    assert.deepEqual(
+      [await areWaiting(), [...(await world.store.busyInboxes())]],
+      [[true, false], [set.shard]],
+    )
+    await owner.write(applied(world, set))
+    assert.deepEqual(await areWaiting(), [false, false], 'only a cancel waits')
+    await owner.write(applied(world, cancel))
+    assert.deepEqual(
+      [await areWaiting(), [...(await world.store.busyInboxes())]],
+      [[false, false], [set.shard]],
+    )
+    const requests = await world.store.requests(owner.fence, 10)
+    assert.deepEqual(
+      requests.map(({ operation }) => operation),
+      [{ type: 'barrier' }],
+    )
+    await owner.write({ type: 'answer', request: 'barrier', outcome: 'unknown' })
+    assert.deepEqual([...(await world.store.busyInboxes())], [])
+    assert.deepEqual([...(await world.store.answers(set.shard, ['barrier']))], ['unknown'])
+  })
+
+  suite.case(
     'a write with ifInboxEmpty is refused as a whole while a request is in the inbox',
     async (world) => {
       const owner = await world.own()

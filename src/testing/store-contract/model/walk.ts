@@ -319,7 +319,7 @@ export class Walk {
         return [{ type: 'answer', request: request.id, outcome: 'firing' }]
       }
       const { operation } = request
-      if (operation.type === 'report') return []
+      if (operation.type === 'report' || operation.type === 'barrier') return []
       const dueAt = operation.type === 'cancel' ? 0 : operation.dueAt
       const position = Math.max(dueAt, model.settledLevel.position)
       return [applied(this.#world, { ...request, operation }, position)]

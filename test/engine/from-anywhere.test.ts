@@ -1,0 +1,125 @@
+import { describe, expect, it } from 'vitest'
+import type { Carriage, StoreCall } from '../../src/store/index.js'
+import { Rig } from './rig.js'
+
+const settings = {
+  acquireMs: 100,
+  heartbeatMs: 100,
+  leaseMs: 2000,
+  leaseMarginMs: 200,
+  retryMs: 20,
+  requestTimeoutMs: 5000,
+}
+const name = { namespace: 'n', kind: 'k', key: 'a' }
+
+/** A worker that is started and owns the only shard, and a web process that is only opened. */
+async function pair(carriage?: Carriage) {
+  const worker = new Rig({ settings, memberId: 'worker', ...(carriage && { carriage }) })
+  const web = new Rig({ settings, rig: worker, memberId: 'web' })
+  await worker.settled(worker.engine.start())
+  await worker.settled(web.engine.open())
+  await worker.clock.advance(500)
+  return { worker, web }
+}
+
+function outcomesOf(answers: readonly { readonly outcome: string }[]): string[] {
+  return answers.map(({ outcome }) => outcome)
+}
+
+describe('an instance that does not own the shard', () => {
+  it('is answered appended for a free name, and set once a taken name is replaced', async () => {
+    const { web } = await pair()
+    expect(outcomesOf(await web.submit(web.set('a', 60_000)))).toEqual(['appended'])
+    expect(outcomesOf(await web.submit(web.set('a', 70_000)))).toEqual(['set'])
+    // Of two sets of one name in a call, the second is behind the first.
+    expect(outcomesOf(await web.submit(web.set('b', 60_000), web.set('b', 70_000))).at(1)).toBe('set')
+  })
+
+  it('is answered for a taken name only when the owner has applied the set', async () => {
+    let isSlow = false
+    const state: { release: () => void } = { release: () => undefined }
+    const slow: Carriage = {
+      carry: async (call: StoreCall, commit) => {
+        if (isSlow && call.name === 'requests') await new Promise<void>((go) => (state.release = go))
+        return commit()
+      },
+      wake: (wake) => wake(),
+    }
+    const { worker, web } = await pair(slow)
+    await worker.submit(worker.set('a', 60_000))
+    isSlow = true
+    const answers: string[] = []
+    const set = web.engine.submit([web.set('a', 70_000)]).then((given) => answers.push(...outcomesOf(given)))
+    await worker.clock.advance(1000)
+    expect(answers).toEqual([])
+    isSlow = false
+    state.release()
+    await worker.settled(set)
+    expect(answers).toEqual(['set'])
+  })
+
+  it('sees what was acknowledged to it and to others', async () => {
+    const { worker, web } = await pair()
+    const other = new Rig({ settings, rig: worker, memberId: 'other' })
+    await worker.settled(other.engine.open())
+    const [answer] = await web.submit(web.set('a', 60_000))
+    expect(answer!.outcome).toBe('appended')
+    await worker.settled(other.engine.applyAcknowledged([name]))
+    expect(await worker.settled(other.store.find([name]))).toMatchObject([{ key: 'a' }])
+    await web.submit(web.set('b', 60_000))
+    await worker.settled(other.engine.applyAcknowledged())
+    expect(await worker.settled(other.store.countRows())).toBe(2)
+  })
+
+  it('can set, replace, move and cancel while no instance is started', async () => {
+    const web = new Rig({ settings, memberId: 'web', shardCount: 4 })
+    await web.settled(web.engine.open())
+    expect(outcomesOf(await web.submit(web.set('a', 60_000)))).toEqual(['appended'])
+    expect(outcomesOf(await web.submit(web.set('a', 70_000)))).toEqual(['set'])
+    expect(outcomesOf(await web.submit(web.move('a', 80_000)))).toEqual(['moved'])
+    expect(outcomesOf(await web.submit(web.set('a', 1000, { ifAbsent: true })))).toEqual(['conflict'])
+    expect(outcomesOf(await web.submit(web.cancel('a')))).toEqual(['cancelled'])
+    expect(outcomesOf(await web.submit(web.cancel('a')))).toEqual(['unknown'])
+    expect((await web.settled(web.store.shards())).map(({ owner }) => owner)).toEqual(['', '', '', ''])
+    expect(web.fired).toEqual([])
+  })
+
+  it('starts nothing while it applies the inbox of a shard, and the next owner fires what is due', async () => {
+    const { worker, web } = await pair()
+    await worker.submit(worker.set('due', 1000), worker.set('old', 1000))
+    await worker.settled(worker.engine.stop())
+    await web.clock.advance(2000)
+    expect(outcomesOf(await web.submit(web.set('old', 60_000)))).toEqual(['set'])
+    expect(web.fired).toEqual([])
+    const next = new Rig({ settings, rig: worker, memberId: 'next' })
+    await worker.settled(next.engine.start())
+    await worker.clock.advance(1000)
+    expect(next.fired).toMatchObject([{ key: 'due', attempt: 1 }])
+  })
+
+  it('waits for the lease of a dead owner, and applies the set then', async () => {
+    let isCut = false
+    const cut: Carriage = {
+      carry: async (_, commit) => (isCut ? await new Promise<never>(() => undefined) : commit()),
+      wake: (wake) => void (isCut || wake()),
+    }
+    const { worker, web } = await pair(cut)
+    await worker.submit(worker.set('a', 60_000))
+    isCut = true
+    expect(outcomesOf(await web.submit(web.set('a', 70_000)))).toEqual(['set'])
+    const [row] = await web.settled(web.store.shards())
+    expect(row).toMatchObject({ owner: '', epoch: 2 })
+  })
+
+  it('leaves a shard without an owner to started instances for a while', async () => {
+    const { worker, web } = await pair()
+    await worker.submit(worker.set('a', 60_000))
+    const next = new Rig({ settings, rig: worker, memberId: 'next' })
+    await worker.settled(next.engine.start())
+    await worker.clock.advance(1000)
+    await worker.settled(worker.engine.stop())
+    await web.submit(web.set('a', 70_000))
+    const [row] = await web.settled(web.store.shards())
+    expect(row!.owner).toBe('next')
+  })
+})
