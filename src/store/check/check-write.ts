@@ -34,7 +34,8 @@ function checkOperations(operations: readonly Operation[], maxPayloadBytes: numb
     if (operation.namespace !== namespace || operation.kind !== kind) checkScope(operation)
     namespace = operation.namespace
     kind = operation.kind
-    checkRest(operation, maxPayloadBytes)
+    // A request was accepted by the process that appended it, whose limit may be higher. It may have been acknowledged.
+    checkRest(operation, operation.request === undefined ? maxPayloadBytes : Infinity)
     if (operation.type !== 'cancel') checkIntegerInstant('position', operation.position)
   }
 }
