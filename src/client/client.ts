@@ -268,7 +268,7 @@ function conflictOf(problem: Problem | undefined, error: Error): SetTimer {
 
 function setAnswerOf({ outcome, handle, dueAt, revision }: BatchAnswer, { key }: BatchRow): SetTimer {
   return {
-    outcome: outcome === 'conflict' ? 'conflict' : 'set',
+    outcome: outcome as SetTimer['outcome'],
     key,
     handle: handle!,
     dueAt: dueAt!,

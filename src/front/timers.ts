@@ -31,6 +31,7 @@ import type {
 import { FrontDoor, type TimersStats } from './front-door.js'
 import type { AnyKind, KindOptions, TimerKind } from './kind.js'
 import { Kinds } from './kinds.js'
+import { NameTurns } from './name-turns.js'
 import { NamespaceTimers } from './namespace-timers.js'
 import type { HistoryPolicy, TimerEvent } from './read/history-policy.js'
 import {
@@ -120,6 +121,7 @@ export class Timers extends FrontDoor {
     const tasks = new PeriodicTasks(clock, onStoreError)
     const quota = new NamespaceQuota({ store, engine, namespace })
     const names = new TimerNames(namespace, kinds)
+    const turns = new NameTurns()
     const records = new Records({ engine, store, namespace, kinds })
     const { guard } = parts
     const router = new FiringRouter({
@@ -148,11 +150,13 @@ export class Timers extends FrontDoor {
       history,
       kinds,
       quota,
+      records,
+      turns,
       tracing,
       checkOpen,
       onStoreError,
     })
-    this.#changes = new Changes({ engine, store, random, namespace, history, kinds, names, records })
+    this.#changes = new Changes({ engine, store, random, namespace, history, kinds, names, records, turns })
     this.#records = records
     this.#drains = new Drains(shared)
     this.#tasks = tasks

@@ -3,10 +3,11 @@ import type { TimerHandle } from './handle.js'
 /** The answer to `set`. */
 export interface SetTimer {
   /**
-   * 'conflict': the condition `ifAbsent` or `ifRevision` failed, and nothing changed. The other fields then describe
-   * the timer that exists under this key, if there still is one.
+   * 'unchanged': the timer was there with the same schedule, payload, tags and options, and nothing changed. Only for a
+   * set with a schedule (`on`). 'conflict': the condition `ifAbsent` or `ifRevision` failed, and nothing changed. The
+   * other fields then describe the timer that exists under this key, if there still is one.
    */
-  readonly outcome: 'set' | 'conflict'
+  readonly outcome: 'set' | 'unchanged' | 'conflict'
   readonly key: string
   /** Finds this timer and no later one of the same key. */
   readonly handle: TimerHandle

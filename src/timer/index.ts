@@ -29,6 +29,7 @@ export { PayloadColumn } from './payload-column.js'
 export {
   defaultRetry,
   parseRetry,
+  isSameRetry,
   retryDelayMs,
   type RetryOptions,
   type RetryPolicy,

@@ -44,6 +44,16 @@ export function parseRetry(options: RetryOptions | undefined): RetryPolicy {
   return { attempts, minMs, maxMs, maxDurationMs, isCutByNext: backoff === undefined }
 }
 
+export function isSameRetry(a: RetryPolicy, b: RetryPolicy): boolean {
+  return (
+    a.attempts === b.attempts &&
+    a.minMs === b.minMs &&
+    a.maxMs === b.maxMs &&
+    a.isCutByNext === b.isCutByNext &&
+    a.maxDurationMs === b.maxDurationMs
+  )
+}
+
 /**
  * The delay after an attempt: random, so that timers that failed together spread out, but at least half of its limit, so
  * that the attempts are not used up in a short time.

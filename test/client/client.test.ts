@@ -67,6 +67,30 @@ describe('a client', () => {
     expect(second).toEqual({ ...first, kind: undefined, outcome: 'conflict' })
   })
 
+  it('answers unchanged to a schedule that is set again, alone and in a batch', async () => {
+    await using served = await TestServer.start()
+    const client = clientOf(served)
+    const nine = { on: daily({ at: '09:00', zone: 'Europe/Paris' }), payload: { to: ['a'] } }
+    const set = await client.set('report', 'a', nine)
+    expect(set.outcome).toBe('set')
+    // The same schedule in its JSON form. Another trace is no change.
+    const json = { type: 'daily', at: ['09:00'], zone: 'Europe/Paris' }
+    const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
+    const again = await client.set('report', 'a', { ...nine, on: json, traceparent })
+    expect(again).toEqual({ ...set, outcome: 'unchanged' })
+    const rows = [
+      { key: 'a', ...nine },
+      { key: 'b', ...nine },
+      { key: 'a', ...nine, payload: { to: ['b'] } },
+    ]
+    const many = await client.setMany('report', rows)
+    expect(many.map(({ outcome }) => outcome)).toEqual(['unchanged', 'set', 'set'])
+    expect(many[0]).toMatchObject({ handle: set.handle, revision: set.revision, dueAt: set.dueAt })
+    const response = await served.call('PUT', '/v1/timers/report/b', { ...nine, on: json })
+    expect([response.status, response.body.outcome]).toEqual([200, 'unchanged'])
+    expect(response.headers.get('etag')).toBe(`"${many[1]!.revision}"`)
+  })
+
   it('sets thousands in batches, lists them, moves and cancels them', async () => {
     await using served = await TestServer.start()
     const client = clientOf(served)

@@ -65,6 +65,16 @@ describe('timers on a server', () => {
     expect(slice!.count).toBe(1389)
   })
 
+  it('answer unchanged to a schedule that is set again', async () => {
+    await using served = await TestServer.start()
+    await using timers = await opened(served)
+    const nine = { on: daily({ at: '09:00' }), payload: { n: 1 } }
+    const set = await timers.set(remind, 'a', nine)
+    expect(await timers.set(remind, 'a', nine)).toEqual({ ...set, outcome: 'unchanged' })
+    const many = await timers.setMany(remind, [{ key: 'a', ...nine }])
+    expect(many.at(0)).toEqual({ ...set, outcome: 'unchanged' })
+  })
+
   it('refuse the same rows as the library, before any row is set', async () => {
     await using served = await TestServer.start()
     await using timers = await opened(served)

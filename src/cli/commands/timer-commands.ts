@@ -65,7 +65,7 @@ const set = apiCommand({
       }),
     }
     const answer = await context.api.call<TimerBody>('POST', `/v1/timers/${encodeURIComponent(kind)}`, body)
-    context.print(answer, `set ${answer.kind} ${answer.key}, due ${instantText(answer.dueAt)}`)
+    context.print(answer, `${answer.outcome} ${answer.kind} ${answer.key}, due ${instantText(answer.dueAt)}`)
     return undefined
   },
 })

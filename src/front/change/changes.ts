@@ -2,10 +2,11 @@ import type { TimerEngine } from '../../engine/index.js'
 import type { Store } from '../../store/index.js'
 import type { AnyKind } from '../kind.js'
 import type { Kinds } from '../kinds.js'
+import type { NameTurns } from '../name-turns.js'
 import { outcomeOf } from '../outcome.js'
 import type { HistoryPolicy } from '../read/history-policy.js'
 import type { Records } from '../read/records.js'
-import type { TimerNames } from '../timer-names.js'
+import type { Named, TimerNames } from '../timer-names.js'
 import type { When } from '../when.js'
 import { ManyChanges, type ManyOptions, type ManyOutcome } from './many-changes.js'
 import { Operations } from './operations.js'
@@ -34,6 +35,7 @@ interface ChangesParts {
   readonly kinds: Kinds
   readonly names: TimerNames
   readonly records: Records
+  readonly turns: NameTurns
 }
 
 /**
@@ -44,18 +46,20 @@ interface ChangesParts {
 export class Changes {
   readonly #engine: TimerEngine
   readonly #names: TimerNames
+  readonly #turns: NameTurns
   readonly #operations: Operations
   readonly #selection: Selection
   readonly #many: ManyChanges
   readonly #redrives: Redrives
   readonly #pauses: TimerPauses
 
-  constructor({ engine, store, random, namespace, history, kinds, names, records }: ChangesParts) {
+  constructor({ engine, store, random, namespace, history, kinds, names, records, turns }: ChangesParts) {
     const { clock } = engine
     const operations = new Operations(clock, history)
     const noted = operations.noted.bind(operations)
     this.#engine = engine
     this.#names = names
+    this.#turns = turns
     this.#operations = operations
     this.#selection = new Selection({ store, records, kinds, namespace })
     this.#many = new ManyChanges(engine, this.#selection)
@@ -85,7 +89,7 @@ export class Changes {
     key: string | undefined,
     options: ChangeOptions,
   ): Promise<CancelOutcome | 'conflict'> {
-    const named = this.#names.nameOf(kindOrHandle, key)
+    const named = this.#nameOf(kindOrHandle, key)
     const name = named instanceof Promise ? await named : named
     const [answer] = await this.#engine.submit([this.#operations.cancel(name, options)])
     return outcomeOf(answer!, withConflict(cancelOutcomes, options))
@@ -112,13 +116,20 @@ export class Changes {
     return await this.#pauses.resume(await this.#names.nameOf(kind, key))
   }
 
+  /** As `nameOf` of the names; also waits for earlier sets of this name that read the store first. */
+  #nameOf(kindOrHandle: AnyKind, key: string | undefined): Named | Promise<Named> {
+    const named = this.#names.nameOf(kindOrHandle, key)
+    if (named instanceof Promise) return named
+    return this.#turns.earlier([named])?.then(() => named) ?? named
+  }
+
   async #moveTo(
     kindOrHandle: AnyKind,
     key: string | undefined,
     dueAt: number,
     options: ChangeOptions,
   ): Promise<MoveOutcome | 'conflict'> {
-    const named = this.#names.nameOf(kindOrHandle, key)
+    const named = this.#nameOf(kindOrHandle, key)
     const name = named instanceof Promise ? await named : named
     const [answer] = await this.#engine.submit([this.#operations.move(name, dueAt, options)])
     return outcomeOf(answer!, withConflict(moveOutcomes, options))

@@ -2,7 +2,7 @@ import type { TimerEngine } from '../../engine/index.js'
 import { checkOptions, InvalidInputError, shown } from '../../error/index.js'
 import type { Listed, Store } from '../../store/index.js'
 import { type Duration, parseDuration } from '../../time/index.js'
-import { checkKey, type DeadView, type TimerRow, type TimerView } from '../../timer/index.js'
+import { checkKey, type DeadView, type TimerName, type TimerRow, type TimerView } from '../../timer/index.js'
 import { MAX_EVENTS_OF_WHY, MAX_FORECAST_SLICES, MAX_PAGE_ITEMS, PAGE_ITEMS } from '../defaults.js'
 import type { AnyKind } from '../kind.js'
 import type { Kinds } from '../kinds.js'
@@ -85,6 +85,13 @@ export class Records {
     await this.#engine.applyAcknowledged([name])
     const [row] = await this.#store.find([name])
     return name.identity === undefined || row?.identity === name.identity ? row : undefined
+  }
+
+  /** The current rows with these names, in the same order. A timer that is done here has none. */
+  async current(names: readonly TimerName[]): Promise<readonly (TimerRow | undefined)[]> {
+    if (names.length === 0) return []
+    const rows = await this.#store.find(names)
+    return rows.map((row) => (row && this.#engine.progressOf(row) === 'over' ? undefined : row))
   }
 
   async list(query: TimerQuery & PageOptions): Promise<Listed<TimerView>> {

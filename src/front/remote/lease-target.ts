@@ -1,6 +1,12 @@
 import type { Client } from '../../client/index.js'
 import { CarillonError, StateError } from '../../error/index.js'
-import { defaultRetry, parseRetry, type RetryOptions, type RetryPolicy } from '../../timer/index.js'
+import {
+  defaultRetry,
+  isSameRetry,
+  parseRetry,
+  type RetryOptions,
+  type RetryPolicy,
+} from '../../timer/index.js'
 
 /**
  * Gives a kind the target `lease` on the server, with the retry policy of the kind. A target of another type is not
@@ -15,7 +21,8 @@ export async function prepareLease(client: Client, kind: string, retry: RetryPol
       `kind ${JSON.stringify(kind)} has a ${current.type} target on the server: remove that target first`,
     )
   }
-  if (current !== undefined && (retry === defaultRetry || isSame(parseRetry(current.retry), retry))) return
+  if (current !== undefined && (retry === defaultRetry || isSameRetry(parseRetry(current.retry), retry)))
+    return
   const { kind: _kind, version: _version, ...kept } = current ?? { kind, version: 0, type: 'lease' }
   try {
     await client.setTarget(kind, { ...kept, ...(retry !== defaultRetry && { retry: optionsOf(retry) }) })
@@ -23,16 +30,6 @@ export async function prepareLease(client: Client, kind: string, retry: RetryPol
     const isForbidden = error instanceof CarillonError && error.code === 'forbidden'
     if (!isForbidden || current === undefined) throw error
   }
-}
-
-function isSame(a: RetryPolicy, b: RetryPolicy): boolean {
-  return (
-    a.attempts === b.attempts &&
-    a.minMs === b.minMs &&
-    a.maxMs === b.maxMs &&
-    a.isCutByNext === b.isCutByNext &&
-    a.maxDurationMs === b.maxDurationMs
-  )
 }
 
 function optionsOf({ attempts, minMs, maxMs, maxDurationMs, isCutByNext }: RetryPolicy): RetryOptions {

@@ -1,6 +1,7 @@
 import type { SubmitAnswer } from '../../engine/index.js'
-import { handleOf, type SetTimer, type SetTimers } from '../../timer/index.js'
+import { handleOf, type SetTimer, type SetTimers, type TimerRow } from '../../timer/index.js'
 import { outcomeOf } from '../outcome.js'
+import { dueAtOfRow } from '../read/timer-view.js'
 import type { SetRequest } from './set-request.js'
 
 const setOutcomes = ['set', 'appended', 'conflict'] as const
@@ -39,6 +40,11 @@ export function setTimerOf(operation: SetRequest, answer: SubmitAnswer): SetTime
     dueAt: operation.dueAt,
     revision: answer.outcome === 'set' ? answer.revision : undefined,
   }
+}
+
+/** The result of a set that changed nothing, or whose condition failed: it describes the existing timer. */
+export function currentTimerOf(outcome: 'unchanged' | 'conflict', row: TimerRow): SetTimer {
+  return { outcome, key: row.key, handle: handleOf(row), dueAt: dueAtOfRow(row), revision: row.revision }
 }
 
 /** Whether the condition of a set failed. Throws on an answer that a set cannot get. */

@@ -1,21 +1,23 @@
 import type { SubmitAnswer, TimerEngine } from '../../engine/index.js'
 import type { SetColumns, Store } from '../../store/index.js'
 import type { Clock } from '../../time/index.js'
-import { handleOf, PayloadEncoder, type SetTimer, type SetTimers } from '../../timer/index.js'
+import { PayloadEncoder, type SetTimer, type SetTimers, type TimerRow } from '../../timer/index.js'
 import { PartialResults } from '../change/partial-results.js'
 import { MIN_PLAIN_ROWS } from '../defaults.js'
 import type { HistoryPolicy } from '../read/history-policy.js'
+import type { Records } from '../read/records.js'
 import type { TimerKind } from '../kind.js'
 import type { Kinds } from '../kinds.js'
+import type { NameTurns } from '../name-turns.js'
 import type { NamespaceQuota } from './namespace-quota.js'
 import { type CallContext, plainSetsOf } from './plain-request.js'
 import { validated } from '../schema.js'
 import { type SetOptions, type SetRequest, setRequestOf, windowsOf } from './set-request.js'
-import { SetResults, isConflict, setTimerOf } from './set-results.js'
+import { currentTimerOf, SetResults, isConflict, setTimerOf } from './set-results.js'
 import { Spread } from './spread.js'
 import { TransactionSets } from './transaction-sets.js'
-import { dueAtOfRow } from '../read/timer-view.js'
 import type { Tracing } from '../tracing.js'
+import { UnchangedSets } from './unchanged-sets.js'
 
 export interface SetsParts {
   readonly engine: TimerEngine
@@ -26,6 +28,9 @@ export interface SetsParts {
   readonly history: HistoryPolicy
   readonly kinds: Kinds
   readonly quota: NamespaceQuota
+  readonly records: Records
+  /** Keeps the order of this instance's calls on a name. */
+  readonly turns: NameTurns
   /** Undefined when tracing is off. */
   readonly tracing: Tracing | undefined
   /** Throws when the timers were stopped. */
@@ -34,16 +39,19 @@ export interface SetsParts {
 }
 
 /**
- * Sets timers. All rows of a call are checked before the first is stored. Proven by test/front/verbs.test.ts,
- * test/front/set-columns.test.ts and test/front/partly-done.test.ts.
+ * Sets timers. All rows of a call are checked before the first is stored. A recurring set that would change nothing is
+ * left out. Proven by test/front/verbs.test.ts, test/front/set-columns.test.ts, test/front/partly-done.test.ts and
+ * test/front/unchanged-schedule.test.ts.
  */
 export class Sets {
   readonly #parts: SetsParts
   readonly #spread: Spread
+  readonly #unchanged: UnchangedSets
 
   constructor(parts: SetsParts) {
     this.#parts = parts
     this.#spread = new Spread(parts)
+    this.#unchanged = new UnchangedSets(parts.records)
   }
 
   set<Payload>(
@@ -68,9 +76,11 @@ export class Sets {
     keyOf: (index: number) => string | undefined,
     trace: string | undefined,
   ): Promise<SetTimers> {
-    const { engine, quota } = this.#parts
+    const { engine, turns } = this.#parts
     const plain = this.#plainSetsOf(kind, rows, keyOf, trace)
     if (plain !== undefined) {
+      const earlier = turns.isIdle ? undefined : turns.earlier(plain.operations())
+      if (earlier !== undefined) await earlier
       const answers = await this.#submitted(kind, engine.submitPlain(plain))
       return answers instanceof Float64Array
         ? newTimers(plain, answers)
@@ -78,10 +88,39 @@ export class Sets {
     }
     const requests = this.requestsOf(kind, rows, keyOf, trace)
     const operations = requests instanceof Promise ? await requests : requests
-    const submitted = quota.isLimited
+    if (rows.some(({ on }) => on !== undefined)) return await this.#setChanged(kind, rows, operations)
+    const earlier = turns.earlier(operations)
+    if (earlier !== undefined) await earlier
+    return await this.#timersOf(operations, await this.#submitted(kind, this.#submit(operations)))
+  }
+
+  /** Sets rows of which some have a schedule. Those that would change nothing are not submitted. */
+  async #setChanged<Payload>(
+    kind: TimerKind<Payload>,
+    rows: readonly SetOptions<Payload>[],
+    operations: readonly SetRequest[],
+  ): Promise<SetTimers> {
+    const { unchanged, submitted } = await this.#parts.turns.run(operations, async () => {
+      const found = await this.#unchanged.find(operations, (index) => rows[index]!.on !== undefined)
+      const changed = operations.filter((_, index) => !found.has(index))
+      const answers = changed.length === 0 ? Promise.resolve([]) : this.#submit(changed)
+      // The turn ends here: the answers are awaited outside of it.
+      return { unchanged: found, submitted: this.#submitted(kind, answers) }
+    })
+    const answers = (await submitted).values()
+    const all = operations.map((_, index): SubmitAnswer => {
+      const row = unchanged.get(index)
+      if (row === undefined) return answers.next().value!
+      return { outcome: 'set', revision: row.revision, replaced: undefined }
+    })
+    return await this.#timersOf(operations, all, unchanged)
+  }
+
+  #submit(operations: readonly SetRequest[]): Promise<readonly SubmitAnswer[]> {
+    const { engine, quota } = this.#parts
+    return quota.isLimited
       ? quota.within(operations, () => engine.submit(operations))
       : engine.submit(operations)
-    return await this.#timersOf(operations, await this.#submitted(kind, submitted))
   }
 
   async #submitted<Answers>(
@@ -94,13 +133,21 @@ export class Sets {
     return await submitted
   }
 
-  /** Turns the engine's answers into the caller's results. */
-  async #timersOf(operations: readonly SetRequest[], answers: readonly SubmitAnswer[]): Promise<SetTimers> {
+  /** Turns the engine's answers into the caller's results. `unchanged` has the rows of sets that changed nothing. */
+  async #timersOf(
+    operations: readonly SetRequest[],
+    answers: readonly SubmitAnswer[],
+    unchanged: ReadonlyMap<number, TimerRow> = noRows,
+  ): Promise<SetTimers> {
+    const timerOf = (answer: SubmitAnswer, index: number): SetTimer => {
+      const row = unchanged.get(index)
+      return row === undefined ? setTimerOf(operations[index]!, answer) : currentTimerOf('unchanged', row)
+    }
     if (answers.every(({ outcome }) => outcome === 'set' || outcome === 'appended')) {
-      return new SetResults(answers.length, (index) => setTimerOf(operations[index]!, answers[index]!))
+      return new SetResults(answers.length, (index) => timerOf(answers[index]!, index))
     }
     const results = new PartialResults<SetTimer>()
-    results.add(operations, answers, (answer, index) => setTimerOf(operations[index]!, answer))
+    results.add(operations, answers, timerOf)
     const set = results.all()
     return answers.some(isConflict) ? await this.#withCurrent(set, operations) : set
   }
@@ -171,13 +218,13 @@ export class Sets {
     const given = [...set]
     for (const [at, index] of indexes.entries()) {
       const row = rows[at]
-      if (row === undefined) continue
-      const { key, revision } = row
-      given[index] = { outcome: 'conflict', key, handle: handleOf(row), dueAt: dueAtOfRow(row), revision }
+      if (row !== undefined) given[index] = currentTimerOf('conflict', row)
     }
     return given
   }
 }
+
+const noRows: ReadonlyMap<number, TimerRow> = new Map()
 
 /** The results of plain sets that are all new timers, with these revisions. */
 function newTimers(sets: SetColumns, revisions: Float64Array): SetResults {

@@ -80,7 +80,9 @@ export const SetNewBody = Type.Object({ key: Type.Optional(Key), ...setting }, c
 export const MoveBody = Type.Object(when, { ...closed, description: 'Exactly one of in and at.' })
 
 export const SetAnswer = Type.Object({
-  outcome: Type.Literal('set'),
+  outcome: Type.Union([Type.Literal('set'), Type.Literal('unchanged')], {
+    description: 'unchanged: the timer was there with the same schedule, payload, tags and options.',
+  }),
   kind: Type.String(),
   key: Type.String(),
   handle: Type.String(),
@@ -169,9 +171,18 @@ export type BatchRow = Static<typeof BatchRow>
 /** The answer to one row: its outcome, with `code` and `detail` if it was refused or failed. */
 export const BatchAnswer = Type.Object({
   outcome: Type.Union(
-    ['set', 'conflict', 'moved', 'cancelled', 'firing', 'settled', 'unknown', 'refused', 'failed'].map(
-      (name) => Type.Literal(name),
-    ),
+    [
+      'set',
+      'unchanged',
+      'conflict',
+      'moved',
+      'cancelled',
+      'firing',
+      'settled',
+      'unknown',
+      'refused',
+      'failed',
+    ].map((name) => Type.Literal(name)),
   ),
   kind: Type.Optional(Type.String()),
   key: Type.Optional(Type.String()),

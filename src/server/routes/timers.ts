@@ -219,7 +219,7 @@ function setAnswer(kind: string, set: SetTimer): SetAnswered {
   const { outcome, key, handle, dueAt, revision } = set
   const current = { key, handle, dueAt, revision }
   // Written out, because a spread costs several times as much.
-  if (outcome === 'set') return { outcome, kind, key, handle, dueAt, revision }
+  if (outcome !== 'conflict') return { outcome, kind, key, handle, dueAt, revision }
   const error = new RequestError('revision-conflict', `the condition on ${kind} ${set.key} failed`)
   throw Object.assign(error, { current })
 }
