@@ -64,7 +64,11 @@ const set = apiCommand({
         ifRevision: Number(context.option('if-revision')),
       }),
     }
-    const answer = await context.api.call<TimerBody>('POST', `/v1/timers/${encodeURIComponent(kind)}`, body)
+    const answer = await context.api.call<TimerBody & { readonly outcome: string }>(
+      'POST',
+      `/v1/timers/${encodeURIComponent(kind)}`,
+      body,
+    )
     context.print(answer, `${answer.outcome} ${answer.kind} ${answer.key}, due ${instantText(answer.dueAt)}`)
     return undefined
   },
