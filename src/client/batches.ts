@@ -1,4 +1,5 @@
 import { type CarillonError, PartialError, type PartialRow } from '../error/index.js'
+import { parseHandle } from '../timer/index.js'
 import { MAX_BATCH_CHARACTERS, MAX_BATCH_ROWS } from './defaults.js'
 import type { HttpCalls } from './http-calls.js'
 import { errorOf } from './problem-error.js'
@@ -17,7 +18,7 @@ export class Batches {
 
   async send<Answer>(
     rows: readonly BatchRow[],
-    answerOf: (answer: BatchAnswer, row: BatchRow) => Answer,
+    answerOf: (answer: BatchAnswer, key: string) => Answer,
     signal?: AbortSignal,
   ): Promise<readonly Answer[]> {
     const results: PartialRow<Answer>[] = []
@@ -25,13 +26,14 @@ export class Batches {
     for (const batch of batchesOf(rows)) {
       const answers = await this.#batch(batch, signal, results.length > 0)
       for (const [at, row] of batch.entries()) {
-        const named = { kind: row.kind, key: row.key }
+        const { kind, key } = 'handle' in row ? parseHandle(row.handle) : row
+        const named = { kind, key }
         const answer = answers instanceof Error ? answers : answers[at]!
         const error = answer instanceof Error ? answer : errorIn(answer)
         if (error !== undefined) isComplete = false
         results.push(
           error === undefined
-            ? { ...named, answer: answerOf(answer as BatchAnswer, row) }
+            ? { ...named, answer: answerOf(answer as BatchAnswer, key) }
             : { ...named, error },
         )
       }

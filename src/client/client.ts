@@ -4,6 +4,7 @@ import { checkKey, type SetTimer, type TimerView } from '../timer/index.js'
 import { Batches } from './batches.js'
 import { type ClientOptions, clientOptions } from './client-options.js'
 import { HttpCalls } from './http-calls.js'
+import { LeaseBatches } from './lease-batches.js'
 import { maybeInstant, nameOf, newKey, segmentOf, setBodyOf, timerPath } from './input.js'
 import type { Problem } from './problem-error.js'
 import { ServerRecords } from './server-records.js'
@@ -14,6 +15,8 @@ import type {
   CancelAnswer,
   ChangeOptions,
   KindGiven,
+  LeaseAnswer,
+  LeaseAnswered,
   LeasedTimer,
   LeaseOptions,
   MoveAnswer,
@@ -44,12 +47,14 @@ const outcomes: Readonly<Record<string, string>> = Object.freeze({
 export class Client extends ServerRecords {
   readonly #calls: HttpCalls
   readonly #batches: Batches
+  readonly #leaseBatches: LeaseBatches
 
   constructor(url: string | URL, options: ClientOptions = {}) {
     const calls = new HttpCalls(clientOptions(url, options))
     super(calls)
     this.#calls = calls
     this.#batches = new Batches(calls)
+    this.#leaseBatches = new LeaseBatches(calls)
   }
 
   // ---- timers
@@ -87,6 +92,23 @@ export class Client extends ServerRecords {
     const name = nameOf(kind)
     return await this.#batches.send(
       keys.map((key): BatchRow => ({ do: 'cancel', kind: name, key })),
+      ({ outcome }) => outcome as CancelAnswer,
+    )
+  }
+
+  /** Moves timers by their handles. Returns one outcome for each. */
+  async moveHandles(handles: readonly string[], when: WhenGiven): Promise<readonly MoveAnswer[]> {
+    const body = whenBody(when)
+    return await this.#batches.send(
+      handles.map((handle): BatchRow => ({ ...body, do: 'move', handle })),
+      ({ outcome }) => outcome as MoveAnswer,
+    )
+  }
+
+  /** Cancels timers by their handles. Returns one outcome for each. */
+  async cancelHandles(handles: readonly string[]): Promise<readonly CancelAnswer[]> {
+    return await this.#batches.send(
+      handles.map((handle): BatchRow => ({ do: 'cancel', handle })),
       ({ outcome }) => outcome as CancelAnswer,
     )
   }
@@ -204,6 +226,11 @@ export class Client extends ServerRecords {
     return await this.#answerLease(receipt, 'release', options)
   }
 
+  /** Answers for many leases, up to 1,000 in a request. Returns one result for each, in order. */
+  async answerLeases(answers: readonly LeaseAnswer[]): Promise<readonly LeaseAnswered[]> {
+    return await this.#leaseBatches.send(answers)
+  }
+
   // ---- helpers
 
   async #answerLease<Outcome extends string>(
@@ -266,7 +293,7 @@ function conflictOf(problem: Problem | undefined, error: Error): SetTimer {
   return { ...(problem.current as Omit<SetTimer, 'outcome'>), outcome: 'conflict' }
 }
 
-function setAnswerOf({ outcome, handle, dueAt, revision }: BatchAnswer, { key }: BatchRow): SetTimer {
+function setAnswerOf({ outcome, handle, dueAt, revision }: BatchAnswer, key: string): SetTimer {
   return {
     outcome: outcome as SetTimer['outcome'],
     key,

@@ -13,7 +13,8 @@ export const MAX_RETRY_AFTER_MS = 60_000
 
 // ---- sizes of requests
 
-export const MAX_BATCH_ROWS = 1000
+export const MAX_BATCH_ROWS = 5000
+export const MAX_LEASE_BATCH_ROWS = 1000
 /** The server accepts 8 MiB. A character takes up to three bytes. */
 export const MAX_BATCH_CHARACTERS = 2_500_000
 /** How many ids one request may have. */

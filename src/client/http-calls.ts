@@ -66,6 +66,16 @@ export class HttpCalls {
     }
   }
 
+  /** How often a call is retried after a temporary failure. */
+  get retries(): number {
+    return this.#options.retries
+  }
+
+  /** Waits as long as before another attempt at a request. */
+  async pauseAfter(attempt: number): Promise<void> {
+    await this.#pause(this.#pauseMs(attempt), undefined)
+  }
+
   async #limited(request: CallRequest, init: RequestInit): Promise<RequestResult> {
     if (request.waitMs !== undefined) return await this.#request(request, init)
     return await this.#semaphore.run(() => this.#request(request, init))

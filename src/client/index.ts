@@ -8,6 +8,8 @@ export type {
   ForecastQuery,
   HistoryQuery,
   KindGiven,
+  LeaseAnswer,
+  LeaseAnswered,
   LeasedTimer,
   LeaseOptions,
   MoveAnswer,

@@ -1,3 +1,4 @@
+import type { CarillonError } from '../error/index.js'
 import type { Duration } from '../time/index.js'
 import type { DeadView, RetryOptions, TimerView } from '../timer/index.js'
 
@@ -154,12 +155,21 @@ export interface ReleaseOptions {
   readonly dead?: boolean
 }
 
+/** The answer of a worker for one lease. */
+export type LeaseAnswer =
+  | ({ readonly do: 'ack'; readonly receipt: string } & AckOptions)
+  | { readonly do: 'extend'; readonly receipt: string; readonly duration: Duration }
+  | ({ readonly do: 'release'; readonly receipt: string } & ReleaseOptions)
+
+/** The result of one answer: its outcome ('stale' if the lease had ended), or why it could not be applied. */
+export type LeaseAnswered =
+  | { readonly outcome: 'acked' | 'extended' | 'released' | 'stale'; readonly error?: never }
+  | { readonly error: CarillonError; readonly outcome?: never }
+
 /** One row of a batch. */
-export interface BatchRow {
-  readonly do: 'set' | 'move' | 'cancel'
-  readonly kind: string
-  readonly key: string
-}
+export type BatchRow =
+  | { readonly do: 'set' | 'move' | 'cancel'; readonly kind: string; readonly key: string }
+  | { readonly do: 'move' | 'cancel'; readonly handle: string }
 
 /** The server's answer to one row of a batch. */
 export interface BatchAnswer {

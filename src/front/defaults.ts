@@ -92,6 +92,8 @@ export const MAX_PAGE_ITEMS_OF_SERVER = 1000
 export const REMOTE_WAIT_MS = 20_000
 export const REMOTE_MIN_PAUSE_MS = 200
 export const REMOTE_MAX_PAUSE_MS = 5000
+/** How many requests with answers for leases are under way at once. */
+export const REMOTE_ANSWERS_AT_ONCE = 4
 /** A worker lease is extended once this part of it is over. */
 export const REMOTE_EXTEND_AFTER = 1 / 3
 /** How long `stop` waits for handlers. After half of it, their signals are aborted. */

@@ -14,6 +14,7 @@ import type { Listed, Store } from '../store/index.js'
 import type { Clock, Duration } from '../time/index.js'
 import type { DeadView, QuotaLimits, QuotaView, SetTimer, SetTimers, TimerView } from '../timer/index.js'
 import { type CancelOutcome, type ChangeOptions, Changes, type MoveOutcome } from './change/changes.js'
+import type { EachChange } from './change/each-change.js'
 import type { ManyOptions, ManyOutcome } from './change/many-changes.js'
 import type { Redriven } from './change/redrives.js'
 import type { Many, WhichDead } from './change/selection.js'
@@ -330,6 +331,9 @@ export class Timers extends FrontDoor {
   async cancelMany(many: Many, options: ManyOptions = {}): Promise<ManyOutcome<CancelOutcome>> {
     return await this.#changes.cancelMany(many, options)
   }
+
+  /** Moves and cancels different timers; one result for each. For the batches of a server. */
+  readonly changeEach: EachChange['apply'] = (changes) => this.#changes.changeEach(changes)
 
   async redrive(which: WhichDead): Promise<Redriven> {
     return await this.#changes.redrive(which)

@@ -36,6 +36,8 @@ export const HEADERS_TIMEOUT_MS = 20_000
 export const KEEP_ALIVE_MS = 72_000
 export const MAX_BATCH_ROWS = 5000
 export const MAX_BATCH_BYTES = 8_388_608
+/** As many as a worker can lease at once. */
+export const MAX_LEASE_BATCH_ROWS = 1000
 /** How many rows of a streamed batch run together. */
 export const STREAMED_BATCH_ROWS = 1000
 export const MAX_LINE_LENGTH = 1_048_576
@@ -49,6 +51,8 @@ export const MAX_IDEMPOTENCY_KEY_LENGTH = 255
 export const MAX_KEPT_ANSWERS = 100_000
 /** Batches have their own, smaller limit: each may have 5,000 answers. */
 export const MAX_KEPT_BATCHES = 64
+/** Workers send these often, and retry within a minute. */
+export const MAX_KEPT_LEASE_BATCHES = 1000
 
 // ---- monitoring
 

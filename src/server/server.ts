@@ -20,6 +20,7 @@ import { Readiness } from './monitor/readiness.js'
 import type { Route } from './http/route.js'
 import { batchRoutes } from './routes/batch.js'
 import { handleRoutes } from './routes/handles.js'
+import { leaseBatchRoutes } from './routes/lease-batch.js'
 import { leaseRoutes } from './routes/leases.js'
 import { recordRoutes } from './routes/records.js'
 import { adminRoutes } from './routes/admin.js'
@@ -28,7 +29,13 @@ import { timerRoutes } from './routes/timers.js'
 import { monitoringRoutes } from './routes/monitoring.js'
 import { type CompleteServerOptions, type ServerOptions, serverOptions } from './server-options.js'
 import { NamedKinds } from './http/set-input.js'
-import { KEY_REFRESH_MS, MAX_KEPT_BATCHES, STOP_POLL_MS, STOP_TIMEOUT_MS } from './defaults.js'
+import {
+  KEY_REFRESH_MS,
+  MAX_KEPT_BATCHES,
+  MAX_KEPT_LEASE_BATCHES,
+  STOP_POLL_MS,
+  STOP_TIMEOUT_MS,
+} from './defaults.js'
 import { version } from './version.js'
 
 interface ServerParts {
@@ -57,6 +64,7 @@ export class Server {
   // Separate caches, so that large batches and frequent workers cannot evict other answers.
   readonly #batchIdempotency: Idempotency
   readonly #workerIdempotency: Idempotency
+  readonly #leaseBatchIdempotency: Idempotency
   readonly #readiness: Readiness
   readonly #routes: readonly Route[]
   #openRequests = 0
@@ -75,6 +83,7 @@ export class Server {
     this.#idempotency = new Idempotency(clock)
     this.#batchIdempotency = new Idempotency(clock, MAX_KEPT_BATCHES)
     this.#workerIdempotency = new Idempotency(clock)
+    this.#leaseBatchIdempotency = new Idempotency(clock, MAX_KEPT_LEASE_BATCHES)
     this.#readiness = new Readiness(timers, store, clock)
     this.#namespaces = new Namespaces({
       timers,
@@ -85,13 +94,15 @@ export class Server {
     })
     timers.onEvent(eventPublisher(this.#events))
     const kinds = new NamedKinds()
+    const leaseRouter = new LeaseRouter(parts.forwarding?.peers)
     this.#routes = [
       ...withIdempotency(this.#idempotency, timerRoutes({ kinds, idempotency: this.#idempotency })),
       ...withIdempotency(this.#idempotency, handleRoutes),
       ...withIdempotency(this.#batchIdempotency, batchRoutes(kinds)),
       ...withIdempotency(this.#idempotency, recordRoutes(clock)),
       ...withIdempotency(this.#idempotency, targetRoutes),
-      ...withIdempotency(this.#workerIdempotency, leaseRoutes(new LeaseRouter(parts.forwarding?.peers))),
+      ...withIdempotency(this.#workerIdempotency, leaseRoutes(leaseRouter)),
+      ...withIdempotency(this.#leaseBatchIdempotency, leaseBatchRoutes(leaseRouter)),
       ...withIdempotency(this.#idempotency, adminRoutes(this.#keys)),
       ...monitoringRoutes({
         timers,
@@ -248,6 +259,7 @@ export class Server {
     this.#idempotency.stop()
     this.#batchIdempotency.stop()
     this.#workerIdempotency.stop()
+    this.#leaseBatchIdempotency.stop()
     this.#metrics.stop()
     await timers.stop()
     await forwarding?.peers.stop()

@@ -1,5 +1,6 @@
 import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { SHARDS, startPair } from './server-pair.js'
 import { TestServer } from './test-server.js'
 
 let served: TestServer
@@ -45,6 +46,53 @@ describe('a batch', () => {
       'invalid-cron',
     ])
     expect((await served.call('GET', '/v1/timers/remind/a')).body.dueAt).toBe(body[7].dueAt)
+  })
+
+  it('moves and cancels timers by handle, and never a later timer with the same key', async () => {
+    const handleOf = async (headers = {}): Promise<string> =>
+      (await served.call('PUT', '/v1/timers/handled/a', { in: '1h' }, headers)).body.handle as string
+    const old = await handleOf()
+    const current = await handleOf()
+    const elsewhere = await handleOf({ 'carillon-namespace': 'other' })
+    const { body } = await served.call('POST', '/v1/batch', [
+      { do: 'cancel', handle: old },
+      { do: 'move', handle: current, in: '2h' },
+      { do: 'move', handle: current, in: '2h', ifRevision: 0 },
+      { do: 'move', handle: current },
+      { do: 'cancel', handle: elsewhere },
+      { do: 'cancel', handle: 'x' },
+      { do: 'cancel', handle: current, kind: 'handled', key: 'a' },
+      { do: 'cancel', key: 'a' },
+      { handle: current, in: '1h' },
+      { in: '1h' },
+      { do: 'cancel', kind: 'never-seen', key: 'a' },
+      { do: 'cancel', handle: current },
+    ])
+    expect(body.map(({ outcome, code }: { outcome: string; code?: string }) => code ?? outcome)).toEqual([
+      'unknown',
+      'moved',
+      'conflict',
+      'invalid-when',
+      'invalid-handle',
+      'invalid-handle',
+      'invalid-key',
+      'invalid-key',
+      'invalid-body',
+      'invalid-body',
+      'unknown-kind',
+      'cancelled',
+    ])
+    expect(body[1]).toEqual({ outcome: 'moved', kind: 'handled', key: 'a' })
+  })
+
+  it('brings its cancels to another instance in one message for each shard', async () => {
+    await using two = await startPair()
+    const keys = await Promise.all(Array.from({ length: 200 }, () => two.setFar()))
+    const before = await two.forwards('answered')
+    const rows = keys.map((key) => ({ do: 'cancel', kind: 'remind', key }))
+    const { body } = await two.other.call('POST', '/v1/batch', rows)
+    expect(body.map(({ outcome }: { outcome: string }) => outcome)).toEqual(keys.map(() => 'cancelled'))
+    expect((await two.forwards('answered')) - before).toBeLessThanOrEqual(SHARDS)
   })
 
   it('is refused if it is not an array or has more than 5,000 rows', async () => {

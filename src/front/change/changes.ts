@@ -8,6 +8,7 @@ import type { HistoryPolicy } from '../read/history-policy.js'
 import type { Records } from '../read/records.js'
 import type { Named, TimerNames } from '../timer-names.js'
 import type { When } from '../when.js'
+import { type ChangeResult, EachChange, type TimerChange } from './each-change.js'
 import { ManyChanges, type ManyOptions, type ManyOutcome } from './many-changes.js'
 import { Operations } from './operations.js'
 import { type Redriven, Redrives } from './redrives.js'
@@ -50,6 +51,7 @@ export class Changes {
   readonly #operations: Operations
   readonly #selection: Selection
   readonly #many: ManyChanges
+  readonly #each: EachChange
   readonly #redrives: Redrives
   readonly #pauses: TimerPauses
 
@@ -63,6 +65,7 @@ export class Changes {
     this.#operations = operations
     this.#selection = new Selection({ store, records, kinds, namespace })
     this.#many = new ManyChanges(engine, this.#selection)
+    this.#each = new EachChange({ engine, names, operations })
     this.#redrives = new Redrives({ engine, store, clock, random, noted })
     this.#pauses = new TimerPauses({ engine, records, noted })
   }
@@ -102,6 +105,10 @@ export class Changes {
 
   async cancelMany(many: Many, options: ManyOptions): Promise<ManyOutcome<CancelOutcome>> {
     return await this.#many.change(many, options, cancelOutcomes, (name) => this.#operations.cancel(name))
+  }
+
+  async changeEach(changes: readonly TimerChange[]): Promise<readonly ChangeResult[]> {
+    return await this.#each.apply(changes)
   }
 
   async redrive(which: WhichDead): Promise<Redriven> {

@@ -1,20 +1,22 @@
 import type { Client } from '../../client/index.js'
-import { CarillonError, checkOptions, PartialError, type PartialRow } from '../../error/index.js'
-import { checkKey, type TimerView } from '../../timer/index.js'
+import { checkOptions } from '../../error/index.js'
+import { checkKey } from '../../timer/index.js'
 import type { ManyOptions, ManyOutcome } from '../change/many-changes.js'
 import type { Many } from '../change/selection.js'
-import { BATCH_ROWS } from '../defaults.js'
 
-/** How to change timers. */
+/** How to change timers, many in one request. */
 interface Change<Outcome> {
   readonly byKeys: (
     kind: string | { readonly name: string },
     keys: readonly string[],
   ) => Promise<readonly Outcome[]>
-  readonly byHandle: (handle: string) => Promise<Outcome>
+  readonly byHandles: (handles: readonly string[]) => Promise<readonly Outcome[]>
 }
 
-/** Moves or cancels many timers of a server: by key in batches, and by query one by one. */
+/**
+ * Moves or cancels many timers of a server in batches, by key or by query. Proven by test/client/requests.test.ts and
+ * test/client/remote-timers.test.ts.
+ */
 export class ManyAtServer {
   readonly #client: Client
 
@@ -34,37 +36,11 @@ export class ManyAtServer {
       return counted(keys.length, dryRun ? [] : await change.byKeys(kind, keys))
     }
     checkOptions('a call on many', many, ['kind', 'keyPrefix', 'tag', 'dueFrom', 'dueUntil'])
-    // Finds all of them before the first change, because the cursor could meet a moved timer again.
-    const found: TimerView[] = []
-    for await (const timer of this.#client.each(many)) found.push(timer)
-    return counted(found.length, dryRun ? [] : await changeEach(found, change.byHandle))
-  }
-}
-
-/** Changes timers by handle, so that a later timer with the same key is not changed. */
-async function changeEach<Outcome>(
-  found: readonly TimerView[],
-  change: (handle: string) => Promise<Outcome>,
-): Promise<readonly Outcome[]> {
-  const rows: PartialRow<Outcome>[] = []
-  for (let at = 0; at < found.length; at += BATCH_ROWS) {
-    const part = await Promise.all(found.slice(at, at + BATCH_ROWS).map((timer) => changed(timer, change)))
-    rows.push(...part)
-    if (part.some(({ error }) => error !== undefined))
-      throw new PartialError(rows, found.length - rows.length)
-  }
-  return rows.map(({ answer }) => answer!)
-}
-
-async function changed<Outcome>(
-  { kind, key, handle }: TimerView,
-  change: (handle: string) => Promise<Outcome>,
-): Promise<PartialRow<Outcome>> {
-  try {
-    return { kind, key, answer: await change(handle) }
-  } catch (error) {
-    if (error instanceof CarillonError) return { kind, key, error }
-    throw error
+    // Finds all of them before the first change, because the cursor could meet a moved timer again. Changes them by
+    // handle, so that a later timer with the same key is not changed.
+    const handles: string[] = []
+    for await (const { handle } of this.#client.each(many)) handles.push(handle)
+    return counted(handles.length, dryRun ? [] : await change.byHandles(handles))
   }
 }
 

@@ -216,7 +216,7 @@ export class RemoteTimers extends FrontDoor {
     const time = moveTimeOf(when, this.#parts.clock.now())
     return await this.#many.change(many, options, {
       byKeys: (kind, keys) => this.#client.moveMany(kind, keys, time),
-      byHandle: (handle) => this.#client.moveHandle(handle, time),
+      byHandles: (handles) => this.#client.moveHandles(handles, time),
     })
   }
 
@@ -224,7 +224,7 @@ export class RemoteTimers extends FrontDoor {
     this.checkOpen()
     return await this.#many.change(many, options, {
       byKeys: (kind, keys) => this.#client.cancelMany(kind, keys),
-      byHandle: (handle) => this.#client.cancel(handle),
+      byHandles: (handles) => this.#client.cancelHandles(handles),
     })
   }
 

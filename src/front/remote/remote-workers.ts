@@ -1,4 +1,4 @@
-import type { Client, LeasedTimer } from '../../client/index.js'
+import type { Client, LeaseAnswer, LeasedTimer } from '../../client/index.js'
 import { type Handler, Handlers } from '../../delivery/index.js'
 import { CarillonError, StateError } from '../../error/index.js'
 import type { Clock, Wake } from '../../time/index.js'
@@ -15,6 +15,7 @@ import {
 import type { Drained, DrainBounds } from '../deliver/drain.js'
 import type { Listeners } from '../listeners.js'
 import { HeldFiring } from './held-firing.js'
+import { LeaseAnswers } from './lease-answers.js'
 import { prepareLease } from './lease-target.js'
 
 /** A policy that never ends: the server follows the kind's own policy. Here, only a handler can end the retries. */
@@ -37,11 +38,12 @@ interface WorkersParts {
 /**
  * Runs handlers in this process for timers of a server. For each kind, one request waits for due firings and leases at
  * most as many as the kind's concurrency allows. Leases are extended while their handlers run. Each outcome is reported
- * to the server. Proven by test/client/remote-timers.test.ts and test/client/restart.test.ts.
+ * to the server, many in one request. Proven by test/client/remote-timers.test.ts and test/client/restart.test.ts.
  */
 export class RemoteWorkers {
   readonly #parts: WorkersParts
   readonly #handlers: Handlers
+  readonly #answers: LeaseAnswers
   readonly #policies = new Map<string, RetryPolicy>()
   #postponed: HeldFiring[] = []
   readonly #held = new Map<HeldFiring, Promise<void>>()
@@ -56,6 +58,7 @@ export class RemoteWorkers {
   constructor(parts: WorkersParts) {
     const { clock, random, listeners } = parts
     this.#parts = parts
+    this.#answers = new LeaseAnswers(parts)
     this.#handlers = new Handlers({
       clock,
       random,
@@ -222,7 +225,8 @@ export class RemoteWorkers {
   /** Reports the outcome to the server. If that fails, the lease ends, and the server retries the timer. */
   async #settle(held: HeldFiring, outcome: Outcome): Promise<void> {
     try {
-      if (!held.isLost && (await this.#report(held, outcome)) === 'stale') this.#markLost(held)
+      if (held.isLost) return
+      if ((await this.#answers.send(this.#answerOf(held, outcome))) === 'stale') this.#markLost(held)
     } catch (error) {
       this.#parts.listeners.emitStoreError('ack', error)
     } finally {
@@ -233,19 +237,18 @@ export class RemoteWorkers {
     }
   }
 
-  async #report({ receipt }: HeldFiring, outcome: Outcome): Promise<string> {
-    const { client, clock } = this.#parts
+  #answerOf({ receipt }: HeldFiring, outcome: Outcome): LeaseAnswer {
     switch (outcome.type) {
       case 'done':
-        return await client.ack(receipt)
+        return { do: 'ack', receipt }
       case 'next':
-        return await client.ack(receipt, { again: { at: outcome.dueAt } })
+        return { do: 'ack', receipt, again: { at: outcome.dueAt } }
       case 'dead':
-        return await client.release(receipt, { dead: true, reason: shortened(outcome.reason) })
+        return { do: 'release', receipt, dead: true, reason: shortened(outcome.reason) }
       case 'retry': {
-        const delayMs = outcome.dueAt - clock.now()
+        const delayMs = outcome.dueAt - this.#parts.clock.now()
         const reason = shortened(outcome.reason)
-        return await client.release(receipt, delayMs > 0 ? { in: delayMs, reason } : { reason })
+        return { do: 'release', receipt, reason, ...(delayMs > 0 && { in: delayMs }) }
       }
     }
   }
@@ -270,10 +273,12 @@ export class RemoteWorkers {
   }
 
   async #extend(held: HeldFiring, now: number): Promise<void> {
-    const { client, leaseMs, listeners } = this.#parts
+    const { leaseMs, listeners } = this.#parts
     held.leasedAt = now
     try {
-      if ((await client.extend(held.receipt, leaseMs)) !== 'stale' || !held.isLive) return
+      const { receipt } = held
+      const outcome = await this.#answers.send({ do: 'extend', receipt, duration: leaseMs })
+      if (outcome !== 'stale' || !held.isLive) return
       this.#markLost(held)
       this.#handlers.abort(held, new StateError('lease-ended', 'the worker lease of this firing has ended'))
     } catch (error) {

@@ -1,7 +1,9 @@
 import { TypeCompiler } from '@sinclair/typebox/compiler'
 import type { FastifyRequest } from 'fastify'
-import { CarillonError, InvalidInputError, LimitError, PartialError } from '../../error/index.js'
-import type { SetManyRow, SetTimer, Timers, When } from '../../front/index.js'
+import { CarillonError, InvalidInputError, PartialError } from '../../error/index.js'
+import type { SetManyRow, SetTimer, TimerChange, Timers, When } from '../../front/index.js'
+import { parseHandle } from '../../timer/index.js'
+import { isRefusal } from './refusal.js'
 import { type BatchAnswer, BatchRow } from './schema.js'
 import { type NamedKinds, noCondition, setOptionsOf, withTraceparent } from './set-input.js'
 
@@ -37,6 +39,14 @@ export class Batch {
         continue
       }
       const wanted = row.do ?? 'set'
+      if (wanted === 'set' && (row.kind === undefined || row.handle !== undefined)) {
+        answers[index] = {
+          outcome: 'refused',
+          code: 'invalid-body',
+          detail: 'a set needs a kind, and no handle',
+        }
+        continue
+      }
       if (wanted !== verb && indexes.length > 0) {
         await this.#runGroup(verb, checked, indexes, answers)
         indexes = []
@@ -59,11 +69,7 @@ export class Batch {
       await Promise.all([...byKind(rows, indexes)].map(([kind, of]) => this.#setAll(kind, rows, of, answers)))
       return
     }
-    await Promise.all(
-      indexes.map(async (index) => {
-        answers[index] = await this.#change(verb, rows[index]!)
-      }),
-    )
+    await this.#changeAll(verb, rows, indexes, answers)
   }
 
   /** Sets all rows of a kind in one call. If one of them is refused, sets them one by one. */
@@ -98,26 +104,57 @@ export class Batch {
     }
   }
 
-  async #change(verb: 'move' | 'cancel', row: BatchRow): Promise<BatchAnswer> {
-    const { kind, key, ifRevision } = row
-    try {
-      if (key === undefined) throw new InvalidInputError('invalid-key', `missing key: ${verb} needs one`)
-      const condition = ifRevision === undefined ? {} : { ifRevision }
-      const outcome =
-        verb === 'cancel'
-          ? await this.#timers.cancel(kind, key, condition)
-          : await this.#timers.move(kind, key, whenOf(row), condition)
-      return { outcome, kind, key }
-    } catch (error) {
-      return failedRow(row, error)
+  /** Moves or cancels the timers of all rows in one call. */
+  async #changeAll(
+    verb: 'move' | 'cancel',
+    rows: readonly BatchRow[],
+    indexes: readonly number[],
+    answers: BatchAnswer[],
+  ): Promise<void> {
+    const changes: TimerChange[] = []
+    const valid: number[] = []
+    for (const index of indexes) {
+      try {
+        changes.push(changeOf(verb, rows[index]!))
+        valid.push(index)
+      } catch (error) {
+        answers[index] = failedRow(rows[index]!, error)
+      }
+    }
+    const results = await this.#timers.changeEach(changes)
+    for (const [at, index] of valid.entries()) {
+      const { outcome, error } = results[at]!
+      answers[index] =
+        error === undefined ? { outcome, ...nameOf(rows[index]!) } : failedRow(rows[index]!, error)
     }
   }
+}
+
+/** The change that a row asks for. */
+function changeOf(verb: 'move' | 'cancel', row: BatchRow): TimerChange {
+  const { kind, key, handle, ifRevision } = row
+  const how = {
+    ...(verb === 'move' && { moveTo: whenOf(row) }),
+    ...(ifRevision !== undefined && { ifRevision }),
+  }
+  if (handle !== undefined && kind === undefined && key === undefined) return { handle, ...how }
+  if (handle !== undefined || kind === undefined)
+    throw new InvalidInputError('invalid-key', `${verb} needs kind and key, or a handle`)
+  if (key === undefined) throw new InvalidInputError('invalid-key', `missing key: ${verb} needs one`)
+  return { kind, key, ...how }
+}
+
+/** The name of the timer that a row has changed. */
+function nameOf({ kind, key, handle }: BatchRow): { readonly kind: string; readonly key: string } {
+  if (handle === undefined) return { kind: kind!, key: key! }
+  const name = parseHandle(handle)
+  return { kind: name.kind, key: name.key }
 }
 
 function byKind(rows: readonly BatchRow[], indexes: readonly number[]): Map<string, number[]> {
   const kinds = new Map<string, number[]>()
   for (const index of indexes) {
-    const { kind } = rows[index]!
+    const kind = rows[index]!.kind!
     const of = kinds.get(kind)
     if (of === undefined) kinds.set(kind, [index])
     else of.push(index)
@@ -132,10 +169,6 @@ function rowOptions(row: BatchRow): SetManyRow<unknown> {
 
 function whenOf({ in: delay, at }: BatchRow): When {
   return { ...(delay !== undefined && { in: delay }), ...(at !== undefined && { at }) } as When
-}
-
-function isRefusal(error: unknown): boolean {
-  return error instanceof InvalidInputError || error instanceof LimitError
 }
 
 function setRow(kind: string, { outcome, key, handle, dueAt, revision }: SetTimer): BatchAnswer {
@@ -153,7 +186,7 @@ function partialRow(kind: string, error: PartialError, at: number): BatchAnswer 
 }
 
 function failedRow({ kind, key }: BatchRow, error: unknown): BatchAnswer {
-  const named = { kind, ...(key !== undefined && { key }) }
+  const named = { ...(kind !== undefined && { kind }), ...(key !== undefined && { key }) }
   if (!(error instanceof CarillonError)) throw error
   const outcome = isRefusal(error) ? 'refused' : 'failed'
   return { outcome, ...named, code: error.code, detail: error.message }

@@ -160,11 +160,12 @@ export const BatchRow = Type.Object(
         description: 'Default set.',
       }),
     ),
-    kind: Kind,
+    kind: Type.Optional(Kind),
     key: Type.Optional(Key),
+    handle: Type.Optional(Handle),
     ...setting,
   },
-  closed,
+  { ...closed, description: 'A set has a kind. A move and a cancel have kind and key, or a handle.' },
 )
 export type BatchRow = Static<typeof BatchRow>
 

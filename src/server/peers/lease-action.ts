@@ -1,3 +1,4 @@
+import { CarillonError } from '../../error/index.js'
 import type { AckOptions, ReleaseOptions, Timers } from '../../front/index.js'
 import type { Duration } from '../../time/index.js'
 
@@ -9,12 +10,33 @@ export type LeaseAction =
 
 export type LeaseOutcome = 'acked' | 'extended' | 'released' | 'stale'
 
-/** Applies an action to a lease of this instance. */
-export async function applyLeaseAction(
+/** A worker's action on the lease with this receipt. */
+export interface LeaseActionOn {
+  readonly receipt: string
+  readonly action: LeaseAction
+}
+
+/** The result of one action: its outcome, or why it was refused or failed. */
+export type LeaseResult = { readonly outcome: LeaseOutcome } | { readonly error: CarillonError }
+
+/** Applies actions to leases of this instance. An action that fails does not affect the others. */
+export async function applyLeaseActions(
   timers: Timers,
-  receipt: string,
-  action: LeaseAction,
-): Promise<LeaseOutcome> {
+  actions: readonly LeaseActionOn[],
+): Promise<readonly LeaseResult[]> {
+  const results: LeaseResult[] = []
+  for (const { receipt, action } of actions) {
+    try {
+      results.push({ outcome: await applyLeaseAction(timers, receipt, action) })
+    } catch (error) {
+      if (!(error instanceof CarillonError)) throw error
+      results.push({ error })
+    }
+  }
+  return results
+}
+
+async function applyLeaseAction(timers: Timers, receipt: string, action: LeaseAction): Promise<LeaseOutcome> {
   switch (action.type) {
     case 'ack':
       return await timers.ack(receipt, action.options)

@@ -1,14 +1,22 @@
 import { StoreError } from '../../error/index.js'
 import type { Timers } from '../../front/index.js'
 import type { HttpPeers } from './http-peers.js'
-import { issuerOf, type LeaseOutcome, type LeaseAction, applyLeaseAction } from './lease-action.js'
-import { errorOf } from './peer-message.js'
+import {
+  applyLeaseActions,
+  issuerOf,
+  type LeaseAction,
+  type LeaseActionOn,
+  type LeaseOutcome,
+  type LeaseResult,
+} from './lease-action.js'
+import { leaseRequestOf, leaseResultsOf } from './peer-message.js'
 
 /**
- * Applies workers' actions to worker leases, and sends each action to the instance that issued the lease. A worker lease
- * exists only there: once that instance is gone, its leases have ended, and their firings are delivered again.
+ * Applies workers' actions to worker leases, and sends each action to the instance that issued the lease. The actions of
+ * one request for the same instance go in one message. A worker lease exists only at its instance: once that is gone, its
+ * leases have ended, and their firings are delivered again.
  *
- * Proven by test/server/forwarded-leases.test.ts.
+ * Proven by test/server/forwarded-leases.test.ts and test/server/lease-batch.test.ts.
  */
 export class LeaseRouter {
   readonly #peers: HttpPeers | undefined
@@ -23,27 +31,69 @@ export class LeaseRouter {
     receipt: string,
     action: LeaseAction,
   ): Promise<LeaseOutcome> {
+    const [result] = await this.applyAll(timers, namespace, [{ receipt, action }])
+    if ('error' in result!) throw result.error
+    return result!.outcome
+  }
+
+  /** Applies actions on different leases. The results have the order of the actions. */
+  async applyAll(
+    timers: Timers,
+    namespace: string,
+    actions: readonly LeaseActionOn[],
+  ): Promise<readonly LeaseResult[]> {
     const { engine } = timers
-    const issuer = issuerOf(receipt)
-    if (issuer === engine.memberId || this.#peers === undefined)
-      return await applyLeaseAction(timers, receipt, action)
-    const isMember = (): boolean => engine.peerOf(issuer) !== undefined || engine.memberIds.includes(issuer)
+    const byIssuer = this.#byIssuer(actions, engine.memberId)
+    const isMember = (id: string): boolean => engine.peerOf(id) !== undefined || engine.memberIds.includes(id)
+    const isUnknown = (id: string): boolean => id !== engine.memberId && !isMember(id)
     // Read the members again first: an unknown issuer may be new, not gone.
-    if (!isMember()) await engine.hearMembers()
-    const member = engine.peerOf(issuer)
-    if (member === undefined) {
-      if (isMember()) throw unreachable(issuer)
-      return await applyLeaseAction(timers, receipt, action)
+    if ([...byIssuer.keys()].some(isUnknown)) await engine.hearMembers()
+    const results = new Array<LeaseResult>(actions.length)
+    await Promise.all(
+      Array.from(byIssuer, async ([issuer, indexes]) => {
+        const group = indexes.map((index) => actions[index]!)
+        const isElsewhere = issuer !== engine.memberId && isMember(issuer)
+        const given = isElsewhere
+          ? await this.#applyAt(timers, namespace, issuer, group)
+          : await applyLeaseActions(timers, group)
+        for (const [at, index] of indexes.entries()) results[index] = given[at]!
+      }),
+    )
+    return results
+  }
+
+  /** The indexes of the actions by the instance that issued the lease. Without peers, all belong to this instance. */
+  #byIssuer(actions: readonly LeaseActionOn[], self: string): Map<string, number[]> {
+    const byIssuer = new Map<string, number[]>()
+    for (const [index, { receipt }] of actions.entries()) {
+      const issuer = this.#peers === undefined ? self : issuerOf(receipt)
+      const indexes = byIssuer.get(issuer)
+      if (indexes === undefined) byIssuer.set(issuer, [index])
+      else indexes.push(index)
     }
-    const deadline = Math.ceil(engine.storeNow() + engine.settings.requestTimeoutMs)
-    // On the wire the action is called `word`: older instances read it under that name.
-    const ask = { type: 'lease', namespace, receipt, word: action } as const
-    const result = await this.#peers.send(member, deadline, ask)
-    if (result.outcome !== 'answered') throw unreachable(issuer)
-    const { outcome, problem } = result.reply
-    if (problem !== undefined) throw errorOf(problem)
-    if (outcome === undefined) throw unreachable(issuer)
-    return outcome
+    return byIssuer
+  }
+
+  async #applyAt(
+    { engine }: Timers,
+    namespace: string,
+    issuer: string,
+    actions: readonly LeaseActionOn[],
+  ): Promise<readonly LeaseResult[]> {
+    const results: LeaseResult[] = []
+    // An older instance applies only the first action of a message. The others are sent again.
+    while (results.length < actions.length) {
+      const [first, ...others] = actions.slice(results.length)
+      const member = engine.peerOf(issuer)
+      if (member === undefined) break
+      const deadline = Math.ceil(engine.storeNow() + engine.settings.requestTimeoutMs)
+      const ask = leaseRequestOf(namespace, [first!, ...others])
+      const result = await this.#peers!.send(member, deadline, ask)
+      const given = result.outcome === 'answered' ? leaseResultsOf(result.reply) : []
+      if (given.length === 0) break
+      results.push(...given)
+    }
+    return actions.map((_, index) => results[index] ?? { error: unreachable(issuer) })
   }
 }
 

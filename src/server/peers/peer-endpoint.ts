@@ -2,15 +2,16 @@ import type { TimerEngine } from '../../engine/index.js'
 import { CarillonError } from '../../error/index.js'
 import type { Timers } from '../../front/index.js'
 import type { ClusterSecret } from './cluster-secret.js'
-import { applyLeaseAction } from './lease-action.js'
+import { applyLeaseActions } from './lease-action.js'
 import {
   encodeAnswer,
   isPass,
   type LeaseActionRequest,
+  leaseActionsOf,
+  leaseReplyOf,
   peerRequestOf,
   type PeerMessage,
   type PeerReply,
-  problemOf,
 } from './peer-message.js'
 
 export interface PeerEndpointParts {
@@ -64,16 +65,17 @@ export class PeerEndpoint {
         return answers === undefined ? { id } : { id, answers: answers.map(encodeAnswer) }
       }
       case 'lease':
-        return { id, ...(await this.#applyLeaseAction(ask)) }
+        return { id, ...(await this.#applyLeaseActions(ask)) }
     }
   }
 
-  async #applyLeaseAction({ namespace, receipt, word }: LeaseActionRequest): Promise<Omit<PeerReply, 'id'>> {
+  async #applyLeaseActions(ask: LeaseActionRequest): Promise<Omit<PeerReply, 'id'>> {
+    const actions = leaseActionsOf(ask)
     try {
-      return { outcome: await applyLeaseAction(await this.#timersOf(namespace), receipt, word) }
+      return leaseReplyOf(await applyLeaseActions(await this.#timersOf(ask.namespace), actions))
     } catch (error) {
       if (!(error instanceof CarillonError)) throw error
-      return { problem: problemOf(error) }
+      return leaseReplyOf(actions.map(() => ({ error })))
     }
   }
 

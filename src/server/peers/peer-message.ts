@@ -9,7 +9,7 @@ import {
 } from '../../error/index.js'
 import type { RequestedOperation } from '../../store/index.js'
 import type { ClusterSecret } from './cluster-secret.js'
-import type { LeaseOutcome, LeaseAction } from './lease-action.js'
+import type { LeaseOutcome, LeaseAction, LeaseActionOn, LeaseResult } from './lease-action.js'
 
 /** The route for messages between instances. */
 export const PEER_PATH = '/peer'
@@ -35,12 +35,17 @@ export interface OperationsRequest {
   readonly operations: readonly unknown[]
 }
 
-/** A worker's action on a lease that the receiving instance issued. */
-export interface LeaseActionRequest {
-  readonly type: 'lease'
-  readonly namespace: string
+/** A worker's action on a lease that the receiving instance issued. Older instances read it under the name `word`. */
+export interface PeerLeaseAction {
   readonly receipt: string
   readonly word: LeaseAction
+}
+
+/** Actions on leases. An older instance does not know of `more`: it applies the first and replies without `more`. */
+export interface LeaseActionRequest extends PeerLeaseAction {
+  readonly type: 'lease'
+  readonly namespace: string
+  readonly more?: readonly PeerLeaseAction[]
 }
 
 /** An error, as JSON. */
@@ -57,10 +62,14 @@ export interface PeerReply {
   readonly answers?: readonly unknown[]
   /** The message arrived before: a proxy may send it twice. Only the first reply has its outcome. */
   readonly isRepeated?: true
-  /** The outcome of a worker's action. */
+  /** The result of a worker's action: the outcome or the problem. */
   readonly outcome?: LeaseOutcome
   readonly problem?: PeerProblem
+  /** The results of the actions in `more`. */
+  readonly more?: readonly PeerLeaseResult[]
 }
+
+export type PeerLeaseResult = Pick<PeerReply, 'outcome' | 'problem'>
 
 /** The pass for a message to a member. It is valid until the deadline. */
 export function passOf(secret: ClusterSecret, to: string, deadline: number): string {
@@ -79,6 +88,34 @@ export function operationsRequestOf({ shard, operations }: PeerRequest): Operati
 
 export function peerRequestOf({ shard, operations }: OperationsRequest, deadline: number): PeerRequest {
   return { shard, deadline, operations: operations.map(decodeOperation) }
+}
+
+export function leaseRequestOf(
+  namespace: string,
+  [first, ...others]: readonly [LeaseActionOn, ...LeaseActionOn[]],
+): LeaseActionRequest {
+  const encoded = ({ receipt, action }: LeaseActionOn): PeerLeaseAction => ({ receipt, word: action })
+  const more = others.length === 0 ? {} : { more: others.map(encoded) }
+  return { type: 'lease', namespace, ...encoded(first), ...more }
+}
+
+export function leaseActionsOf({ receipt, word, more = [] }: LeaseActionRequest): readonly LeaseActionOn[] {
+  return [{ receipt, word }, ...more].map((each) => ({ receipt: each.receipt, action: each.word }))
+}
+
+/** The results of lease actions in a reply. */
+export function leaseReplyOf([first, ...others]: readonly LeaseResult[]): Omit<PeerReply, 'id'> {
+  const encoded = (result: LeaseResult): PeerLeaseResult =>
+    'error' in result ? { problem: problemOf(result.error) } : { outcome: result.outcome }
+  return { ...encoded(first!), ...(others.length > 0 && { more: others.map(encoded) }) }
+}
+
+/** The results in a reply: of all actions, or only of the first if an older instance has replied. */
+export function leaseResultsOf({ outcome, problem, more = [] }: PeerReply): readonly LeaseResult[] {
+  return [{ outcome, problem }, ...more].flatMap((each): LeaseResult[] => {
+    if (each.problem !== undefined) return [{ error: errorOf(each.problem) }]
+    return each.outcome === undefined ? [] : [{ outcome: each.outcome }]
+  })
 }
 
 /** JSON has no byte arrays, so the payload becomes base64. */

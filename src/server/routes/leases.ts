@@ -3,12 +3,13 @@ import { RequestError } from '../../error/index.js'
 import type { Timers } from '../../front/index.js'
 import type { LeaseOutcome, LeaseAction } from '../peers/lease-action.js'
 import type { LeaseRouter } from '../peers/lease-router.js'
+import { AckBody, ExtendBody, Receipt, ReleaseBody } from '../http/lease-schema.js'
 import { type Route, route } from '../http/route.js'
 import { Duration, Kind, Outcome } from '../http/schema.js'
 
 const closed = { additionalProperties: false } as const
 const group = 'Workers'
-const ByReceipt = Type.Object({ receipt: Type.String({ minLength: 1, maxLength: 256 }) })
+const ByReceipt = Type.Object({ receipt: Receipt })
 
 const LeasedFiringBody = Type.Object({
   receipt: Type.String({ description: 'Identifies the lease in ack, extend and release.' }),
@@ -74,17 +75,7 @@ export function leaseRoutes(router: LeaseRouter): readonly Route[] {
       group,
       summary: 'Finish a firing, or have it fire again.',
       params: ByReceipt,
-      body: Type.Object(
-        {
-          again: Type.Optional(
-            Type.Union([
-              Type.Object({ in: Duration }, closed),
-              Type.Object({ at: Type.Number({ minimum: 0, maximum: 8.64e15 }) }, closed),
-            ]),
-          ),
-        },
-        closed,
-      ),
+      body: AckBody,
       answer: Outcome('acked'),
       refusals: [410],
       handle: async ({ timers, admission, params, body: { again } }) =>
@@ -100,7 +91,7 @@ export function leaseRoutes(router: LeaseRouter): readonly Route[] {
       group,
       summary: 'Extend a lease: it ends `duration` from now.',
       params: ByReceipt,
-      body: Type.Object({ duration: Duration }, closed),
+      body: ExtendBody,
       answer: Outcome('extended'),
       refusals: [410],
       handle: async ({ timers, admission, params, body }) =>
@@ -113,14 +104,7 @@ export function leaseRoutes(router: LeaseRouter): readonly Route[] {
       group,
       summary: 'Fail the attempt: retry it by its policy or after `in`, or give it up with `dead`.',
       params: ByReceipt,
-      body: Type.Object(
-        {
-          in: Type.Optional(Duration),
-          reason: Type.Optional(Type.String({ maxLength: 1000 })),
-          dead: Type.Optional(Type.Boolean()),
-        },
-        closed,
-      ),
+      body: ReleaseBody,
       answer: Outcome('released'),
       refusals: [410],
       handle: async ({ timers, admission, params, body }) =>
