@@ -33,7 +33,11 @@ function answersWith() {
 describe('the answers of a process for its leases', () => {
   it('share a request in one turn, and each gets its own outcome', async () => {
     const { sent, clock, ack } = answersWith()
-    const given = Promise.allSettled(['a', 'b', 'c'].map(ack))
+    // The last one comes later in the turn, after a few promises.
+    const last = Promise.resolve()
+      .then(() => Promise.resolve())
+      .then(() => ack('c'))
+    const given = Promise.allSettled([ack('a'), ack('b'), last])
     await clock.advance(0)
     expect(sent.map(({ receipts }) => receipts)).toEqual([['a', 'b', 'c']])
     const error = new StoreError('owner-unreachable', 'no answer')
