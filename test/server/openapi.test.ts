@@ -1,17 +1,13 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { fitting, type JsonSchema, misfit } from './json-schema.js'
-import { type LoopDelay, MeasuredProcess } from './measured-process.js'
+import { TestServer } from './test-server.js'
 
-// CARILLON_REQUESTS=20000 sends more.
+// CARILLON_REQUESTS=20000 sends more, and CARILLON_SEED=7 sends others.
 const COUNT = Number(process.env['CARILLON_REQUESTS'] ?? 3000)
+const SEED = Number(process.env['CARILLON_SEED'] ?? 20_261_116)
 const AT_ONCE = 16
-const WARM_UP = 50 * AT_ONCE
-const SEED = 20_261_116
-// How much later than an idle process the server's event loop may be, at the 99.9th percentile.
-const MAX_EXTRA_DELAY_MS = 50
-// The delay of an idle process on a machine that is not overloaded.
-const QUIET_MS = 10
+const MAX_WAIT_MS = 5
 
 interface Parameter {
   readonly name: string
@@ -37,64 +33,90 @@ interface Request {
   readonly body: string | undefined
 }
 
-const durations = fc.constantFrom<unknown>(
-  '5m',
-  '1h',
-  'PT5M',
-  0,
-  1,
-  60_000,
-  'soon',
-  '',
-  '-1s',
-  '9999999999d',
-  1e300,
-  -1,
-)
-const instants = fc.constantFrom<unknown>(
-  '2027-01-31T09:00:00Z',
-  '2027-01-31',
-  0,
-  1e12,
-  8.64e15,
-  1e300,
-  -5,
-  'now',
-)
+/** Mostly values that a server accepts, and sometimes one that it refuses. */
+function mostly(good: readonly unknown[], bad: readonly unknown[]): fc.Arbitrary<unknown> {
+  return fc.oneof(
+    { weight: 8, arbitrary: fc.constantFrom(...good) },
+    { weight: 1, arbitrary: fc.constantFrom(...bad) },
+  )
+}
+
+const durations = mostly(['5m', '1h', 'PT5M', 1, 60_000], [0, 'soon', '', '-1s', '9999999999d', 1e300, -1])
+const instants = mostly(['2027-01-31T09:00:00Z', 1e12, 8.64e15], [0, '2027-01-31', 1e300, -5, 'now'])
 
 /** The guard refuses all of these, so that no test calls another machine. */
 const urls = fc.constantFrom('https://127.0.0.1/x', 'http://10.0.0.1/', 'https://[::1]:99/', 'nonsense', '')
 
 const byName: Readonly<Record<string, fc.Arbitrary<unknown>>> = {
-  kind: fc.constantFrom('a', 'b', 'hello', 'ü', 'nobody'),
-  kinds: fc.constantFrom(['a'], ['lease'], ['a', 'b'], []),
-  key: fc.constantFrom('1', '2', '3', 'x/y', '%', '..', 'ü'),
+  kind: mostly(['a', 'b'], ['ü', 'nobody']),
+  kinds: mostly([['leased']], [['a', 'b'], ['nobody'], []]),
+  key: mostly(['1', 'x/y'], ['%', '..', 'ü']),
   in: durations,
   duration: durations,
-  over: fc.constantFrom('1h', '1d', '0', '9999d', 'x'),
-  slice: fc.constantFrom('1m', '1h', '0', '1', 'x'),
+  over: mostly(['1h', '1d'], ['0', '9999d', 'x']),
+  slice: mostly(['1m', '1h'], ['0', '1', 'x']),
   at: instants,
-  on: fc.constantFrom<unknown>(
-    '0 9 * * *',
-    '* * * * * *',
-    '0 0 30 2 *',
-    { type: 'daily', at: '09:00', zone: 'Europe/Paris' },
-    { type: 'every', everyMs: 1000 },
-    { type: 'rrule', rule: 'FREQ=DAILY;COUNT=2' },
-    { type: 'yearly', month: 2, day: 29, at: '02:30', zone: 'America/New_York' },
-    { type: 'nothing' },
-    { type: '__proto__' },
+  on: mostly(
+    [
+      '0 9 * * *',
+      { type: 'daily', at: '09:00', zone: 'Europe/Paris' },
+      { type: 'every', everyMs: 1000, anchor: 0 },
+      { type: 'yearly', month: 2, day: 29, at: '02:30', zone: 'America/New_York' },
+    ],
+    [
+      '* * * * * *',
+      '0 0 30 2 *',
+      { type: 'rrule', rule: 'FREQ=DAILY;COUNT=2' },
+      { type: 'nothing' },
+      { type: '__proto__' },
+    ],
   ),
-  dueFrom: fc.constantFrom('0', '2027-01-31T09:00:00Z', 'x', '99999999999999999'),
-  dueUntil: fc.constantFrom('0', '1794800000000', '2027-01-31T09:00:00Z', 'x'),
-  from: fc.constantFrom<unknown>('0', '1794800000000', 0, 1e12, 8.64e15, 'x'),
-  limit: fc.constantFrom<unknown>('1', '10', '1000', '0', 'x', '1e9', ''),
-  cursor: fc.constantFrom('x', 'WyJsaXN0IiwwLDE3OTQ4MDgxMDU4NzcsMV0', ''),
-  waitMs: fc.constantFrom<unknown>(0, 1, 5, -1, 'x'),
+  backoff: mostly(['1s..1m', '5s'], ['1m..1s', 'x']),
+  ifAbsent: mostly([false], [true]),
+  ifRevision: mostly([1, 2, 3], [99]),
+  maxTimers: mostly([1_000_000], [0, 1]),
+  maxBytes: mostly([1e9], [0, 1]),
+  dueFrom: mostly(['0', '2027-01-31T09:00:00Z'], ['x', '99999999999999999']),
+  dueUntil: mostly(['1794800000000', '2027-01-31T09:00:00Z'], ['0', 'x']),
+  from: mostly(['1794800000000', 1e12], ['0', 0, 8.64e15, 'x']),
+  limit: mostly(['1', '10', '1000'], ['0', 'x', '1e9', '']),
+  cursor: mostly(['WyJsaXN0IiwwLDE3OTQ4MDgxMDU4NzcsMV0'], ['x', '']),
+  waitMs: mostly([0, 1, 5], [-1, 'x']),
+  tags: mostly([['vip'], []], [['']]),
+  traceparent: mostly(['00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'], ['x']),
   url: urls,
+  name: mostly(['reports', 'mail'], ['', 'x y']),
+  namespace: mostly(['default'], ['other', '']),
   id: fc.constantFrom('0123456789ab', 'x'),
   handle: fc.constantFrom('t1.ZGVmYXVsdABh.~1.1', 't1.YQBi.~1.1', 'x'),
   receipt: fc.constantFrom('x', 'a.b'),
+}
+
+/** Headers and query parameters are absent in most requests, because many of them refuse what else is right. */
+const sparse = <Value>(values: fc.Arbitrary<Value>): fc.Arbitrary<Value | undefined> =>
+  fc.oneof({ weight: 4, arbitrary: fc.constant(undefined) }, { weight: 1, arbitrary: values })
+
+const requestHeaders: fc.Arbitrary<Record<string, string | undefined>> = fc.record({
+  'if-match': sparse(fc.constantFrom('"1"', '"99"', '*', 'x')),
+  'if-none-match': sparse(fc.constantFrom('*', '"1"')),
+  'idempotency-key': sparse(fc.oneof(fc.uuid(), fc.constantFrom('k1', 'k2', 'k3', 'with space'))),
+  'carillon-namespace': sparse(fc.constantFrom('default', 'other', '%', ' ')),
+})
+
+/**
+ * A body that has one of `in`, `at` and `on`, and rarely a condition: most bodies with more are refused. No request waits
+ * for firings.
+ */
+function tidied(value: unknown, choice: number): unknown {
+  if (Array.isArray(value)) return value.map((each, index) => tidied(each, choice + index))
+  if (typeof value !== 'object' || value === null) return value
+  const times = ['in', 'at', 'on'].filter((name) => Object.hasOwn(value, name))
+  const dropped = new Set(times.filter((_, index) => index !== choice % times.length))
+  if (choice % 5 > 0) for (const name of ['ifAbsent', 'ifRevision']) dropped.add(name)
+  const entries = Object.entries(value).filter(([name]) => !dropped.has(name))
+  return Object.fromEntries(
+    entries.map(([name, each]) => [name, name === 'waitMs' && each > MAX_WAIT_MS ? MAX_WAIT_MS : each]),
+  )
 }
 
 /** Requests for an operation. Most match its schemas, some do not. */
@@ -104,49 +126,46 @@ function requestsOf(
   { parameters, requestBody }: Operation,
 ): fc.Arbitrary<Request> {
   const valueOf = ({ name, schema }: Parameter): fc.Arbitrary<unknown> => {
+    const plain = fitting(schema, byName)
     const better = byName[name]
-    return better === undefined ? fitting(schema, byName) : fc.oneof(better, better, fitting(schema, byName))
+    if (better === undefined) return plain
+    return fc.oneof({ weight: 8, arbitrary: better }, { weight: 1, arbitrary: plain })
   }
   const of = (where: Parameter['in']): readonly Parameter[] => parameters.filter((each) => each.in === where)
-  const record = (where: Parameter['in'], isWhole: boolean): fc.Arbitrary<Record<string, unknown>> =>
+  const record = (where: Parameter['in']): fc.Arbitrary<Record<string, unknown>> =>
     fc.record(
-      Object.fromEntries(of(where).map((each) => [each.name, valueOf(each)])),
-      isWhole ? {} : { requiredKeys: [] },
+      Object.fromEntries(
+        of(where).map((each) => [each.name, where === 'path' ? valueOf(each) : sparse(valueOf(each))]),
+      ),
     )
   const schema = requestBody?.content['application/json'].schema
+  const values = fc
+    .tuple(fitting(schema ?? {}, byName), fc.nat(29))
+    .map(([value, choice]) => tidied(value, choice))
   const body =
     schema === undefined
       ? fc.constant(undefined)
       : fc.oneof(
-          { weight: 6, arbitrary: fitting(schema, byName).map((value) => JSON.stringify(value)) },
-          {
-            weight: 1,
-            arbitrary: withOneError(fitting(schema, byName)).map((value) => JSON.stringify(value)),
-          },
+          { weight: 6, arbitrary: values.map((value) => JSON.stringify(value)) },
+          { weight: 1, arbitrary: withOneError(values).map((value) => JSON.stringify(value)) },
           { weight: 1, arbitrary: fc.json({ maxDepth: 4 }) },
           { weight: 1, arbitrary: fc.string() },
         )
-  const headers = fc.record(
-    {
-      'if-match': fc.constantFrom('"1"', '"99"', '*', 'x'),
-      'if-none-match': fc.constantFrom('*', '"1"'),
-      'idempotency-key': fc.constantFrom('k1', 'k2', 'k3', 'with space'),
-      'carillon-namespace': fc.constantFrom('default', 'other', '%', ' '),
-    },
-    { requiredKeys: [] },
-  )
   return fc
-    .tuple(record('path', true), record('query', false), headers, body)
+    .tuple(record('path'), record('query'), requestHeaders, body)
     .map(([inPath, query, head, text]) => {
       const filled = path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(inPath[name])))
       const search = new URLSearchParams()
-      for (const [name, value] of Object.entries(query)) search.set(name, String(value))
-      const known = Object.entries(head).filter(([name]) => parameters.some((each) => each.name === name))
+      for (const [name, value] of Object.entries(query))
+        if (value !== undefined) search.set(name, String(value))
+      const known = Object.entries(head).filter(
+        ([name, value]) => value !== undefined && parameters.some((each) => each.name === name),
+      )
       return {
         method,
         path,
         url: `${filled}?${search.toString()}`,
-        headers: Object.fromEntries(known),
+        headers: Object.fromEntries(known) as Record<string, string>,
         body: text,
       }
     })
@@ -165,13 +184,12 @@ function withOneError(values: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> {
 
 describe('the OpenAPI document', () => {
   it(
-    `holds for ${COUNT} random requests: no 5xx, every answer matches its schema, and the event loop is not blocked`,
+    `holds for ${COUNT} random requests: no 5xx, and every answer matches its schema`,
     { timeout: 900_000 },
     async () => {
-      const { process, url, token } = await MeasuredProcess.server('--rate', '0')
-      await using served = process
-      await using control = MeasuredProcess.idle()
-      const document = (await (await fetch(`${url}/v1/openapi.json`)).json()) as {
+      await using served = await TestServer.start({ rate: 0 })
+      const { url, token } = served
+      const document = served.server.openApi as unknown as {
         paths: Record<string, Record<string, Operation>>
       }
       const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
@@ -185,6 +203,11 @@ describe('the OpenAPI document', () => {
         ...operations.map(({ path, method, operation }) => requestsOf(path, method, operation)),
       )
       const requests = fc.sample(any, { numRuns: COUNT, seed: SEED })
+      // A kind that no request changes, so that some firings can be leased.
+      await served.call('PUT', '/v1/targets/leased', { type: 'lease' })
+      const due = Array.from({ length: 50 }, (_, n) => ({ kind: 'leased', key: `k${n}`, in: 0 }))
+      const later = ['a', 'b'].flatMap((kind) => ['1', 'x/y'].map((key) => ({ kind, key, in: '1h' })))
+      await served.call('POST', '/v1/batch', [...due, ...later])
       const seen = new Map<string, Set<number>>()
       const faults: string[] = []
       const ask = async (request: Request): Promise<void> => {
@@ -205,28 +228,20 @@ describe('the OpenAPI document', () => {
         abort.abort()
         if (fault !== undefined) faults.push(`${JSON.stringify(request)} -> ${response.status} ${fault}`)
       }
-      for (let at = 0; at < requests.length; at += AT_ONCE) {
-        // Measure only after the code has been compiled.
-        if (at === WARM_UP) await Promise.all([served.reset(), control.reset()])
+      for (let at = 0; at < requests.length; at += AT_ONCE)
         await Promise.all(requests.slice(at, at + AT_ONCE).map(ask))
-      }
-      // A 99.9th percentile needs a thousand samples, so repeat the requests until there are enough.
-      for (let at = WARM_UP; at < requests.length && (await served.delay()).count <= 1000; at += AT_ONCE) {
-        await Promise.all(requests.slice(at, at + AT_ONCE).map(ask))
-      }
-      const [busy, idle] = await Promise.all([served.delay(), control.delay()])
-      expect(faults.slice(0, 10)).toEqual([])
-      // Every route was called, and most of them succeeded at least once.
-      expect([...seen.keys()].toSorted()).toEqual(
-        operations.map(({ method, path }) => `${method} ${path}`).toSorted(),
-      )
-      const done = [...seen.values()].filter((statuses) => statuses.has(200) || statuses.has(201))
-      expect(done.length).toBeGreaterThan(operations.length / 2)
+      const of = `requests with CARILLON_SEED=${SEED}`
+      expect(faults.slice(0, 10), of).toEqual([])
+      const names = operations.map(({ method, path }) => `${method} ${path}`)
+      expect([...seen.keys()].toSorted(), of).toEqual(names.toSorted())
+      // Each route has succeeded, unless it needs an id, a handle or a receipt that a request before it got.
+      const failing = names.filter((name) => ![...seen.get(name)!].some((status) => status < 300))
+      expect(
+        failing.filter((name) => !/\{(id|handle|receipt)\}/.test(name)),
+        of,
+      ).toEqual([])
       const verify = await fetch(`${url}/v1/verify`, { headers: { authorization: `Bearer ${token}` } })
-      expect(await verify.json()).toMatchObject({ isWhole: true })
-      console.log(`event loop, ms: ${shownDelay('server', busy)}; ${shownDelay('idle process', idle)}`)
-      expect(busy.count).toBeGreaterThan(1000)
-      expect(busy.p999 - idle.p999).toBeLessThanOrEqual(maxExtraDelayMs(idle))
+      expect(await verify.json(), of).toMatchObject({ isWhole: true })
     },
   )
 
@@ -239,21 +254,14 @@ describe('the OpenAPI document', () => {
   })
 })
 
-/** If even the idle process is late, the machine is overloaded, and a busy process is delayed even more. */
-function maxExtraDelayMs({ p999 }: LoopDelay): number {
-  return MAX_EXTRA_DELAY_MS * Math.max(1, p999 / QUIET_MS)
-}
-
-function shownDelay(who: string, { p50, p99, p999, max }: LoopDelay): string {
-  return `${who} p50 ${p50.toFixed(1)}, p99 ${p99.toFixed(1)}, p99.9 ${p999.toFixed(1)}, max ${max.toFixed(1)}`
-}
-
 async function faultOf(
   { method, path }: Request,
   response: Response,
   document: { readonly paths: Record<string, Record<string, Operation>> },
 ): Promise<string | undefined> {
   if (response.status >= 500) return `is the server's fault: ${await response.text()}`
+  // `fetch` shortens a path with the key `..`, so that it names another route.
+  if (new URL(response.url).pathname.split('/').length !== path.split('/').length) return undefined
   const type = response.headers.get('content-type')?.split(';')[0] ?? 'nothing'
   const [first] = response.headers.get('content-type') === null ? [] : [type]
   if (response.status === 404 && first === 'application/problem+json') {
