@@ -98,14 +98,14 @@ describe.each(servers)('on $name', ({ start, own, stores }) => {
     })
 
     it('fires other kinds while nobody leases the timers of one kind', async () => {
-      const late: number[] = []
+      let fired = 0
       const { all } = await instances(
         1,
         strategy,
         { engine: { ...quick, strategy, maxTimers: 100 } },
         (timers) => {
           timers.deliver(idle, lease())
-          timers.handle(work, ({ lateness }) => void late.push(lateness))
+          timers.handle(work, () => void fired++)
         },
       )
       const [timers] = all
@@ -117,8 +117,8 @@ describe.each(servers)('on $name', ({ start, own, stores }) => {
         work,
         Array.from({ length: 100 }, (_, n) => ({ key: `work-${n}`, in: 500 + n * 20, payload: { n } })),
       )
-      await until('the others', () => late.length === 100)
-      expect(Math.max(...late)).toBeLessThan(5000)
+      // Nobody leases the first 3,000: timers that waited for them would never fire.
+      await until('the others', () => fired === 100)
       expect((await timers!.stats()).store.created).toBe(3100)
     })
 

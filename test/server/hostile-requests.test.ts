@@ -88,7 +88,6 @@ describe('the server survives hostile requests: it', () => {
 
   it('rejects a body that arrives slower than requestTimeoutMs', async () => {
     const { hostname, port } = new URL(served.url)
-    const started = Date.now()
     const answer = await new Promise<string>((resolve) => {
       const socket = connect(Number(port), hostname)
       let text = ''
@@ -104,8 +103,8 @@ describe('the server survives hostile requests: it', () => {
         resolve(text)
       })
     })
+    // Without the limit, the rest of the body would arrive, and the answer would be another.
     expect(answer).toMatch(/^HTTP\/1\.1 408 /)
-    expect(Date.now() - started).toBeLessThan(8000)
   })
 
   it('rejects data that is not HTTP, and headers that are too long', async () => {
