@@ -5,8 +5,8 @@ import type * as Measures from './service/measure.js'
 /**
  * npm run bench service: timers over HTTP. Callers, workers and the receiver are other processes on this machine.
  *
- * - Sets: one timer per request on 256 and on 64 connections, and a thousand per request on four. The comparison is bare
- *   fastify, which only validates and serializes with the same schemas.
+ * - Sets: one timer per request on 256 and on 64 connections, and a thousand per request on four, and how long the
+ *   event loop was blocked. The comparison is bare fastify, which only validates and serializes with the same schemas.
  * - Firings leased and acked by workers.
  * - Webhooks, measured from the first set.
  * - The server's memory after a minute of mixed load.
@@ -20,9 +20,12 @@ const higher = (name: string, unit: string, means: string): Metric => ({
 const metrics: readonly Metric[] = [
   higher('set 256', 'k/s', 'single sets answered per second, on 256 connections'),
   lower('CPU 256', 'µs', 'processor time of the server per set'),
+  lower('loop 256', 'ms', "the event loop's delay meanwhile, at the 99.9th percentile"),
   higher('set 64', 'k/s', 'the same with 64 connections'),
   lower('CPU 64', 'µs', 'processor time of the server per set'),
+  lower('loop 64', 'ms', "the event loop's delay meanwhile, at the 99.9th percentile"),
   higher('batch', 'k/s', 'timers set per second, a thousand per request'),
+  lower('loop batch', 'ms', "the event loop's delay meanwhile, at the 99.9th percentile"),
   higher('acked', 'k/s', 'firings leased and acked per second, one request per ack'),
   higher('webhooks', 'k/s', 'timers per second, from the first set to the last webhook received'),
   lower('firing CPU', 'µs', 'processor time of the server per firing, including its set where that is timed'),

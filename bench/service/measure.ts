@@ -10,6 +10,7 @@ import { Memory } from '../harness/memory.js'
 import { Folder } from '../stores/folder.js'
 import type { Called, CallTask } from './caller.js'
 import { Connection, type Served } from './connection.js'
+import { LoopDelay } from './loop-delay.js'
 import { OtherProcess } from './other-process.js'
 import type { Soaked, SoakTask } from './soaker.js'
 import type { Worked, WorkTask } from './worker.js'
@@ -161,16 +162,19 @@ async function sets(served: Served, n: number, hasBatches: boolean): Promise<Mea
     let refused = 0
     for (const connections of [MANY_CONNECTIONS, CONNECTIONS]) {
       const cpu = process.cpuUsage()
+      const delay = new LoopDelay()
       const single = await caller.ask({ ...task, connections, requests: n })
       metrics[`set ${connections}`] = n / single.ms
       metrics[`CPU ${connections}`] = usSince(cpu) / n
+      metrics[`loop ${connections}`] = delay.end()
       refused += single.refused
     }
     if (!hasBatches) return { metrics, checks: { refused }, notes: [] }
     const requests = Math.max(BATCHES_AT_ONCE, Math.ceil(n / ROWS) * 4)
+    const delay = new LoopDelay()
     const batch = await caller.ask({ ...task, connections: BATCHES_AT_ONCE, requests, rows: ROWS })
     return {
-      metrics: { ...metrics, batch: (requests * ROWS) / batch.ms },
+      metrics: { ...metrics, batch: (requests * ROWS) / batch.ms, 'loop batch': delay.end() },
       checks: { refused: refused + batch.refused },
       notes: [],
     }

@@ -103,7 +103,7 @@ export function fitting(
       const fields = Object.entries(schema.properties ?? {}).map(([name, each]) => {
         const better = byName[name]
         const plain = fitting(each, byName)
-        const values = better && fc.oneof({ weight: 8, arbitrary: better }, { weight: 1, arbitrary: plain })
+        const values = better && fc.oneof({ weight: 16, arbitrary: better }, { weight: 1, arbitrary: plain })
         return [name, values ?? plain] as const
       })
       return fc.record(Object.fromEntries(fields), { requiredKeys: [...(schema.required ?? [])] })
