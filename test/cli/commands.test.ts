@@ -94,9 +94,12 @@ describe('the command line', () => {
     const env = { CARILLON_URL: other.url, CARILLON_KEY: other.token }
     const imported = await run(['import'], { input: [...lines, ''], env })
     expect([imported.code, imported.out]).toEqual([0, '2 set\n'])
+    const twice = await run(['import'], { input: [...lines, ''], env })
+    expect(twice.out.trim().split(', ').toSorted()).toEqual(['1 set', '1 unchanged'])
     const again = await run(['export', '--kind', 'moving'], { env })
     expect(again.out.trim().split('\n').toSorted()).toEqual(lines.toSorted())
-    const bad = await run(['import'], { input: [lines[0]!, 'nonsense', '{"kind":"moving"}'], env })
+    const once = lines.find((line) => line.includes('"key":"once"'))!
+    const bad = await run(['import'], { input: [once, 'nonsense', '{"kind":"moving"}'], env })
     expect([bad.code, bad.out]).toEqual([1, '1 set, 2 refused\n'])
     expect(bad.err).toMatch(/line 2: .*\nline 3: /)
   })

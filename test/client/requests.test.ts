@@ -42,10 +42,10 @@ function countedStore(): { readonly store: Store; readonly writes: () => number 
   return { store: counted, writes: () => writes }
 }
 
-function gateOf(): { readonly opened: Promise<void>; readonly open: () => void } {
+function gateOf(): { readonly isOpen: Promise<void>; readonly open: () => void } {
   let open: () => void = () => undefined
-  const opened = new Promise<void>((resolve) => (open = resolve))
-  return { opened, open: () => open() }
+  const isOpen = new Promise<void>((resolve) => (open = resolve))
+  return { isOpen, open: () => open() }
 }
 
 const rowsOf = (length: number, when: { readonly in: Duration }) =>
@@ -84,7 +84,7 @@ describe('the requests of timers on a server', () => {
       const times = (seen.get(firing.payload) ?? 0) + 1
       seen.set(firing.payload, times)
       running++
-      await gates[times - 1]!.opened
+      await gates[times - 1]!.isOpen
       if (times === 2) return undefined
       if (firing.payload % 3 === 0) throw new Error('try again')
       return firing.payload % 3 === 1 ? firing.again({ in: 1 }) : undefined
@@ -111,7 +111,7 @@ describe('the requests of timers on a server', () => {
     const attempts: number[] = []
     timers.handle(digest, async ({ attempt }) => {
       attempts.push(attempt)
-      await gate.opened
+      await gate.isOpen
     })
     await timers.setMany(digest, rowsOf(COUNT, { in: 0 }))
     await timers.start()

@@ -155,29 +155,20 @@ describe('a schedule that is set again unchanged', () => {
     timers.handle(other, () => {
       throw new Error('no')
     })
-    const hourly = { on: cron('0 * * * *'), retry: { attempts: 5, backoff: '10m..10m' } }
-    await deploys.during(
-      timers.setMany(
-        other,
-        ['retried', 'moved', 'paused'].map((key) => ({ key, ...hourly })),
-      ),
-    )
+    const [on, retry] = [cron('0 * * * *'), { attempts: 5, backoff: '10m..10m' }]
+    const rows = ['retried', 'moved', 'paused'].map((key) => ({ key, on, retry }))
+    await deploys.during(timers.setMany(other, rows))
     await deploys.during(timers.move(other, 'moved', { in: '59m' }))
     await deploys.during(timers.pause(other, 'paused'))
     await deploys.to(NINE + 2000)
     const states = async () => await deploys.during(timers.list({ kind: other }))
     const before = await states()
-    expect(before.items.map(({ key, attempts, state }) => [key, attempts, state]).toSorted()).toEqual([
-      ['moved', 1, 'waiting'],
-      ['paused', 0, 'paused'],
-      ['retried', 1, 'waiting'],
+    expect(before.items.map(({ key, attempts, state }) => `${key} ${attempts} ${state}`).toSorted()).toEqual([
+      'moved 1 waiting',
+      'paused 0 paused',
+      'retried 1 waiting',
     ])
-    const again = await deploys.during(
-      timers.setMany(
-        other,
-        ['retried', 'moved', 'paused'].map((key) => ({ key, ...hourly })),
-      ),
-    )
+    const again = await deploys.during(timers.setMany(other, rows))
     expect(again.map(({ outcome }) => outcome)).toEqual(['unchanged', 'unchanged', 'unchanged'])
     expect(await states()).toEqual(before)
     await deploys.during(timers.stop())
@@ -292,10 +283,10 @@ describe('a schedule that is set again unchanged', () => {
     const deploys = new Deploys()
     const timers = await deploys.started()
     await deploys.during(timers.set(report, 'daily', at9()))
-    const other = await deploys.open()
+    const web = await deploys.open()
     let answerFinds = (): void => undefined
     deploys.findsWaitFor = new Promise<void>((resolve) => (answerFinds = resolve))
-    const unchanged = other.set(report, 'daily', at9())
+    const unchanged = web.set(report, 'daily', at9())
     await deploys.clock.advance(0)
     deploys.findsWaitFor = Promise.resolve()
     const changed = await deploys.during(timers.set(report, 'daily', at9({ on: cron('0 10 * * *') })))
@@ -305,7 +296,7 @@ describe('a schedule that is set again unchanged', () => {
     expect(view).toMatchObject({ handle: changed.handle, dueAt: NINE + HOUR })
     // A set that begins now sees that change, and replaces it.
     expect((await deploys.during(timers.set(report, 'daily', at9()))).outcome).toBe('set')
-    await deploys.during(Promise.all([timers.stop(), other.stop()]))
+    await deploys.during(Promise.all([timers.stop(), web.stop()]))
   })
 
   it('stays as it is with the strategy claim, too', async () => {

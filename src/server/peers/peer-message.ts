@@ -36,7 +36,7 @@ export interface OperationsRequest {
 }
 
 /** A worker's action on a lease that the receiving instance issued. Older instances read it under the name `word`. */
-export interface PeerLeaseAction {
+interface PeerLeaseAction {
   readonly receipt: string
   readonly word: LeaseAction
 }
@@ -49,7 +49,7 @@ export interface LeaseActionRequest extends PeerLeaseAction {
 }
 
 /** An error, as JSON. */
-export interface PeerProblem {
+interface PeerProblem {
   readonly name: string
   readonly code: string
   readonly detail: string
@@ -69,7 +69,7 @@ export interface PeerReply {
   readonly more?: readonly PeerLeaseResult[]
 }
 
-export type PeerLeaseResult = Pick<PeerReply, 'outcome' | 'problem'>
+type PeerLeaseResult = Pick<PeerReply, 'outcome' | 'problem'>
 
 /** The pass for a message to a member. It is valid until the deadline. */
 export function passOf(secret: ClusterSecret, to: string, deadline: number): string {
@@ -144,12 +144,12 @@ export function decodeAnswer(given: unknown): Answer {
   return given as Answer
 }
 
-export function problemOf({ name, code, message }: CarillonError): PeerProblem {
+function problemOf({ name, code, message }: CarillonError): PeerProblem {
   return { name, code, detail: message }
 }
 
 const classes = { InvalidInputError, LimitError, StateError }
 
-export function errorOf({ name, code, detail }: PeerProblem): CarillonError {
+function errorOf({ name, code, detail }: PeerProblem): CarillonError {
   return new (classes[name as keyof typeof classes] ?? StoreError)(code as ErrorCode, detail)
 }
