@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { openTimers, type SetOptions, timer, type Timers } from '../../src/front/index.js'
+import type { Kinds } from '../../src/front/kinds.js'
+import { Records } from '../../src/front/read/records.js'
 import { cron, daily, type Schedule } from '../../src/schedule/index.js'
 import { MemoryStore, type Store } from '../../src/store/index.js'
 import { VirtualClock } from '../../src/time/index.js'
@@ -297,6 +299,19 @@ describe('a schedule that is set again unchanged', () => {
     // A set that begins now sees that change, and replaces it.
     expect((await deploys.during(timers.set(report, 'daily', at9()))).outcome).toBe('set')
     await deploys.during(Promise.all([timers.stop(), web.stop()]))
+  })
+
+  it('does not count as there once it is done here, although the store has its row until the settlement', async () => {
+    const names = ['done', 'firing', 'none'].map((key) => ({ namespace: 'default', kind: 'report', key }))
+    const rows = names.map((name) => (name.key === 'none' ? undefined : { ...name, revision: 1 }))
+    const engine = { progressOf: ({ key }: { key: string }) => (key === 'done' ? 'over' : 'firing') }
+    const records = new Records({
+      engine: engine as unknown as Timers['engine'],
+      store: { find: () => Promise.resolve(rows) } as unknown as Store,
+      namespace: 'default',
+      kinds: {} as Kinds,
+    })
+    expect(await records.current(names)).toEqual([undefined, rows[1], undefined])
   })
 
   it('stays as it is with the strategy claim, too', async () => {
