@@ -207,20 +207,6 @@ describe('timers on a server', () => {
     await until('all are settled', async () => (await timers.list()).items.length === 0)
   })
 
-  it('keep their lease while the handler runs, and release it when the handler ends', async () => {
-    await using served = await TestServer.start()
-    await using timers = await opened(served, { lease: '300ms' })
-    const attempts: number[] = []
-    timers.handle(remind, async ({ attempt }) => {
-      attempts.push(attempt)
-      await new Promise((resolve) => setTimeout(resolve, 1500))
-    })
-    await timers.start()
-    await timers.set(remind, 'slow', { in: 0, payload: { n: 1 } })
-    await until('it is over', async () => attempts.length > 0 && (await timers.list()).items.length === 0)
-    expect(attempts).toEqual([1])
-  })
-
   it('abort their handlers on stop, and settle the outcomes', async () => {
     await using served = await TestServer.start()
     const timers = await opened(served)

@@ -38,7 +38,8 @@ interface WorkersParts {
 /**
  * Runs handlers in this process for timers of a server. For each kind, one request waits for due firings and leases at
  * most as many as the kind's concurrency allows. Leases are extended while their handlers run. Each outcome is reported
- * to the server, many in one request. Proven by test/client/remote-timers.test.ts and test/client/restart.test.ts.
+ * to the server, many in one request. Proven by test/client/remote-workers.test.ts, test/client/requests.test.ts
+ * and test/client/restart.test.ts.
  */
 export class RemoteWorkers {
   readonly #parts: WorkersParts
