@@ -28,7 +28,7 @@ await database.query(
 console.log('two processes at once:')
 const processes = await Promise.all(['process-1', 'process-2'].map((name) => started(name)))
 const setter = await openBirthdays(store.href, 'setter')
-const first = usersBornIn(2, 40, 'early')
+const first = usersBornIn(4, 40, 'early')
 for (const user of first) await setBirthday(setter, user)
 await until(async () => (await messages(first)).length >= first.length)
 for (const each of processes) {
@@ -38,12 +38,12 @@ for (const each of processes) {
 tell(await messages(first))
 
 console.log('two functions at once, Lambda and fetch:')
-const second = usersBornIn(1, 40, 'late')
+const second = usersBornIn(4, 40, 'late')
 for (const user of second) {
   const body = JSON.stringify(user)
   await fetchStyle.fetch(new Request('https://example.org/birthdays', { method: 'PUT', body }))
 }
-await sleep(2500)
+await sleep(5500)
 const [byLambda, byFetch] = await Promise.all([
   handler({ source: 'aws.events' }, { getRemainingTimeInMillis: () => 60_000 }),
   fetchStyle.fetch(new Request('https://example.org/drain', { method: 'POST' })),

@@ -104,6 +104,21 @@ describe('a schedule that is set again unchanged', () => {
     await deploys.during(second.stop())
   })
 
+  it('keeps an occurrence that was missed while no worker was up, although no owner has stored it yet', async () => {
+    const deploys = new Deploys()
+    const first = await deploys.open()
+    const set = await deploys.during(first.set(report, 'daily', at9()))
+    await deploys.during(first.stop())
+    await deploys.to(NINE + 60_000)
+    const second = await deploys.open()
+    const again = await deploys.during(second.set(report, 'daily', at9()))
+    expect(again).toMatchObject({ outcome: 'unchanged', dueAt: NINE, handle: set.handle })
+    await deploys.during(second.start())
+    await deploys.to(NINE + 120_000)
+    expect(deploys.fired).toEqual([{ key: 'daily', dueAt: NINE, payload: { to: 'all' } }])
+    await deploys.during(second.stop())
+  })
+
   it('leaves the row with its identity, due time and revision, and adds nothing to the history', async () => {
     const deploys = new Deploys()
     const timers = await deploys.started()
@@ -304,7 +319,10 @@ describe('a schedule that is set again unchanged', () => {
   it('does not count as there once it is done here, although the store has its row until the settlement', async () => {
     const names = ['done', 'firing', 'none'].map((key) => ({ namespace: 'default', kind: 'report', key }))
     const rows = names.map((name) => (name.key === 'none' ? undefined : { ...name, revision: 1 }))
-    const engine = { progressOf: ({ key }: { key: string }) => (key === 'done' ? 'over' : 'firing') }
+    const engine = {
+      progressOf: ({ key }: { key: string }) => (key === 'done' ? 'over' : 'firing'),
+      applyAcknowledged: () => Promise.resolve(),
+    }
     const records = new Records({
       engine: engine as unknown as Timers['engine'],
       store: { find: () => Promise.resolve(rows) } as unknown as Store,

@@ -90,6 +90,7 @@ export class Records {
   /** The current rows with these names, in the same order. A timer that is done here has none. */
   async current(names: readonly TimerName[]): Promise<readonly (TimerRow | undefined)[]> {
     if (names.length === 0) return []
+    await this.#engine.applyAcknowledged(names)
     const rows = await this.#store.find(names)
     return rows.map((row) => (row && this.#engine.progressOf(row) === 'over' ? undefined : row))
   }

@@ -17,8 +17,7 @@ import type { SetRequest } from './set-request.js'
  * that was missed and still waits is not lost.
  *
  * An unchanged set takes effect when the store reads its row: at that moment the row is as the caller wants it. A call
- * that was acknowledged before is in that row, as far as `Records.current` sees it. A call at the same time comes after
- * it. Proven by test/front/unchanged-schedule.test.ts and test/store/postgres/unchanged-schedule.test.ts.
+ * that was acknowledged before, to any process, is in that row (promise 17). A call at the same time comes after it. Proven by test/front/unchanged-schedule.test.ts and test/store/postgres/unchanged-schedule.test.ts.
  */
 export class UnchangedSets {
   readonly #records: Records
