@@ -1,4 +1,4 @@
-import { openTimers, timer, type Timers } from 'carillon'
+import { openTimers, type StoreUrl, timer, type Timers } from 'carillon'
 import type { Payload, Row, Subject } from './subject.js'
 
 const kind = timer<Payload>('bench')
@@ -7,7 +7,7 @@ const kind = timer<Payload>('bench')
 const SETTLING_IN_MS = 2000
 
 /** Timers through `openTimers` with its defaults, added by a running instance, fired by another. */
-export async function open(url: string): Promise<Ours> {
+export async function open(url: StoreUrl): Promise<Ours> {
   const adder = await openTimers({ store: url })
   await adder.start()
   await new Promise((resolve) => setTimeout(resolve, SETTLING_IN_MS))
@@ -18,14 +18,14 @@ export async function open(url: string): Promise<Ours> {
 export class Ours implements Subject {
   readonly batch = 10_000
   readonly inFlight = 2
-  readonly #url: string
+  readonly #url: StoreUrl
   readonly #adder: Timers
   #worker: Timers | undefined
   #settledCount = 0
   #wanted = Infinity
   #reached = (): void => undefined
 
-  constructor(url: string, adder: Timers) {
+  constructor(url: StoreUrl, adder: Timers) {
     this.#url = url
     this.#adder = adder
   }

@@ -1,10 +1,10 @@
 // The same as a fetch handler for Vercel, Deno, Bun and Hono. PUT /birthdays sets a birthday. POST /drain makes one
 // bounded pass; any scheduler can call it.
 import process from 'node:process'
-import type { Timers } from 'carillon'
+import type { TimersApi } from 'carillon'
 import { openBirthdays, setBirthday, type User } from './birthdays.js'
 
-let timers: Promise<Timers> | undefined
+let timers: Promise<TimersApi> | undefined
 
 export default {
   async fetch(request: Request): Promise<Response> {

@@ -1,11 +1,11 @@
 // An AWS Lambda function that EventBridge calls every minute. It makes one bounded pass over the due timers. Two calls
 // at once, or two calls for one event, do no harm.
 import process from 'node:process'
-import type { Drained, Timers } from 'carillon'
+import type { Drained, TimersApi } from 'carillon'
 import { openBirthdays } from './birthdays.js'
 
 // Reused while the function stays warm.
-let timers: Promise<Timers> | undefined
+let timers: Promise<TimersApi> | undefined
 
 export async function handler(
   _event: { readonly source?: string; readonly time?: string },

@@ -1,6 +1,6 @@
 import type { Duration } from '../time/index.js'
 import { parseDuration } from '../time/index.js'
-import { checkKey, type SetTimer, type TimerView } from '../timer/index.js'
+import { checkKey, keyOfRow, keyOfSet, type SetTimer, type TimerView } from '../timer/index.js'
 import { Batches } from './batches.js'
 import { type ClientOptions, clientOptions } from './client-options.js'
 import { HttpCalls } from './http-calls.js'
@@ -59,18 +59,25 @@ export class Client extends ServerRecords {
 
   // ---- timers
 
-  /** Sets a timer. It replaces the timer with the same key. Without a key, one is generated. */
-  async set(kind: KindGiven, key: string | undefined, input: SetInput): Promise<SetTimer> {
+  /** Sets a timer. It replaces the timer with the same key. Without a key, it gets a new one. */
+  set(kind: KindGiven, key: string, input: SetInput): Promise<SetTimer>
+  set(kind: KindGiven, input: SetInput): Promise<SetTimer>
+  async set(
+    kind: KindGiven,
+    keyOrInput: string | SetInput,
+    input: SetInput = keyOrInput as SetInput,
+  ): Promise<SetTimer> {
     // Generated here, so that it stays the same when the call is retried, perhaps at another instance.
-    const path = timerPath(kind, key ?? newKey())
-    return await this.#calls.sendOr<SetTimer>({ method: 'PUT', path, body: setBodyOf(input) }, conflictOf)
+    const key = keyOfSet(kind, keyOrInput, input) ?? newKey()
+    const request = { method: 'PUT', path: timerPath(kind, key), body: setBodyOf(input) } as const
+    return await this.#calls.sendOr<SetTimer>(request, conflictOf)
   }
 
   /** Sets many timers of one kind, in batches. Returns one result for each. */
   async setMany(kind: KindGiven, rows: readonly SetManyInput[]): Promise<readonly SetTimer[]> {
     const name = nameOf(kind)
     const batchRows = rows.map((row): BatchRow => {
-      const { key = newKey() } = row
+      const key = keyOfRow(kind, row) ?? newKey()
       checkKey(key)
       return { ...setBodyOf(row), do: 'set', kind: name, key }
     })

@@ -33,7 +33,8 @@ export type SetInput = (
   readonly traceparent?: string
 }
 
-export type SetManyInput = SetInput & { readonly key?: string }
+/** A row without a key gets a new one. A key that may be undefined is refused. */
+export type SetManyInput = SetInput & ({ readonly key: string } | { readonly key?: never })
 
 /** One page of a list. The last page has no cursor. */
 export interface Page<Item> {

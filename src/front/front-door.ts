@@ -3,13 +3,11 @@ import type {
   HandleInTransaction,
   HandleMany,
   LeasedFiring,
-  Target,
   TargetForm,
   TargetView,
 } from '../delivery/index.js'
-import type { EngineStats, TimerEngine } from '../engine/index.js'
 import { checkFunction, checkOptions, InvalidInputError, shown, StateError } from '../error/index.js'
-import type { Counts, Listed } from '../store/index.js'
+import type { Listed } from '../store/index.js'
 import type { Duration } from '../time/index.js'
 import type {
   DeadView,
@@ -34,27 +32,19 @@ import type {
   ReleaseOptions,
   ReleaseOutcome,
 } from './deliver/leases.js'
-import { type AnyKind, checkKindMade, type KindOptions, type TimerKind } from './kind.js'
+import { type AnyKind, checkKindMade, type StoredPayload, type TimerKind, type UnknownKind } from './kind.js'
 import { Listeners } from './listeners.js'
 import type { TimerEvent } from './read/history-policy.js'
 import type { ForecastOptions, ForecastSlice, PageOptions, TimerQuery, Why } from './read/records.js'
 import type { SetManyRow, SetOptions } from './set/set-request.js'
-import type { TransactionSets } from './set/transaction-sets.js'
 import type { TimersEvent } from './timers-event.js'
 import type { Instant, When } from './when.js'
-
-/** The statistics of one instance and of its store. */
-export interface TimersStats extends EngineStats {
-  /** Timers in the whole store that are set and not settled. */
-  readonly pending: number
-  /** How many timers were created, settled and so on since the store was made. */
-  readonly store: Counts
-}
 
 const unconditional: ChangeOptions = Object.freeze({})
 
 /**
- * The interface of timers, written once for both front doors: `Timers` works on a store, `RemoteTimers` on a server.
+ * The calls that both front doors have: `Timers` works on a store, `RemoteTimers` on a server. What only a store can do
+ * is in `Timers`.
  * The public methods document each call. Overloads and the life cycle are implemented here. The front doors implement
  * the abstract methods; the protected ones have no overloads. Proven by test/front/verbs.test.ts and
  * test/client/remote-timers.test.ts.
@@ -67,9 +57,6 @@ export abstract class FrontDoor implements AsyncDisposable {
   constructor(onEvent: (event: TimersEvent) => void) {
     this.listeners = new Listeners(onEvent)
   }
-
-  /** The engine of this instance, for monitoring. */
-  abstract get engine(): TimerEngine
 
   /** Adds a listener. Call the returned function to remove it. */
   onEvent(listener: (event: TimersEvent) => void): () => void {
@@ -123,17 +110,17 @@ export abstract class FrontDoor implements AsyncDisposable {
    * commits both what the function writes by `firing.transaction` and the end of the firing.
    */
   handle<Payload>(
-    kind: TimerKind<Payload>,
+    kind: TimerKind<Payload, never>,
     handle: HandleInTransaction<Payload>,
     options: { readonly transaction: true },
   ): void
   handle<Payload>(
-    kind: TimerKind<Payload>,
+    kind: TimerKind<Payload, never>,
     handle: Handle<Payload>,
     options?: { readonly transaction?: false },
   ): void
   handle<Payload>(
-    kind: TimerKind<Payload>,
+    kind: TimerKind<Payload, never>,
     handle: Handle<Payload> | HandleInTransaction<Payload>,
     options: { readonly transaction?: boolean } = {},
   ): void {
@@ -150,13 +137,7 @@ export abstract class FrontDoor implements AsyncDisposable {
   }
 
   /** Registers the function that gets the firings of a kind in batches: the fast way. */
-  abstract handleMany<Payload>(kind: TimerKind<Payload>, handle: HandleMany<Payload>): void
-
-  /** Registers the function that gets the firings of all kinds without a handler of their own, one by one. */
-  abstract handleOthers(handle: Handle<unknown>, options?: KindOptions<unknown>): void
-
-  /** Sends the firings of a kind to a webhook, to workers or to the log, instead of to a handler. */
-  abstract deliver<Payload>(kind: TimerKind<Payload>, target: Target): void
+  abstract handleMany<Payload>(kind: TimerKind<Payload, never>, handle: HandleMany<Payload>): void
 
   // ---- targets in the store
 
@@ -183,10 +164,10 @@ export abstract class FrontDoor implements AsyncDisposable {
    * from this instance's shards are leased. With `wait`, the call waits for the first firing, and returns an empty
    * array when the time is over.
    */
-  lease<Payload>(
-    kinds: TimerKind<Payload> | readonly TimerKind<Payload>[],
+  lease<Kind extends UnknownKind>(
+    kinds: Kind | readonly Kind[],
     options?: LeaseRequestOptions,
-  ): Promise<readonly LeasedFiring<Payload>[]>
+  ): Promise<readonly LeasedFiring<StoredPayload<Kind>>[]>
   lease(kinds: AnyKind | readonly AnyKind[], options?: LeaseRequestOptions): Promise<readonly LeasedFiring[]>
   async lease(
     kinds: AnyKind | readonly AnyKind[],
@@ -208,33 +189,30 @@ export abstract class FrontDoor implements AsyncDisposable {
 
   // ---- timers
 
-  /** Sets a timer. It replaces the timer with the same key. Without a key, one is generated. */
-  abstract set<Payload>(
-    kind: TimerKind<Payload>,
-    key: string | undefined,
-    options: SetOptions<Payload>,
+  /** Sets a timer. It replaces the timer with the same key. Without a key, it gets a new one. */
+  set<Payload, Input>(
+    kind: TimerKind<Payload, Input>,
+    key: string,
+    options: SetOptions<NoInfer<Input>>,
   ): Promise<SetTimer>
+  set<Payload, Input>(kind: TimerKind<Payload, Input>, options: SetOptions<NoInfer<Input>>): Promise<SetTimer>
+  set(
+    kind: UnknownKind,
+    keyOrOptions: string | SetOptions<unknown>,
+    options?: SetOptions<unknown>,
+  ): Promise<SetTimer> {
+    return this.setTimer(kind, keyOrOptions, options)
+  }
 
   /** Sets many timers of one kind in one call. The results have the order of the rows. */
-  abstract setMany<Payload>(
-    kind: TimerKind<Payload>,
-    rows: readonly SetManyRow<Payload>[],
+  abstract setMany<Payload, Input>(
+    kind: TimerKind<Payload, Input>,
+    rows: readonly SetManyRow<NoInfer<Input>>[],
   ): Promise<SetTimers>
 
-  /**
-   * Sets timers as a part of your own transaction: call `timers.using(client).set(…)` between `begin` and `commit`.
-   * Only for stores with such transactions.
-   */
-  abstract using(transaction: unknown): TransactionSets
-
   /** Changes the due time of a timer and keeps its payload. Names the timer by kind and key, or by handle. */
-  move<Payload>(kind: TimerKind<Payload> | string, key: string, when: When): Promise<MoveOutcome>
-  move<Payload>(
-    kind: TimerKind<Payload> | string,
-    key: string,
-    when: When,
-    options: ChangeOptions,
-  ): Promise<MoveOutcome | 'conflict'>
+  move(kind: AnyKind, key: string, when: When): Promise<MoveOutcome>
+  move(kind: AnyKind, key: string, when: When, options: ChangeOptions): Promise<MoveOutcome | 'conflict'>
   move(handle: TimerHandle, when: When): Promise<MoveOutcome>
   move(
     kindOrHandle: AnyKind,
@@ -248,12 +226,8 @@ export abstract class FrontDoor implements AsyncDisposable {
   }
 
   /** Fires a timer now, whatever its due time. Names it by kind and key, or by handle. */
-  fireNow<Payload>(kind: TimerKind<Payload> | string, key: string): Promise<MoveOutcome>
-  fireNow<Payload>(
-    kind: TimerKind<Payload> | string,
-    key: string,
-    options: ChangeOptions,
-  ): Promise<MoveOutcome | 'conflict'>
+  fireNow(kind: AnyKind, key: string): Promise<MoveOutcome>
+  fireNow(kind: AnyKind, key: string, options: ChangeOptions): Promise<MoveOutcome | 'conflict'>
   fireNow(handle: TimerHandle): Promise<MoveOutcome>
   fireNow(
     kindOrHandle: AnyKind,
@@ -264,12 +238,8 @@ export abstract class FrontDoor implements AsyncDisposable {
   }
 
   /** Cancels a timer. Names it by kind and key, or by handle. The outcome says whether it had fired already. */
-  cancel<Payload>(kind: TimerKind<Payload> | string, key: string): Promise<CancelOutcome>
-  cancel<Payload>(
-    kind: TimerKind<Payload> | string,
-    key: string,
-    options: ChangeOptions,
-  ): Promise<CancelOutcome | 'conflict'>
+  cancel(kind: AnyKind, key: string): Promise<CancelOutcome>
+  cancel(kind: AnyKind, key: string, options: ChangeOptions): Promise<CancelOutcome | 'conflict'>
   cancel(handle: TimerHandle): Promise<CancelOutcome>
   cancel(
     kindOrHandle: AnyKind,
@@ -286,7 +256,8 @@ export abstract class FrontDoor implements AsyncDisposable {
   abstract cancelMany(many: Many, options?: ManyOptions): Promise<ManyOutcome<CancelOutcome>>
 
   /** Reads a timer; undefined when there is none. Names it by kind and key, or by handle. */
-  get<Payload>(kind: TimerKind<Payload> | string, key: string): Promise<TimerView<Payload> | undefined>
+  get<Kind extends UnknownKind>(kind: Kind, key: string): Promise<TimerView<StoredPayload<Kind>> | undefined>
+  get(kind: string, key: string): Promise<TimerView | undefined>
   get(handle: TimerHandle): Promise<TimerView | undefined>
   get(kindOrHandle: AnyKind, key?: string): Promise<TimerView | undefined> {
     return this.getTimer(kindOrHandle, key)
@@ -316,9 +287,6 @@ export abstract class FrontDoor implements AsyncDisposable {
    * letter's key has a timer, the letter gets a new key, and the result lists it under `beside`.
    */
   abstract redrive(which: WhichDead): Promise<Redriven>
-
-  /** Statistics of this instance and of its store. */
-  abstract stats(): Promise<TimersStats>
 
   /** The names of the kinds that were set or handled in this namespace. */
   abstract kinds(): Promise<readonly string[]>
@@ -371,15 +339,16 @@ export abstract class FrontDoor implements AsyncDisposable {
   protected abstract startFiring(): Promise<void>
   protected abstract stopFiring(): Promise<void>
   protected abstract drainDue(options: DrainOptions): Promise<Drained>
-  protected abstract handleOne<Payload>(
-    kind: TimerKind<Payload>,
-    handle: Handle<unknown>,
-    isTransactional: boolean,
-  ): void
+  protected abstract handleOne(kind: UnknownKind, handle: Handle<unknown>, isTransactional: boolean): void
   protected abstract leaseFirings(
     kinds: AnyKind | readonly AnyKind[],
     options: LeaseRequestOptions,
   ): Promise<readonly LeasedFiring[]>
+  protected abstract setTimer(
+    kind: UnknownKind,
+    keyOrOptions: string | SetOptions<unknown>,
+    options: SetOptions<unknown> | undefined,
+  ): Promise<SetTimer>
   protected abstract moveTimer(
     kindOrHandle: AnyKind,
     key: string | undefined,

@@ -1,7 +1,14 @@
 /** The front door: `openTimers`, and the types of its calls. */
 export type { Drained, DrainOptions } from './deliver/drain.js'
 export type { HistoryPolicy, TimerEvent } from './read/history-policy.js'
-export { type AnyKind, type KindOptions, timer, type TimerKind } from './kind.js'
+export {
+  type AnyKind,
+  type KindOptions,
+  type StoredPayload,
+  timer,
+  type TimerKind,
+  type UnknownKind,
+} from './kind.js'
 export type {
   AckOptions,
   AckOutcome,
@@ -10,7 +17,7 @@ export type {
   ReleaseOptions,
   ReleaseOutcome,
 } from './deliver/leases.js'
-export { openTimers, type TimersOptions } from './open-timers.js'
+export { openTimers, type ServerUrl, type TimersOptions } from './open-timers.js'
 export type { RemoteTimers } from './remote/remote-timers.js'
 export type { ForecastOptions, ForecastSlice, PageOptions, TimerQuery, Why } from './read/records.js'
 export type { RedriveAnswer, Redriven, RedrivenBeside } from './change/redrives.js'
@@ -24,7 +31,8 @@ export type { Logger, TimersEvent } from './timers-event.js'
 export type { TimerChange } from './change/each-change.js'
 export type { ManyOptions, ManyOutcome } from './change/many-changes.js'
 export type { TransactionSets } from './set/transaction-sets.js'
-export type { TimersApi, TimersStats } from './front-door.js'
+export type { TimersApi } from './front-door.js'
 export { Timers, type TimersParts } from './timers.js'
+export type { TimersStats } from './timers-stats.js'
 export type { CancelOutcome, ChangeOptions, MoveOutcome } from './change/changes.js'
 export type { Instant, When } from './when.js'

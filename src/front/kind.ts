@@ -3,7 +3,7 @@ import { type Duration, parseDuration } from '../time/index.js'
 import { checkKind, parseRetry, type RetryOptions, type RetryPolicy } from '../timer/index.js'
 import type { StandardSchema } from './schema.js'
 
-export interface KindOptions<Payload> {
+export interface KindOptions<Payload, Input = Payload> {
   readonly retry?: RetryOptions
   /** Attempts at once, in each instance. Default 1,000, or 50,000 for `handleMany`. */
   readonly concurrency?: number
@@ -14,38 +14,51 @@ export interface KindOptions<Payload> {
   readonly rate?: number
   /** A longer attempt fails, and its signal is aborted. Default: no limit. */
   readonly timeout?: Duration
-  /** Validates payloads when a timer is set, and again when it is delivered. */
-  readonly payload?: StandardSchema<Payload>
+  /**
+   * Validates payloads when a timer is set, and again when it is delivered. If it transforms them, the store keeps what
+   * was set, and the handler gets the result.
+   */
+  readonly payload?: StandardSchema<Payload, Input>
 }
 
-declare const payloadType: unique symbol
+declare const payloadTypes: unique symbol
 
 /** Marks a kind. A registered symbol, so that a kind from another copy of this package is accepted too. */
 const kindMark: unique symbol = Symbol.for('carillon.kind')
 
-/** A kind of timer: which handler gets it, and the type of its payload. */
-export interface TimerKind<Payload> {
+/**
+ * A kind of timer: which handler gets it, and the types of its payload. `set` takes an `Input`, and the handler gets a
+ * `Payload`. They differ only if the kind has a schema with a transform.
+ */
+export interface TimerKind<out Payload, in Input = Payload> {
   readonly name: string
   readonly retry: RetryPolicy
   readonly concurrency: number | undefined
   readonly rate: number | undefined
   readonly timeoutMs: number
-  readonly schema: StandardSchema<Payload> | undefined
+  readonly schema: StandardSchema<Payload, unknown> | undefined
   readonly [kindMark]: true
-  /** The type of the payload; only for the compiler. */
-  readonly [payloadType]?: Payload
+  /** The types of the payload; only for the compiler. */
+  readonly [payloadTypes]?: { readonly output: Payload; readonly takes: (input: Input) => void }
 }
 
+/** A kind with any payload. Nothing can be set through it. */
+export type UnknownKind = TimerKind<unknown, never>
+
 /** A kind, or its name. */
-export type AnyKind = TimerKind<never> | TimerKind<unknown> | string
+export type AnyKind = UnknownKind | string
+
+/** What the store keeps as the payload of a kind: what was set. */
+export type StoredPayload<Kind extends UnknownKind> =
+  Kind extends TimerKind<unknown, infer Input> ? Input : never
 
 const optionNames = ['retry', 'concurrency', 'rate', 'timeout', 'payload']
 
 /** Makes a kind of timer. Kinds with the same name are the same kind, in every process. */
-export function timer<Payload = undefined>(
+export function timer<Payload = undefined, Input = Payload>(
   name: string,
-  options: KindOptions<Payload> = {},
-): TimerKind<Payload> {
+  options: KindOptions<Payload, Input> = {},
+): TimerKind<Payload, Input> {
   checkKind(name)
   checkOptions(`timer(${shown(name)})`, options, optionNames)
   const { concurrency, rate, timeout, payload } = options
@@ -69,7 +82,7 @@ export function timer<Payload = undefined>(
 }
 
 /** Whether `timer()` made it. */
-export function isKind(kind: unknown): kind is TimerKind<unknown> {
+export function isKind(kind: unknown): kind is UnknownKind {
   return typeof kind === 'object' && kind !== null && kindMark in kind
 }
 

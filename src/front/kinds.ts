@@ -1,7 +1,7 @@
 import { InvalidInputError, shown } from '../error/index.js'
 import type { Store } from '../store/index.js'
 import { checkKind } from '../timer/index.js'
-import { type AnyKind, checkKindMade, type TimerKind } from './kind.js'
+import { type AnyKind, checkKindMade, type UnknownKind } from './kind.js'
 
 const MAX_NAMES_IN_ERROR = 10
 
@@ -44,7 +44,7 @@ export class Kinds {
   }
 
   /** Notes that a kind is used here. Refuses what `timer()` did not make. */
-  use(kind: TimerKind<never> | TimerKind<unknown>): void {
+  use(kind: UnknownKind): void {
     checkKindMade(kind)
     this.#used.add(kind.name)
   }

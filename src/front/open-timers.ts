@@ -1,7 +1,7 @@
 import { type GuardOptions, leaseMsOf } from '../delivery/index.js'
 import type { EngineSettings, Peers } from '../engine/index.js'
 import { checkFunction, checkOptions, InvalidInputError, shown } from '../error/index.js'
-import { openStore, type Store, type StoreMode } from '../store/index.js'
+import { openStore, type Store, type StoreMode, type StoreUrl } from '../store/index.js'
 import { type Clock, type Duration, parseDuration, systemClock } from '../time/index.js'
 import { checkNamespace } from '../timer/index.js'
 import { timersDefaults } from './defaults.js'
@@ -78,13 +78,19 @@ const storeOnly = ['alone', 'engine', 'history', 'historyRetention', 'guard', 'p
 const serverOnly = ['apiKey', 'lease'] as const
 
 /** The URL of a server. */
-type ServerUrl = `http://${string}` | `https://${string}`
+export type ServerUrl = `http://${string}` | `https://${string}`
 
-/** Opens timers on a store or a server. They can be set at once. They fire after `start()`. */
+/**
+ * Opens timers on a store or a server. They can be set at once. They fire after `start()`. If the compiler cannot know
+ * which of the two the URL names, the result has what both have: `instanceof Timers` tells them apart.
+ */
+export async function openTimers(
+  options: TimersOptions & { readonly store: StoreUrl | Store },
+): Promise<Timers>
 export async function openTimers(
   options: TimersOptions & { readonly store: ServerUrl },
 ): Promise<RemoteTimers>
-export async function openTimers(options: TimersOptions): Promise<Timers>
+export async function openTimers(options: TimersOptions): Promise<Timers | RemoteTimers>
 export async function openTimers(options: TimersOptions): Promise<Timers | RemoteTimers> {
   checkOptions('openTimers', options, optionNames)
   const { store } = options

@@ -1,12 +1,12 @@
 import { InvalidInputError, shown } from '../error/index.js'
 
-/** A Standard Schema validator (zod, valibot, arktype, …). */
-export interface StandardSchema<Output> {
+/** A Standard Schema validator (zod, valibot, arktype, …). One with a transform returns another type than it takes. */
+export interface StandardSchema<Output, Input = Output> {
   readonly '~standard': {
     readonly version: 1
     readonly vendor: string
     readonly validate: (value: unknown) => SchemaResult<Output> | Promise<SchemaResult<Output>>
-    readonly types?: { readonly input: unknown; readonly output: Output } | undefined
+    readonly types?: { readonly input: Input; readonly output: Output } | undefined
   }
 }
 
@@ -21,7 +21,7 @@ interface SchemaIssue {
 /** The value as the schema returns it. Throws if the schema refuses it. */
 export async function validated<Output>(
   kind: string,
-  schema: StandardSchema<Output>,
+  schema: StandardSchema<Output, unknown>,
   value: unknown,
 ): Promise<Output> {
   const result = await schema['~standard'].validate(value)

@@ -12,6 +12,7 @@ import type { EngineSettings, Peers, TimerEngine } from '../engine/index.js'
 import { checkFunction, StateError } from '../error/index.js'
 import type { Listed, Store } from '../store/index.js'
 import type { Clock, Duration } from '../time/index.js'
+import { keyOfRow, keyOfSet } from '../timer/index.js'
 import type { DeadView, QuotaLimits, QuotaView, SetTimer, SetTimers, TimerView } from '../timer/index.js'
 import { type CancelOutcome, type ChangeOptions, Changes, type MoveOutcome } from './change/changes.js'
 import type { EachChange } from './change/each-change.js'
@@ -29,8 +30,8 @@ import type {
   ReleaseOptions,
   ReleaseOutcome,
 } from './deliver/leases.js'
-import { FrontDoor, type TimersStats } from './front-door.js'
-import type { AnyKind, KindOptions, TimerKind } from './kind.js'
+import { FrontDoor } from './front-door.js'
+import type { AnyKind, KindOptions, TimerKind, UnknownKind } from './kind.js'
 import { Kinds } from './kinds.js'
 import { NameTurns } from './name-turns.js'
 import { NamespaceTimers } from './namespace-timers.js'
@@ -51,6 +52,7 @@ import { SharedEngine } from './shared-engine.js'
 import { TimerNames } from './timer-names.js'
 import type { TimersEvent } from './timers-event.js'
 import type { Tracing } from './tracing.js'
+import type { TimersStats } from './timers-stats.js'
 import { Upkeep } from './upkeep.js'
 import type { Instant, When } from './when.js'
 
@@ -174,6 +176,7 @@ export class Timers extends FrontDoor {
     })
   }
 
+  /** The engine of this instance, for monitoring. */
   get engine(): TimerEngine {
     return this.#shared.engine
   }
@@ -218,25 +221,23 @@ export class Timers extends FrontDoor {
 
   // ---- handlers, targets and workers
 
-  protected handleOne<Payload>(
-    kind: TimerKind<Payload>,
-    handle: Handle<unknown>,
-    isTransactional: boolean,
-  ): void {
+  protected handleOne(kind: UnknownKind, handle: Handle<unknown>, isTransactional: boolean): void {
     this.#router.handleOne(kind, handle, isTransactional)
   }
 
-  handleMany<Payload>(kind: TimerKind<Payload>, handle: HandleMany<Payload>): void {
+  handleMany<Payload>(kind: TimerKind<Payload, never>, handle: HandleMany<Payload>): void {
     checkFunction('handleMany', handle)
     this.#router.handleMany(kind, handle)
   }
 
+  /** Registers the function that gets the firings of all kinds without a handler of their own, one by one. */
   handleOthers(handle: Handle<unknown>, options: KindOptions<unknown> = {}): void {
     checkFunction('handleOthers', handle)
     this.#router.handleOthers(handle, options)
   }
 
-  deliver<Payload>(kind: TimerKind<Payload>, target: Target): void {
+  /** Sends the firings of a kind to a webhook, to workers or to the log, instead of to a handler. */
+  deliver(kind: UnknownKind, target: Target): void {
     this.#router.deliverTo(kind, target)
   }
 
@@ -282,19 +283,24 @@ export class Timers extends FrontDoor {
 
   // ---- setting and changing
 
-  async set<Payload>(
-    kind: TimerKind<Payload>,
-    key: string | undefined,
-    options: SetOptions<Payload>,
+  protected async setTimer(
+    kind: UnknownKind,
+    keyOrOptions: string | SetOptions<unknown>,
+    options: SetOptions<unknown> = keyOrOptions as SetOptions<unknown>,
   ): Promise<SetTimer> {
+    const key = keyOfSet(kind, keyOrOptions, options)
     const answers = await this.#sets.set(kind, [options], () => key)
     return answers.at(0)!
   }
 
-  async setMany<Payload>(kind: TimerKind<Payload>, rows: readonly SetManyRow<Payload>[]): Promise<SetTimers> {
-    return await this.#sets.set(kind, rows, (index) => rows[index]!.key)
+  async setMany<Payload, Input>(
+    kind: TimerKind<Payload, Input>,
+    rows: readonly SetManyRow<NoInfer<Input>>[],
+  ): Promise<SetTimers> {
+    return await this.#sets.set(kind, rows, (index) => keyOfRow(kind, rows[index]!))
   }
 
+  /** Sets timers in your own transaction, if the store has them: `timers.using(client).set(…)` before `commit`. */
   using(transaction: unknown): TransactionSets {
     return this.#sets.using(transaction)
   }
@@ -367,6 +373,7 @@ export class Timers extends FrontDoor {
     return this.#records.dead(query)
   }
 
+  /** Statistics of this instance and of its store. */
   async stats(): Promise<TimersStats> {
     await this.engine.applyAcknowledged()
     const store = await this.#parts.store.counts()

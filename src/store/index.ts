@@ -6,7 +6,13 @@ export { type Carriage, MemoryStore, type MemoryStoreOptions, type StoreCall } f
 export { type PlainScope, SetColumns, type ShardSetColumns, SetColumnsWrite } from './set-columns.js'
 export { PostgresStore } from './postgres/postgres-store.js'
 export type { PostgresStoreOptions } from './postgres/postgres-store-options.js'
-export { openStore, type OpenStoreOptions, parseStoreUrl, type StoreLocation } from './open-store.js'
+export {
+  openStore,
+  type OpenStoreOptions,
+  parseStoreUrl,
+  type StoreLocation,
+  type StoreUrl,
+} from './open-store.js'
 export { RedisStore } from './redis/redis-store.js'
 export type { RedisStoreOptions } from './redis/redis-store-options.js'
 export type * from './store.js'

@@ -18,6 +18,15 @@ const optionNames = ['clock', 'strategy', 'shardCount', 'maxPayloadBytes', 'onPr
 const EXAMPLES =
   "'memory:', 'file:./timers', 'file:/var/lib/timers', 'postgres://user:password@host/database' or 'redis://localhost:6379'"
 
+/** A URL that is known to name a store, not a server. `openTimers` then knows what it returns. */
+export type StoreUrl =
+  | 'memory:'
+  | `file:${string}`
+  | `postgres://${string}`
+  | `postgresql://${string}`
+  | `redis://${string}`
+  | `rediss://${string}`
+
 /** The kind of a store and where it is, from its URL. */
 export type StoreLocation =
   | { readonly kind: 'memory' }

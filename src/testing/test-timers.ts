@@ -3,10 +3,12 @@ import {
   eventLog,
   type HistoryPolicy,
   type Logger,
-  type TimerKind,
+  type AnyKind,
+  type StoredPayload,
   Timers,
   type TimersEvent,
   type TimerView,
+  type UnknownKind,
 } from '../front/index.js'
 import { checkOptions } from '../error/index.js'
 import { MemoryStore } from '../store/index.js'
@@ -86,9 +88,9 @@ export class TestTimers extends Timers {
   }
 
   /** The attempts so far at timers of a kind without a handler, in order. */
-  fired<Payload>(kind: TimerKind<Payload>): readonly FiredTimer<Payload>[]
+  fired<Kind extends UnknownKind>(kind: Kind): readonly FiredTimer<StoredPayload<Kind>>[]
   fired(kind: string): readonly FiredTimer[]
-  fired(kind: TimerKind<unknown> | string): readonly FiredTimer[] {
+  fired(kind: AnyKind): readonly FiredTimer[] {
     return [...(this.#fired.get(typeof kind === 'string' ? kind : kind.name) ?? [])]
   }
 

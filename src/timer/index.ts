@@ -1,5 +1,6 @@
 /** The durable record of a timer: its name, content, progress and place in its shard's order. */
 export { handleOf, parseHandle, type TimerHandle } from './handle.js'
+export { keyOfRow, keyOfSet } from './given-key.js'
 export { checkKey, checkKind, checkNamespace, checkTags, nameLimits, nameKey } from './name.js'
 export {
   comparePlaces,

@@ -15,7 +15,7 @@ const ring = timer<number>('ring')
 describe('carillon migrate', () => {
   it('switches a store to claim and back with all its timers, and each timer fires once', async () => {
     const fired: number[] = []
-    const url = fixture.url
+    const { url } = fixture
     const handled = async (use: (timers: Timers) => Promise<void>) => {
       await using timers = await openTimers({
         store: url,

@@ -55,7 +55,7 @@ describe('a client', () => {
     expect(await client.cancel(set.handle)).toBe('cancelled')
     expect(await client.cancel('remind', 'a/b c%')).toBe('unknown')
     expect(await client.get('remind', 'a/b c%')).toBeUndefined()
-    const made = await client.set('remind', undefined, { on: daily({ at: '09:00', zone: 'Europe/Paris' }) })
+    const made = await client.set('remind', { on: daily({ at: '09:00', zone: 'Europe/Paris' }) })
     expect((await client.get('remind', made.key))!.on).toMatchObject({ type: 'daily' })
   })
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { Dead, RetryAfter } from '../../src/delivery/index.js'
+import { Dead, log, RetryAfter } from '../../src/delivery/index.js'
 import type { CarillonError } from '../../src/error/index.js'
-import { openTimers, type RemoteTimers, timer, type TimersEvent } from '../../src/front/index.js'
+import { openTimers, type RemoteTimers, timer, type Timers, type TimersEvent } from '../../src/front/index.js'
 import { daily } from '../../src/schedule/index.js'
 import { until } from '../eventually.js'
 import { TestServer } from '../server/test-server.js'
@@ -86,9 +86,13 @@ describe('timers on a server', () => {
     expect((await timers.list()).items).toEqual([])
     expect(await codeOf(() => timers.get('never-seen', 'a'))).toBe('unknown-kind')
     expect(await codeOf(() => timers.set('remind' as never, 'a', { in: 1 }))).toBe('unknown-kind')
-    expect(await codeOf(() => timers.using())).toBe('not-over-http')
-    expect(await codeOf(() => timers.stats())).toBe('not-over-http')
-    expect(await codeOf(() => timers.deliver())).toBe('not-over-http')
+    const unchecked = timers as unknown as Timers
+    expect(await codeOf(() => unchecked.using({}))).toBe('not-over-http')
+    expect(await codeOf(() => unchecked.stats())).toBe('not-over-http')
+    expect(await codeOf(() => unchecked.deliver(remind, log()))).toBe('not-over-http')
+    expect(await codeOf(() => unchecked.handleOthers(() => undefined))).toBe('not-over-http')
+    expect(await codeOf(() => unchecked.engine)).toBe('not-over-http')
+    expect(await codeOf(() => unchecked.knownQuota)).toBe('not-over-http')
     expect(await codeOf(() => opened(served, { engine: {} }))).toBe('invalid-option')
     expect(await codeOf(() => openTimers({ store: 'memory:', apiKey: 'ck_a' }))).toBe('invalid-option')
     expect(await codeOf(() => opened(served, { apiKey: 'ck_wrong' }))).toBe('unauthorized')

@@ -20,7 +20,7 @@ const servers = [
 ] as const
 
 describe.each(servers)('on $name', ({ start, own, stores }) => {
-  let server: { readonly url: string; stop(): Promise<void> }
+  let server: { readonly url: `postgres://${string}` | `redis://${string}`; stop(): Promise<void> }
   let made = 0
   const stops: (() => Promise<void> | void)[] = []
 
@@ -36,10 +36,10 @@ describe.each(servers)('on $name', ({ start, own, stores }) => {
   async function instances(
     count: number,
     strategy: 'preload' | 'lookahead' | 'claim',
-    options: Partial<TimersOptions> = {},
+    options: Omit<Partial<TimersOptions>, 'store'> = {},
     prepare: (timers: Timers) => void = () => undefined,
   ) {
-    const store = `${server.url}?${own}=delivery_${process.pid}_${Date.now().toString(36)}_${made++}`
+    const store = `${server.url}?${own}=delivery_${process.pid}_${Date.now().toString(36)}_${made++}` as const
     // Few shards: so much of a kind in one of them does not fit into memory.
     const first = await stores.open(store, {
       strategy: strategy === 'claim' ? 'claim' : 'owned',

@@ -11,7 +11,7 @@ class Rig {
   readonly clock = new VirtualClock({ start: START })
   readonly store = new MemoryStore({ clock: this.clock, strategy: 'claim', shardCount: 4 })
 
-  async open(options: Partial<TimersOptions> = {}): Promise<Timers> {
+  async open(options: Omit<Partial<TimersOptions>, 'store'> = {}): Promise<Timers> {
     const store = this.store.connect()
     return await this.during(openTimers({ store, clock: this.clock, history: 'all', ...options }))
   }

@@ -13,7 +13,7 @@ import {
   VirtualClock,
   webhook,
 } from '../../src/index.js'
-import { MemoryStore } from '../../src/store/index.js'
+import { MemoryStore, type Store } from '../../src/store/index.js'
 import { Receiver } from '../delivery/receiver.js'
 import { during } from '../during.js'
 import { until } from '../eventually.js'
@@ -29,7 +29,7 @@ afterEach(async () => {
   for (const stop of stops.splice(0).toReversed()) await stop()
 })
 
-async function opened(options: Partial<TimersOptions> = {}) {
+async function opened(options: Partial<TimersOptions> & { readonly store?: Store } = {}) {
   const events: TimersEvent[] = []
   const timers = await openTimers({ store: 'memory:', onEvent: (event) => events.push(event), ...options })
   stops.push(() => timers.stop())

@@ -6,7 +6,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { Dead, RetryAfter } from '../../src/delivery/index.js'
 import { openTimers, timer, type Timers } from '../../src/front/index.js'
 import { every } from '../../src/schedule/index.js'
-import { openStore } from '../../src/store/index.js'
+import { openStore, type StoreUrl } from '../../src/store/index.js'
 import { VirtualClock } from '../../src/time/index.js'
 import { until } from '../eventually.js'
 import { during } from '../during.js'
@@ -18,7 +18,7 @@ afterEach(() => {
   for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true })
 })
 
-function fresh(kind: string): string {
+function fresh(kind: string): StoreUrl {
   if (kind === 'memory') return 'memory:'
   const folder = mkdtempSync(path.join(tmpdir(), 'carillon-front-'))
   folders.push(folder)

@@ -24,7 +24,7 @@ interface Opened {
   readonly run: <T>(work: Promise<T>) => Promise<T>
 }
 
-async function open(options: Partial<TimersOptions> = {}): Promise<Opened> {
+async function open(options: Partial<TimersOptions> & { readonly store?: Store } = {}): Promise<Opened> {
   const clock = new VirtualClock({ start: Date.UTC(2026, 0, 1) })
   const store = new MemoryStore({ clock, shardCount: 4 })
   const timers = await openTimers({ store, clock: clock.fork(), ...options })

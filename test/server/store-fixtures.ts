@@ -106,7 +106,7 @@ export class PostgresFixture implements StoreFixture {
     this.#server = await startPostgres()
   }
 
-  get url(): string {
+  get url(): `postgres://${string}` {
     return `${this.#server!.url}?schema=${this.#schema}`
   }
 

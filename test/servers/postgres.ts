@@ -24,9 +24,11 @@ const guard = ['guard.mjs', '../../../../test/servers/guard.mjs']
   .map((file) => fileURLToPath(new URL(file, import.meta.url)))
   .find((file) => existsSync(file))!
 
+type PostgresUrl = `postgres://${string}`
+
 /** A PostgreSQL server for tests. */
 export interface PostgresServer {
-  readonly url: string
+  readonly url: PostgresUrl
   /** Its main process; undefined for a server that the tests did not start. */
   readonly pid: number | undefined
   /** Ends the server like a crash, and starts it again on the same port and folder. */
@@ -52,7 +54,7 @@ export interface PostgresServerOptions {
  */
 export async function startPostgres(options: PostgresServerOptions = {}): Promise<PostgresServer> {
   const given = process.env['CARILLON_TEST_POSTGRES_URL']
-  if (given !== undefined && given !== '') return givenServer(given)
+  if (given !== undefined && given !== '') return givenServer(given as PostgresUrl)
   const folder = mkdtempSync(path.join(tmpdir(), 'carillon-postgres-'))
   try {
     return await OwnServer.start(folder, options)
@@ -62,14 +64,14 @@ export async function startPostgres(options: PostgresServerOptions = {}): Promis
   }
 }
 
-function givenServer(url: string): PostgresServer {
+function givenServer(url: PostgresUrl): PostgresServer {
   const refuse = (): Promise<never> =>
     Promise.reject(new Error(`tests must not restart the given server ${url}`))
   return { url, pid: undefined, restart: refuse, crash: refuse, stop: () => Promise.resolve() }
 }
 
 class OwnServer implements PostgresServer {
-  readonly url: string
+  readonly url: PostgresUrl
   readonly #binaries: Binaries
   readonly #folder: string
   readonly #port: number
@@ -262,7 +264,7 @@ function isOpenToAll(folder: string): boolean {
   }
 }
 
-async function untilAnswering(url: string, server: ChildProcess): Promise<void> {
+async function untilAnswering(url: PostgresUrl, server: ChildProcess): Promise<void> {
   let last: unknown
   for (let i = 0; i < 600; i++) {
     if (server.exitCode !== null) break

@@ -1,9 +1,11 @@
 import { freePorts } from './free-ports.js'
 import { RedisProcess } from './redis-process.js'
 
+type RedisUrl = `redis://${string}`
+
 /** A Redis server for tests: the one of `CARILLON_TEST_REDIS_URL`, or a new one that ends with the tests. */
 export interface RedisServer {
-  readonly url: string
+  readonly url: RedisUrl
   /** The process; undefined for a given server. */
   readonly process: RedisProcess | undefined
   stop(): Promise<void>
@@ -11,7 +13,7 @@ export interface RedisServer {
 
 export async function startRedis(): Promise<RedisServer> {
   const url = process.env['CARILLON_TEST_REDIS_URL']
-  if (url !== undefined) return { url, process: undefined, stop: () => Promise.resolve() }
+  if (url !== undefined) return { url: url as RedisUrl, process: undefined, stop: () => Promise.resolve() }
   return await startOwnRedis()
 }
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, expect, it } from 'vitest'
 import { openTimers, timer, type Timers, type TimersOptions } from '../../src/index.js'
-import { openStore } from '../../src/store/index.js'
+import { openStore, type StoreUrl } from '../../src/store/index.js'
 import { TcpProxy } from '../servers/tcp-proxy.js'
 import { until } from '../eventually.js'
 
@@ -19,7 +19,7 @@ const quick: NonNullable<TimersOptions['engine']> = {
 /** The server on which the scenes run. */
 interface Stage {
   /** The URL of a new store. */
-  readonly newUrl: () => string
+  readonly newUrl: () => StoreUrl
   /** The port of the server in these URLs. */
   readonly port: () => number
 }
@@ -34,7 +34,7 @@ export function playClaims({ newUrl, port }: Stage): void {
     for (const proxy of proxies.splice(0)) await proxy.stop()
   })
 
-  async function open(store: string, more: Partial<TimersOptions> = {}): Promise<Timers> {
+  async function open(store: StoreUrl, more: Omit<Partial<TimersOptions>, 'store'> = {}): Promise<Timers> {
     const timers = await openTimers({ store, engine: quick, ...more })
     all.push(timers)
     return timers
@@ -106,7 +106,7 @@ export function playClaims({ newUrl, port }: Stage): void {
     proxies.push(proxy)
     const through = new URL(url)
     through.port = String(proxy.port)
-    const [cutOff, other] = [await open(through.href), await open(url, { history: 'all' })]
+    const [cutOff, other] = [await open(through.href as StoreUrl), await open(url, { history: 'all' })]
     const seen = new Seen()
     const attempts: number[] = []
     cutOff.handle(ring, async () => {

@@ -92,7 +92,7 @@ describe('testTimers', () => {
         at.push(firedAt)
         if (attempt < 3) throw new Error('not yet')
       })
-      const { key } = await timers.set(trial, undefined, { in: '1m', payload: { user: 'x' } })
+      const { key } = await timers.set(trial, { in: '1m', payload: { user: 'x' } })
       await timers.advance('1h')
       runs.push({ key, at })
     }

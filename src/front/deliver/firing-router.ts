@@ -11,7 +11,7 @@ import {
 import type { KindName, Store } from '../../store/index.js'
 import type { Deliver } from '../../timer/index.js'
 import { Pauses } from '../change/pauses.js'
-import { type KindOptions, timer, type TimerKind } from '../kind.js'
+import { type KindOptions, timer, type TimerKind, type UnknownKind } from '../kind.js'
 import type { Kinds } from '../kinds.js'
 import type { Listeners } from '../listeners.js'
 import type { NamespaceDelivery, SharedEngine } from '../shared-engine.js'
@@ -124,7 +124,7 @@ export class FiringRouter implements NamespaceDelivery {
 
   // ---- for the front door
 
-  handleOne<Payload>(kind: TimerKind<Payload>, handle: Handle<unknown>, isTransactional: boolean): void {
+  handleOne(kind: UnknownKind, handle: Handle<unknown>, isTransactional: boolean): void {
     const { kinds, shared, store } = this.#parts
     kinds.use(kind)
     const how = isTransactional
@@ -134,7 +134,7 @@ export class FiringRouter implements NamespaceDelivery {
     shared.engine.refresh()
   }
 
-  handleMany<Payload>(kind: TimerKind<Payload>, handle: HandleMany<Payload>): void {
+  handleMany<Payload>(kind: TimerKind<Payload, never>, handle: HandleMany<Payload>): void {
     const { kinds, shared } = this.#parts
     kinds.use(kind)
     this.#handlers.add(batchHandlerOf(kind, handle))
@@ -146,7 +146,7 @@ export class FiringRouter implements NamespaceDelivery {
     this.#parts.shared.engine.refresh()
   }
 
-  deliverTo<Payload>(kind: TimerKind<Payload>, target: Target): void {
+  deliverTo(kind: UnknownKind, target: Target): void {
     const { kinds, shared } = this.#parts
     kinds.use(kind)
     this.#handlers.add(this.#targets.handlerOf(kind, target))

@@ -1,14 +1,14 @@
 import type { Handler, HandleMany } from '../../delivery/index.js'
 import { StoreError } from '../../error/index.js'
 import { CONCURRENCY, CONCURRENCY_OF_BATCHES } from '../defaults.js'
-import type { TimerKind } from '../kind.js'
+import type { TimerKind, UnknownKind } from '../kind.js'
 import { validated } from '../schema.js'
 
 /** A handler without its function. */
 export type HandlerBase = Omit<Handler, 'one' | 'many'>
 
 /** How a kind is handled. `concurrency` applies unless the kind sets its own. */
-export function handlerOf<Payload>(kind: TimerKind<Payload>, concurrency = CONCURRENCY): HandlerBase {
+export function handlerOf(kind: UnknownKind, concurrency = CONCURRENCY): HandlerBase {
   const { schema } = kind
   return {
     kind: kind.name,
@@ -21,7 +21,10 @@ export function handlerOf<Payload>(kind: TimerKind<Payload>, concurrency = CONCU
 }
 
 /** A handler that gets firings in batches. */
-export function batchHandlerOf<Payload>(kind: TimerKind<Payload>, handle: HandleMany<Payload>): Handler {
+export function batchHandlerOf<Payload>(
+  kind: TimerKind<Payload, never>,
+  handle: HandleMany<Payload>,
+): Handler {
   return {
     ...handlerOf(kind, CONCURRENCY_OF_BATCHES),
     one: undefined,
@@ -30,11 +33,7 @@ export function batchHandlerOf<Payload>(kind: TimerKind<Payload>, handle: Handle
 }
 
 /** A handler that settles each firing in a transaction. Refused if the store has no transactions. */
-export function transactionHandlerOf<Payload>(
-  kind: TimerKind<Payload>,
-  capacity: number,
-  storeName: string,
-): HandlerBase {
+export function transactionHandlerOf(kind: UnknownKind, capacity: number, storeName: string): HandlerBase {
   if (capacity === 0) {
     throw new StoreError(
       'no-transactions',

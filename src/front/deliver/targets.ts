@@ -11,7 +11,7 @@ import {
 } from '../../delivery/index.js'
 import type { Clock } from '../../time/index.js'
 import { handlerOf } from './handler-of.js'
-import { timer, type TimerKind } from '../kind.js'
+import { timer, type UnknownKind } from '../kind.js'
 import type { StoredTarget } from './stored-targets.js'
 
 /** The state of a target has changed. */
@@ -56,7 +56,7 @@ export class Targets {
   }
 
   /** The handler that takes the firings of a kind to a target. */
-  handlerOf(kind: TimerKind<never> | TimerKind<unknown>, target: Target): Handler {
+  handlerOf(kind: UnknownKind, target: Target): Handler {
     return this.#handlerOf(kind, target, (delivery) => this.#deliveries.add(delivery))
   }
 
@@ -79,11 +79,7 @@ export class Targets {
     await Promise.all([...this.#deliveries].map((delivery) => delivery.stop()))
   }
 
-  #handlerOf(
-    kind: TimerKind<never> | TimerKind<unknown>,
-    target: Target,
-    keep: (delivery: WebhookDelivery) => void,
-  ): Handler {
+  #handlerOf(kind: UnknownKind, target: Target, keep: (delivery: WebhookDelivery) => void): Handler {
     switch (target.type) {
       case 'webhook': {
         const delivery = this.#deliveryOf(kind.name, target)

@@ -1,22 +1,23 @@
 import type { WhenGiven } from '../../client/index.js'
 import { checkOptions } from '../../error/index.js'
-import { checkKey, checkTags, parseRetry } from '../../timer/index.js'
+import { checkKey, checkTags, keyOfRow, parseRetry } from '../../timer/index.js'
 import { noScheduleInMove } from '../change/operations.js'
-import type { TimerKind } from '../kind.js'
+import type { UnknownKind } from '../kind.js'
 import { validated } from '../schema.js'
 import { type SetManyRow, setOptionNames } from '../set/set-request.js'
 import { dueAtOf, type When } from '../when.js'
 
 /** Refuses the same rows as the library, before anything is sent: one wrong row stops the whole call. */
-export async function checkRows<Payload>(
-  kind: TimerKind<Payload>,
-  rows: readonly SetManyRow<Payload>[],
+export async function checkRows(
+  kind: UnknownKind,
+  rows: readonly SetManyRow<unknown>[],
   now: number,
 ): Promise<void> {
   const { schema, name } = kind
   for (const row of rows) {
     checkOptions(`a set of ${name}`, row, setOptionNames)
-    const { key, retry, tags, payload } = row
+    const { retry, tags, payload } = row
+    const key = keyOfRow(kind, row)
     if (key !== undefined) checkKey(key)
     if (retry !== undefined) parseRetry(retry)
     if (tags !== undefined) checkTags(tags)

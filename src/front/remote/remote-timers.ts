@@ -6,6 +6,7 @@ import type { Clock, Duration } from '../../time/index.js'
 import {
   checkKey,
   type DeadView,
+  keyOfSet,
   type QuotaLimits,
   type QuotaView,
   type SetTimer,
@@ -29,8 +30,8 @@ import type {
   ReleaseOptions,
   ReleaseOutcome,
 } from '../deliver/leases.js'
-import { FrontDoor, type TimersStats } from '../front-door.js'
-import { type AnyKind, checkKindMade, isKind, type TimerKind } from '../kind.js'
+import { FrontDoor } from '../front-door.js'
+import { type AnyKind, checkKindMade, isKind, type TimerKind, type UnknownKind } from '../kind.js'
 import { NamespaceTimers } from '../namespace-timers.js'
 import type { TimerEvent } from '../read/history-policy.js'
 import type { ForecastOptions, ForecastSlice, PageOptions, TimerQuery, Why } from '../read/records.js'
@@ -38,6 +39,7 @@ import type { SetManyRow, SetOptions } from '../set/set-request.js'
 import { missingKey } from '../timer-names.js'
 import type { TimersEvent } from '../timers-event.js'
 import type { Instant, When } from '../when.js'
+import { refuseLocalOnly } from './local-only.js'
 import { ManyAtServer } from './many-at-server.js'
 import { checkRows, moveTimeOf } from './remote-input.js'
 import { RemoteWorkers } from './remote-workers.js'
@@ -54,7 +56,7 @@ export interface RemoteParts {
 
 /**
  * The front door on a server: does over HTTP what `Timers` does on a store. Handlers run in this process, for firings
- * that the server leases to it. Calls that are impossible over HTTP fail with 'not-over-http'. `openTimers` makes it.
+ * that the server leases to it. What only a store can do is missing, and throws 'not-over-http'. `openTimers` makes it.
  * Proven by test/client/remote-timers.test.ts and test/client/restart.test.ts.
  */
 export class RemoteTimers extends FrontDoor {
@@ -63,6 +65,10 @@ export class RemoteTimers extends FrontDoor {
   readonly #workers: RemoteWorkers
   readonly #many: ManyAtServer
   readonly #namespaces = new NamespaceTimers((namespace) => this.#openWithin(namespace))
+
+  static {
+    refuseLocalOnly(this.prototype)
+  }
 
   constructor(parts: RemoteParts) {
     super(parts.onEvent)
@@ -103,11 +109,7 @@ export class RemoteTimers extends FrontDoor {
 
   // ---- handlers, targets and workers
 
-  protected handleOne<Payload>(
-    kind: TimerKind<Payload>,
-    handle: Handle<unknown>,
-    isTransactional: boolean,
-  ): void {
+  protected handleOne(kind: UnknownKind, handle: Handle<unknown>, isTransactional: boolean): void {
     if (isTransactional)
       throw new StoreError(
         'no-transactions',
@@ -116,7 +118,7 @@ export class RemoteTimers extends FrontDoor {
     this.#workers.add({ ...handlerOf(kind), one: handle, many: undefined })
   }
 
-  handleMany<Payload>(kind: TimerKind<Payload>, handle: HandleMany<Payload>): void {
+  handleMany<Payload>(kind: TimerKind<Payload, never>, handle: HandleMany<Payload>): void {
     checkKindMade(kind)
     checkFunction('handleMany', handle)
     this.#workers.add(batchHandlerOf(kind, handle))
@@ -161,20 +163,27 @@ export class RemoteTimers extends FrontDoor {
 
   // ---- setting and changing
 
-  async set<Payload>(
-    kind: TimerKind<Payload>,
-    key: string | undefined,
-    options: SetOptions<Payload>,
+  protected async setTimer(
+    kind: UnknownKind,
+    keyOrOptions: string | SetOptions<unknown>,
+    options: SetOptions<unknown> = keyOrOptions as SetOptions<unknown>,
   ): Promise<SetTimer> {
     checkKindMade(kind)
-    await checkRows(kind, [{ ...options, ...(key !== undefined && { key }) }], this.#parts.clock.now())
+    const key = keyOfSet(kind, keyOrOptions, options)
+    const row = key === undefined ? options : { ...options, key }
+    await checkRows(kind, [row], this.#parts.clock.now())
     this.checkOpen()
-    const result = await this.#client.set(kind, key, options)
+    const result = await (key === undefined
+      ? this.#client.set(kind, options)
+      : this.#client.set(kind, key, options))
     const { outcome, handle, dueAt, revision } = result
     return { outcome, key: result.key, handle, dueAt, revision }
   }
 
-  async setMany<Payload>(kind: TimerKind<Payload>, rows: readonly SetManyRow<Payload>[]): Promise<SetTimers> {
+  async setMany<Payload, Input>(
+    kind: TimerKind<Payload, Input>,
+    rows: readonly SetManyRow<NoInfer<Input>>[],
+  ): Promise<SetTimers> {
     checkKindMade(kind)
     await checkRows(kind, rows, this.#parts.clock.now())
     this.checkOpen()
@@ -304,28 +313,6 @@ export class RemoteTimers extends FrontDoor {
     await (isPaused ? this.#client.pause(kind) : this.#client.resume(kind))
   }
 
-  // ---- impossible over HTTP
-
-  get engine(): never {
-    throw notOverHttp('the engine runs in the server: see its statistics and events')
-  }
-
-  handleOthers(): never {
-    throw notOverHttp('a server leases timers by kind: call handle for each kind')
-  }
-
-  deliver(): never {
-    throw notOverHttp('the server delivers to targets: call setTarget')
-  }
-
-  using(): never {
-    throw notOverHttp('a server cannot join your transaction: open the store itself')
-  }
-
-  async stats(): Promise<TimersStats> {
-    throw notOverHttp('ask the server: GET /v1/statistics')
-  }
-
   // ---- helpers
 
   /** Combines several pages of the server into one, because they are shorter than the library's. */
@@ -376,8 +363,4 @@ async function orIfUnknownKind<Result, Instead>(
     if (isUnknown && isKind(kind)) return instead
     throw error
   }
-}
-
-function notOverHttp(advice: string): StoreError {
-  return new StoreError('not-over-http', advice)
 }

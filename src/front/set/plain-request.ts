@@ -1,7 +1,7 @@
 import { SetColumns } from '../../store/index.js'
 import { identityText, newIdentity } from '../../timer/index.js'
 import type { HistoryPolicy } from '../read/history-policy.js'
-import type { TimerKind } from '../kind.js'
+import type { UnknownKind } from '../kind.js'
 import type { SetOptions } from './set-request.js'
 import { dueAtOf } from '../when.js'
 
@@ -20,9 +20,9 @@ export interface CallContext {
  * The rows of a call as columns, if all of them are plain; undefined if any row has another option. It refuses the same
  * rows as `setRequestOf`, but may report another error of a row with two.
  */
-export function plainSetsOf<Payload>(
-  kind: TimerKind<Payload>,
-  rows: readonly SetOptions<Payload>[],
+export function plainSetsOf(
+  kind: UnknownKind,
+  rows: readonly SetOptions<unknown>[],
   keyOf: (index: number) => string | undefined,
   { namespace, now, random, history, maxPayloadBytes, trace }: CallContext,
 ): SetColumns | undefined {

@@ -11,13 +11,13 @@ import {
   type RetryOptions,
 } from '../../timer/index.js'
 import { noteOf } from '../read/history-policy.js'
-import type { TimerKind } from '../kind.js'
+import type { UnknownKind } from '../kind.js'
 import type { CallContext } from './plain-request.js'
 import type { FiringWindow, Spread } from './spread.js'
 import { dueAtOf, type When } from '../when.js'
 
-/** The options of a set. */
-export type SetOptions<Payload> = When & {
+/** The options of a set. `Input` is what the kind takes as a payload. */
+export type SetOptions<Input> = When & {
   /** Only if no timer has this key. */
   readonly ifAbsent?: boolean
   /** Only if the timer of this key has this revision. */
@@ -27,9 +27,13 @@ export type SetOptions<Payload> = When & {
   readonly tags?: readonly string[]
   /** The trace of its deliveries, in the format of W3C Trace Context. */
   readonly traceparent?: string
-} & ([undefined] extends [Payload] ? { readonly payload?: Payload } : { readonly payload: Payload })
+} & ([undefined] extends [Input] ? { readonly payload?: Input } : { readonly payload: Input })
 
-export type SetManyRow<Payload> = SetOptions<Payload> & { readonly key?: string }
+/**
+ * The options of a set with its key. A row that leaves the key out gets a new one. A key that may be undefined is no
+ * such row: it does not compile, and it is refused at run time.
+ */
+export type SetManyRow<Input> = SetOptions<Input> & ({ readonly key: string } | { readonly key?: never })
 
 export type SetRequest = Extract<RequestedOperation, { readonly type: 'set' }>
 
@@ -82,10 +86,10 @@ export function windowsOf(rows: readonly When[], now: number): readonly FiringWi
 }
 
 /** The operation for a set. It refuses what no store accepts while the caller still waits for the result. */
-export function setRequestOf<Payload>(
-  kind: TimerKind<Payload>,
+export function setRequestOf(
+  kind: UnknownKind,
   key: string | undefined,
-  options: SetOptions<Payload>,
+  options: SetOptions<unknown>,
   context: SetContext,
 ): SetRequest {
   checkNames(kind.name, options)

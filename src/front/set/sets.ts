@@ -6,7 +6,7 @@ import { PartialResults } from '../change/partial-results.js'
 import { MIN_PLAIN_ROWS } from '../defaults.js'
 import type { HistoryPolicy } from '../read/history-policy.js'
 import type { Records } from '../read/records.js'
-import type { TimerKind } from '../kind.js'
+import type { UnknownKind } from '../kind.js'
 import type { Kinds } from '../kinds.js'
 import type { NameTurns } from '../name-turns.js'
 import type { NamespaceQuota } from './namespace-quota.js'
@@ -54,9 +54,9 @@ export class Sets {
     this.#unchanged = new UnchangedSets(parts.records)
   }
 
-  set<Payload>(
-    kind: TimerKind<Payload>,
-    rows: readonly SetOptions<Payload>[],
+  set(
+    kind: UnknownKind,
+    rows: readonly SetOptions<unknown>[],
     keyOf: (index: number) => string | undefined,
   ): Promise<SetTimers> {
     const { tracing, namespace } = this.#parts
@@ -70,9 +70,9 @@ export class Sets {
     return new TransactionSets(this.#parts, this, transaction)
   }
 
-  async #set<Payload>(
-    kind: TimerKind<Payload>,
-    rows: readonly SetOptions<Payload>[],
+  async #set(
+    kind: UnknownKind,
+    rows: readonly SetOptions<unknown>[],
     keyOf: (index: number) => string | undefined,
     trace: string | undefined,
   ): Promise<SetTimers> {
@@ -153,9 +153,9 @@ export class Sets {
   }
 
   /** The rows as columns, all checked; undefined if a row has more options or the quota must be asked. */
-  #plainSetsOf<Payload>(
-    kind: TimerKind<Payload>,
-    rows: readonly SetOptions<Payload>[],
+  #plainSetsOf(
+    kind: UnknownKind,
+    rows: readonly SetOptions<unknown>[],
     keyOf: (index: number) => string | undefined,
     trace: string | undefined,
   ): SetColumns | undefined {
@@ -168,9 +168,9 @@ export class Sets {
   }
 
   /** The operations for rows, all checked. A promise only if a schema or a forecast must be awaited. */
-  requestsOf<Payload>(
-    kind: TimerKind<Payload>,
-    rows: readonly SetOptions<Payload>[],
+  requestsOf(
+    kind: UnknownKind,
+    rows: readonly SetOptions<unknown>[],
     keyOf: (index: number) => string | undefined,
     trace?: string,
   ): SetRequest[] | Promise<SetRequest[]> {
@@ -179,9 +179,9 @@ export class Sets {
     return kind.schema === undefined ? build() : allValid(kind, rows).then(build)
   }
 
-  #build<Payload>(
-    kind: TimerKind<Payload>,
-    rows: readonly SetOptions<Payload>[],
+  #build(
+    kind: UnknownKind,
+    rows: readonly SetOptions<unknown>[],
     keyOf: (index: number) => string | undefined,
     trace: string | undefined,
   ): SetRequest[] | Promise<SetRequest[]> {
@@ -240,9 +240,6 @@ function parentOf(rows: readonly { readonly traceparent?: string }[]): string | 
   return rows.every(({ traceparent }) => traceparent === first) ? first : undefined
 }
 
-async function allValid<Payload>(
-  { name, schema }: TimerKind<Payload>,
-  rows: readonly SetOptions<Payload>[],
-): Promise<void> {
+async function allValid({ name, schema }: UnknownKind, rows: readonly SetOptions<unknown>[]): Promise<void> {
   if (schema !== undefined) for (const { payload } of rows) await validated(name, schema, payload)
 }

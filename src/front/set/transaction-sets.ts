@@ -1,8 +1,16 @@
 import { InvalidInputError, StoreError } from '../../error/index.js'
 import type { InboxRequest } from '../../store/index.js'
-import { handleOf, identityText, newIdentity, type SetTimer, shardOf } from '../../timer/index.js'
+import {
+  handleOf,
+  identityText,
+  keyOfRow,
+  keyOfSet,
+  newIdentity,
+  type SetTimer,
+  shardOf,
+} from '../../timer/index.js'
 import { TRANSACTION_ANSWER_MS, TRANSACTION_MAX_ANSWER_MS } from '../defaults.js'
-import type { TimerKind } from '../kind.js'
+import type { TimerKind, UnknownKind } from '../kind.js'
 import type { SetManyRow, SetOptions } from './set-request.js'
 import type { Sets, SetsParts } from './sets.js'
 
@@ -28,27 +36,34 @@ export class TransactionSets {
     this.#transaction = transaction
   }
 
-  /** Sets a timer in the transaction. It replaces the timer with the same key. Without a key, one is generated. */
-  async set<Payload>(
-    kind: TimerKind<Payload>,
-    key: string | undefined,
-    options: SetOptions<Payload>,
+  /** Sets a timer in the transaction. It replaces the timer with the same key. Without a key, it gets a new one. */
+  set<Payload, Input>(
+    kind: TimerKind<Payload, Input>,
+    key: string,
+    options: SetOptions<NoInfer<Input>>,
+  ): Promise<SetTimer>
+  set<Payload, Input>(kind: TimerKind<Payload, Input>, options: SetOptions<NoInfer<Input>>): Promise<SetTimer>
+  async set(
+    kind: UnknownKind,
+    keyOrOptions: string | SetOptions<unknown>,
+    options: SetOptions<unknown> = keyOrOptions as SetOptions<unknown>,
   ): Promise<SetTimer> {
+    const key = keyOfSet(kind, keyOrOptions, options)
     const [answer] = await this.#set(kind, [options], () => key)
     return answer!
   }
 
   /** Sets many timers of one kind in the transaction. The results have the order of the rows. */
-  async setMany<Payload>(
-    kind: TimerKind<Payload>,
-    rows: readonly SetManyRow<Payload>[],
+  async setMany<Payload, Input>(
+    kind: TimerKind<Payload, Input>,
+    rows: readonly SetManyRow<NoInfer<Input>>[],
   ): Promise<readonly SetTimer[]> {
-    return await this.#set(kind, rows, (index) => rows[index]!.key)
+    return await this.#set(kind, rows, (index) => keyOfRow(kind, rows[index]!))
   }
 
-  async #set<Payload>(
-    kind: TimerKind<Payload>,
-    rows: readonly SetOptions<Payload>[],
+  async #set(
+    kind: UnknownKind,
+    rows: readonly SetOptions<unknown>[],
     keyOf: (index: number) => string | undefined,
   ): Promise<readonly SetTimer[]> {
     const { clock, random, store, kinds, quota } = this.#parts

@@ -45,7 +45,12 @@ export function timerRoutes({
     key: string | undefined,
   ): Promise<SetAnswered> => {
     const options = withTraceparent(setOptionsOf(call.body, conditionOf(call.request)), call.request)
-    return setAnswer(kind, await call.timers.set(kinds.of(kind), key, options))
+    const { timers } = call
+    const made = kinds.of(kind)
+    return setAnswer(
+      kind,
+      await (key === undefined ? timers.set(made, options) : timers.set(made, key, options)),
+    )
   }
 
   return [

@@ -189,7 +189,7 @@ async function openOlder() {
   const settled = <Answer>(work: Promise<Answer>): Promise<Answer> => during(clock, work, 0, () => sleep(1))
   // Virtual time may run ahead of a slow disk, but not so far that the lease ends.
   const engine = { leaseMs: 3_600_000 }
-  const store = `file:${unpacked()}`
+  const store = `file:${unpacked()}` as const
   const timers: Timers = await settled(openTimers({ store, clock, engine, history: 'all' }))
   stops.push(() => settled(timers.stop()))
   /** Advances to an instant in steps, and then gives the disk time until the condition holds. */

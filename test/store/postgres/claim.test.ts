@@ -8,7 +8,7 @@ import { newSchema, thisServer, usePostgres } from './scratch.js'
 usePostgres()
 useChildren()
 
-const newUrl = (): string => `${thisServer().url}?schema=${newSchema()}`
+const newUrl = () => `${thisServer().url}?schema=${newSchema()}` as const
 
 describe('claims on PostgreSQL', () => {
   playClaims({ newUrl, port: () => Number(new URL(thisServer().url).port) })

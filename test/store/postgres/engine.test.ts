@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest'
-import { openTimers, timer, type Timers } from '../../../src/index.js'
+import { openTimers, type StoreUrl, timer, type Timers } from '../../../src/index.js'
 import { eventually } from '../../eventually.js'
 import { isAcked, isEarly, isFired, keyOf, startChild, useChildren } from './chaos-children.js'
 import { isForeign, newSchema, sql, thisServer, usePostgres } from './scratch.js'
@@ -132,7 +132,7 @@ describe('an instance on PostgreSQL that is stopped for longer than its lease', 
   })
 })
 
-function urlOf(schema: string): string {
+function urlOf(schema: string): StoreUrl {
   return `${thisServer().url}?schema=${schema}`
 }
 
@@ -140,7 +140,7 @@ function schemaOf(url: string): string {
   return new URL(url).searchParams.get('schema')!
 }
 
-async function instance(store: string, fired: (key: string, lateMs: number) => void): Promise<Timers> {
+async function instance(store: StoreUrl, fired: (key: string, lateMs: number) => void): Promise<Timers> {
   const timers = await openTimers({ store, engine: quick })
   all.push(timers)
   timers.handle(remind, (firing) => fired(firing.key, Date.now() - firing.dueAt))

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { openTimers, timer, type Timers, type TimersOptions } from '../../../src/index.js'
+import type { StoreUrl } from '../../../src/store/index.js'
 import { PostgresStore } from '../../../src/store/postgres/postgres-store.js'
 import { TcpProxy } from '../../servers/tcp-proxy.js'
 import { until } from '../../eventually.js'
@@ -330,7 +331,7 @@ describe('a handler with a transaction', () => {
   })
 })
 
-async function openWith(more: Partial<TimersOptions>, port?: number): Promise<Timers> {
+async function openWith(more: Omit<Partial<TimersOptions>, 'store'>, port?: number): Promise<Timers> {
   schema = newSchema()
   const url = new URL(thisServer().url)
   if (port !== undefined) url.port = String(port)
@@ -339,7 +340,7 @@ async function openWith(more: Partial<TimersOptions>, port?: number): Promise<Ti
   const strategy = more.engine?.strategy === 'claim' ? 'claim' : 'owned'
   const made = await PostgresStore.open(thisServer().url, { schema, strategy, shardCount: 4 })
   await made.stop()
-  const timers = await openTimers({ store: url.href, history: 'all', ...more })
+  const timers = await openTimers({ store: url.href as StoreUrl, history: 'all', ...more })
   all.push(timers)
   return timers
 }

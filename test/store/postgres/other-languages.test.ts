@@ -30,10 +30,10 @@ for (const [language, words, error] of [
 ] as const) {
   describe(`a PostgreSQL whose severities a proxy translates to ${language}`, () => {
     let proxy: TcpProxy | undefined
-    const url = (): string => {
+    const url = () => {
       const proxied = new URL(thisServer().url)
       proxied.port = String(proxy!.port)
-      return proxied.href
+      return proxied.href as `postgres://${string}`
     }
 
     beforeAll(async () => {
@@ -51,7 +51,7 @@ const binaries = isForeign ? undefined : germanBinaries()
 
 describe.skipIf(binaries === undefined)('a PostgreSQL with lc_messages = de_DE.UTF-8', () => {
   let server: PostgresServer | undefined
-  const url = (): string => server!.url
+  const url = () => server!.url
 
   beforeAll(async () => {
     server = await startGermanPostgres(binaries!)
@@ -74,7 +74,7 @@ function describeContract(name: string, url: () => string): void {
   })
 }
 
-function describeLanguage(url: () => string, error: string): void {
+function describeLanguage(url: () => `postgres://${string}`, error: string): void {
   it('reports errors in its language, as these tests need', async () => {
     await expect(query(url(), 'select nothing from nowhere')).rejects.toMatchObject({ severity: error })
   })
@@ -119,7 +119,7 @@ function describeLanguage(url: () => string, error: string): void {
   })
 
   it('fires 60 acknowledged timers, though requests arrive in the inboxes meanwhile', async () => {
-    const store = `${url()}?schema=${newSchema()}`
+    const store = `${url()}?schema=${newSchema()}` as const
     const fired: string[] = []
     const instance = async (): Promise<Timers> => {
       const timers = await openTimers({ store, engine: quick })

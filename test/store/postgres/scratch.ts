@@ -35,7 +35,7 @@ export function newSchema(): string {
 }
 
 /** Opens a store, by default in a new schema. It is stopped after the test. */
-export async function openStoreIn(options: PostgresStoreOptions = {}, url = thisServer().url) {
+export async function openStoreIn(options: PostgresStoreOptions = {}, url: string = thisServer().url) {
   const store = await PostgresStore.open(url, { schema: newSchema(), ...options })
   stores.push(store)
   return store

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, describe, expect, it } from 'vitest'
 import { openTimers, timer, type Timers, type TimersOptions } from '../../../src/front/index.js'
-import { openStore } from '../../../src/store/index.js'
+import { openStore, type StoreUrl } from '../../../src/store/index.js'
 import { RedisClusterServer } from '../../servers/redis-cluster.js'
 import { startOwnRedis } from '../../servers/redis.js'
 import { until } from '../../eventually.js'
@@ -51,7 +51,7 @@ const quick: TimersOptions['engine'] = {
   sweepMs: 500,
 }
 
-async function createStore(url: string): Promise<string> {
+async function createStore(url: StoreUrl): Promise<StoreUrl> {
   const store = await openStore(url, { shardCount: SHARDS })
   await store.stop()
   return url
@@ -140,7 +140,7 @@ describe('an instance that is cut off from its Redis server', () => {
     const url = await createStore(withNewPrefix(server.url))
     const receiver = new Receiver()
     const cutOff = await openTimers({
-      store: url.replace(server.url, `redis://127.0.0.1:${proxy.port}`),
+      store: url.replace(server.url, `redis://127.0.0.1:${proxy.port}`) as StoreUrl,
       engine: quick,
     })
     receiver.listen(cutOff, 'cut off')

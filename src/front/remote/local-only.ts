@@ -1,0 +1,25 @@
+import { StoreError } from '../../error/index.js'
+import type { Timers } from '../timers.js'
+import type { RemoteTimers } from './remote-timers.js'
+
+/** The members of `Timers` that timers on a server do not have, with what to do instead. */
+const advice: Readonly<Record<Exclude<keyof Timers, keyof RemoteTimers>, string>> = Object.freeze({
+  engine: 'the engine runs in the server: see its statistics and events',
+  handleOthers: 'a server leases timers by kind: call handle for each kind',
+  deliver: 'the server delivers to targets: call setTarget',
+  using: 'a server cannot join your transaction: open the store itself',
+  stats: 'ask the server: GET /v1/statistics',
+  knownQuota: 'ask the server: call getQuota',
+})
+
+/** Makes each of them throw 'not-over-http', for programs that no compiler has checked. */
+export function refuseLocalOnly(prototype: object): void {
+  for (const [name, text] of Object.entries(advice)) {
+    Object.defineProperty(prototype, name, {
+      configurable: true,
+      get: () => {
+        throw new StoreError('not-over-http', text)
+      },
+    })
+  }
+}

@@ -1,0 +1,10 @@
+import type { EngineStats } from '../engine/index.js'
+import type { Counts } from '../store/index.js'
+
+/** The statistics of one instance and of its store. */
+export interface TimersStats extends EngineStats {
+  /** Timers in the whole store that are set and not settled. */
+  readonly pending: number
+  /** How many timers were created, settled and so on since the store was made. */
+  readonly store: Counts
+}
