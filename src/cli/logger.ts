@@ -1,4 +1,5 @@
-import { pino, type Logger } from 'pino'
+import type { Logger } from 'pino'
+import { loadServerPackage } from '../server/index.js'
 
 const levels: Readonly<Record<number, string>> = Object.freeze({
   10: 'trace',
@@ -9,8 +10,13 @@ const levels: Readonly<Record<number, string>> = Object.freeze({
   60: 'fatal',
 })
 
-/** A logger that writes JSON lines, or readable lines with the format `text`. */
-export function loggerOf(level: string, format: string, write: (line: string) => void): Logger {
+/** A logger that writes JSON lines, or readable lines with the format `text`. Only a server needs its package. */
+export async function loggerOf(
+  level: string,
+  format: string,
+  write: (line: string) => void,
+): Promise<Logger> {
+  const { pino } = await loadServerPackage(() => import('pino'))
   const stream = { write: format === 'text' ? (line: string) => write(readable(line)) : write }
   return pino({ level, base: null }, stream)
 }

@@ -9,6 +9,7 @@ export const errorCodes = Object.freeze({
   'clock-busy': 'Await the running `advance` of this virtual clock before you start another.',
   'clock-stuck': 'A wake re-arms itself at the same instant forever: let it wait at least a millisecond.',
   'driver-missing': "Install the store's driver beside Carillon. The message has the command.",
+  'driver-unsupported': "Install a version of the store's driver that the message names.",
   'engine-busy': 'Wait for answers before you send more, or raise `maxQueued`.',
   'expression-too-long': 'Shorten the expression. The message has the limit.',
   fenced: 'Another instance owns the shard now: drop its rows from memory, acquire it again and reload.',
@@ -57,6 +58,8 @@ export const errorCodes = Object.freeze({
   'not-over-http': 'A server cannot do this: open the store itself, or follow the message.',
   'off-loopback': 'Turn keys on, or listen on 127.0.0.1.',
   'owner-unreachable': 'The owner of the shard did not answer: try again. The change may have been made.',
+  'package-missing': 'Install the packages of the server beside Carillon. The message has the command.',
+  'package-unsupported': 'Install the version of the package that the message names.',
   'partly-done': 'Read `rows` of the error: rows with an answer are done. Retry the others.',
   'payload-refused': "Pass a payload that the kind's schema accepts.",
   'payload-too-large':

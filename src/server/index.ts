@@ -1,5 +1,6 @@
 /** Timers over HTTP. `carillon serve` starts this server from a command line. */
 export { type ApiKey, ApiKeys, type NewApiKey, type Scope, scopes } from './api-keys.js'
-export { Server } from './server.js'
+export { Server } from './server-entry.js'
 export { isLoopback, type ServerOptions } from './server-options.js'
+export { loadServerPackage } from './server-packages.js'
 export { version } from './version.js'

@@ -1,11 +1,9 @@
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync } from 'node:fs'
 import path from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { PackedProject, root } from './packed.js'
 
-const root = fileURLToPath(new URL('../..', import.meta.url))
 const subpaths = Object.keys(
   (JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8')) as { exports: Record<string, unknown> })
     .exports,
@@ -38,27 +36,24 @@ cache.stop()
 console.log('passed')
 `
 
-let folder = ''
+let project: PackedProject
 
 beforeAll(() => {
-  folder = mkdtempSync(path.join(tmpdir(), 'carillon-package-'))
+  project = new PackedProject()
 })
 
-afterAll(() => {
-  rmSync(folder, { recursive: true, force: true })
-})
+afterAll(() => project.remove())
 
 describe('the package', () => {
   it('installs into an empty TypeScript project, compiles against it and runs', () => {
-    const packed = npm(root, ['pack', '--json', '--ignore-scripts', '--pack-destination', folder])
-    const [{ filename, files }] = JSON.parse(packed) as [{ filename: string; files: { path: string }[] }]
-    for (const file of files)
-      expect(file.path).toMatch(/^(dist|docs)\/|^(package\.json|README\.md|LICENSE|CHANGELOG\.md)$/)
-    writeFileSync(path.join(folder, 'package.json'), JSON.stringify({ private: true, type: 'module' }))
-    npm(folder, ['install', '--no-audit', '--no-fund', `./${filename}`])
-    writeFileSync(path.join(folder, 'program.ts'), program)
-    writeFileSync(
-      path.join(folder, 'tsconfig.json'),
+    for (const file of project.files)
+      expect(file).toMatch(
+        /^(dist|docs|deploy|examples)\/|^(package\.json|README\.md|LICENSE|CHANGELOG\.md|bench\/README\.md)$/,
+      )
+    expect(project.install(project.tarball)).toMatchObject({ status: 0 })
+    project.write('program.ts', program)
+    project.write(
+      'tsconfig.json',
       JSON.stringify({
         compilerOptions: {
           module: 'nodenext',
@@ -72,8 +67,11 @@ describe('the package', () => {
         files: ['program.ts'],
       }),
     )
-    run(folder, [path.join(root, 'node_modules/typescript/bin/tsc')])
-    expect(run(folder, ['program.js'])).toBe('passed\n')
+    expect(project.node(path.join(root, 'node_modules/typescript/bin/tsc'))).toMatchObject({
+      stdout: '',
+      status: 0,
+    })
+    expect(project.node('program.js')).toMatchObject({ stdout: 'passed\n', status: 0 })
   })
 
   it('resolves every subpath from inside the repository', () => {
@@ -86,10 +84,6 @@ describe('the package', () => {
     expect(subpaths).toContain('./wheel')
   })
 })
-
-function npm(cwd: string, args: string[]): string {
-  return execFileSync('npm', args, { cwd, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] })
-}
 
 function run(cwd: string, args: string[]): string {
   return execFileSync(process.execPath, args, { cwd, encoding: 'utf8' })

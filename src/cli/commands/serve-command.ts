@@ -40,7 +40,7 @@ export const serve: Command = {
     }
     if (!levels.includes(logLevel)) throw refused('logLevel', levels, logLevel)
     if (!['json', 'text'].includes(logFormat)) throw refused('logFormat', ['json', 'text'], logFormat)
-    const logger = loggerOf(logLevel, logFormat, (line) => terminal.error(line))
+    const logger = await loggerOf(logLevel, logFormat, (line) => terminal.error(line))
     const store = options.store ?? DEFAULT_STORE
     const server = await Server.start({ ...options, store, guard, logger })
     terminal.out(greeting(server, options.auth ?? true))

@@ -9,6 +9,7 @@ import { parseJson } from './json-body.js'
 import type { Metrics } from '../monitor/metrics.js'
 import { HEADERS_TIMEOUT_MS, KEEP_ALIVE_MS, MAX_PARAM_LENGTH } from '../defaults.js'
 import { PEER_PATH } from '../peers/peer-message.js'
+import { checkFastify } from '../server-packages.js'
 import { problemOf } from './problem.js'
 import { fastifyPath, type Route } from './route.js'
 import type { CompleteServerOptions } from '../server-options.js'
@@ -54,6 +55,7 @@ export function httpApp(parts: HttpParts): FastifyInstance {
     },
     frameworkErrors: (error, request, reply) => answer(error, request, reply),
   })
+  checkFastify(app.version)
   addBodyParsers(app)
   app.setValidatorCompiler(({ schema, httpPart }) => validatorOf(schema as TSchema, httpPart))
   app.setErrorHandler(answer)

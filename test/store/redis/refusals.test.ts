@@ -119,6 +119,12 @@ describe('opening a Redis store', () => {
   })
 
   it('is rejected without the driver, and the error says how to install it', async () => {
+    // What version 4 exports. Version 5.0 has no RESP_TYPES either.
+    const old = () => loadDriver(() => Promise.resolve({ createClient: () => undefined }))
+    await expect(openAt(server.url, { loadDriver: old })).rejects.toMatchObject({
+      code: 'driver-unsupported',
+      message: expect.stringContaining('5.1 or later') as unknown,
+    })
     const missing = () => loadDriver(() => Promise.reject(new Error('Cannot find package')))
     await expect(openAt(server.url, { loadDriver: missing })).rejects.toMatchObject({
       code: 'driver-missing',

@@ -86,11 +86,12 @@ export interface Driver {
   readonly Client: new (options: ConnectionOptions) => SingleClient
 }
 
-/** Loads the package `pg`. Users of PostgreSQL install it beside Carillon. */
-export async function loadDriver(load: () => Promise<unknown> = importDriver): Promise<Driver> {
+/** Loads the package `pg`. Users of PostgreSQL install it beside Carillon, in a version of their choice. */
+export async function loadDriver(load?: () => Promise<unknown>): Promise<Driver> {
   try {
-    const loaded = (await load()) as { readonly default: Driver }
-    return loaded.default
+    // Bundlers accept that a package is missing only if its import is inside a try block.
+    const loaded: unknown = load === undefined ? await import('pg') : await load()
+    return (loaded as { readonly default: Driver }).default
   } catch (error) {
     throw new StoreError(
       'driver-missing',
@@ -98,8 +99,4 @@ export async function loadDriver(load: () => Promise<unknown> = importDriver): P
       { cause: error },
     )
   }
-}
-
-function importDriver(): Promise<unknown> {
-  return import('pg')
 }

@@ -1,5 +1,5 @@
 import { CONNECT_TIMEOUT_MS, MAX_RECONNECT_DELAY_MS, PING_MS, SILENCE_TIMEOUT_MS } from '../defaults.js'
-import type { DriverClient, RedisDriver } from './driver.js'
+import type { CommandOptions, DriverClient, RedisDriver } from './driver.js'
 import { LargeReplies } from './large-replies.js'
 import { type RedisAddress, type RedisTarget, shownAddress } from './redis-url.js'
 
@@ -18,11 +18,13 @@ export class RedisConnection {
   /** Limits how many commands with large replies run at once. */
   readonly large = new LargeReplies()
   readonly #client: DriverClient
+  readonly #commandOptions: CommandOptions
   #failures = 0
 
-  private constructor(address: RedisAddress, client: DriverClient) {
+  private constructor(address: RedisAddress, client: DriverClient, commandOptions: CommandOptions) {
     this.address = address
     this.#client = client
+    this.#commandOptions = commandOptions
   }
 
   /** Connects. Rejects when that fails. Calls `onReconnect` after every reconnect. */
@@ -33,6 +35,10 @@ export class RedisConnection {
     onReconnect: () => void = () => undefined,
   ): Promise<RedisConnection> {
     let hasBeenReady = false
+    const commandOptions: CommandOptions = {
+      timeout: 0,
+      typeMapping: { [driver.RESP_TYPES.BLOB_STRING]: Buffer },
+    }
     const client = driver.createClient({
       socket: {
         host: address.host,
@@ -50,9 +56,9 @@ export class RedisConnection {
       disableOfflineQueue: true,
       pingInterval: PING_MS,
       maintNotifications: 'disabled',
-      commandOptions: { timeout: 0, typeMapping: { [driver.RESP_TYPES.BLOB_STRING]: Buffer } },
+      commandOptions,
     })
-    const connection = new RedisConnection(address, client)
+    const connection = new RedisConnection(address, client, commandOptions)
     client.on('error', () => connection.#failures++)
     client.on('ready', () => {
       connection.#failures = 0
@@ -62,7 +68,7 @@ export class RedisConnection {
     try {
       await client.connect()
     } catch (error) {
-      client.destroy()
+      destroy(client)
       throw error
     }
     return connection
@@ -83,7 +89,8 @@ export class RedisConnection {
 
   /** Rejects with the driver's error. `storeErrorOf` translates it. */
   send(args: readonly Argument[]): Promise<Reply> {
-    return this.#client.sendCommand(args) as Promise<Reply>
+    // Drivers before 5.8 ignore the options of the client here.
+    return this.#client.sendCommand(args, this.#commandOptions) as Promise<Reply>
   }
 
   async subscribe(channel: string, listener: (message: string) => void): Promise<void> {
@@ -91,6 +98,15 @@ export class RedisConnection {
   }
 
   close(): void {
-    this.#client.destroy()
+    destroy(this.#client)
+  }
+}
+
+/** Some versions of the driver throw if the client is closed already, such as after a connect that failed. */
+function destroy(client: DriverClient): void {
+  try {
+    client.destroy()
+  } catch (error) {
+    if (!(error instanceof Error) || error.constructor.name !== 'ClientClosedError') throw error
   }
 }
