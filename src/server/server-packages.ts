@@ -1,7 +1,10 @@
 import { StateError } from '../error/index.js'
 
-/** The packages that only a server needs. They are optional peer dependencies, so that the library installs without. */
-const packages = 'fastify@5 @sinclair/typebox@0.34 pino@10'
+/**
+ * The packages that only a server needs, and the driver of its default store. They are optional peer dependencies, so
+ * that the library installs without.
+ */
+const packages = 'fastify@5 @sinclair/typebox@0.34 pino@10 lmdb@3.5'
 
 // On Node.js 20, a package of Fastify's tests needs a pin: its newest version asks for Node.js 22.
 const pinForNode20 = 'light-my-request@6.6.0'

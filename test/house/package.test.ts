@@ -51,6 +51,10 @@ describe('the package', () => {
         /^(dist|docs|deploy|examples)\/|^(package\.json|README\.md|LICENSE|CHANGELOG\.md|bench\/README\.md)$/,
       )
     expect(project.install(project.tarball)).toMatchObject({ status: 0 })
+    const lock = readFileSync(project.at('node_modules/.package-lock.json'), 'utf8')
+    const { packages } = JSON.parse(lock) as { packages: Record<string, unknown> }
+    // A user pays for no driver and no server that are not used.
+    expect(Object.keys(packages)).toEqual(['node_modules/carillon', 'node_modules/undici'])
     project.write('program.ts', program)
     project.write(
       'tsconfig.json',

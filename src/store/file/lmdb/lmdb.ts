@@ -1,7 +1,5 @@
-import { createRequire } from 'node:module'
 import { setImmediate as atTurnEnd } from 'node:timers'
-import { StoreError } from '../../../error/index.js'
-import { codeOf, messageOf } from './disk-error.js'
+import { loadLmdb } from './load-lmdb.js'
 
 /**
  * The part of the package `lmdb` that the store uses. The package's own declarations do not compile in an ES module,
@@ -68,36 +66,7 @@ interface Lmdb {
 
 /** Opens a folder. The first call loads the package and its binary. */
 export function open(options: RootOptions): Root {
-  return new Root(loadLmdb().open(options))
-}
-
-/**
- * Loads the package. It is an optional dependency: an installation may leave it out, or lack its binary. A bundle cannot
- * contain it, so it is also looked for beside the program.
- */
-export function loadLmdb(places: readonly (string | undefined)[] = placesOfLmdb()): Lmdb {
-  let failure: unknown
-  for (const place of places) {
-    try {
-      if (place !== undefined) return createRequire(place)('lmdb') as Lmdb
-    } catch (error) {
-      failure = error
-    }
-  }
-  throw new StoreError('driver-missing', adviceFor(failure), { cause: failure })
-}
-
-function placesOfLmdb(): readonly (string | undefined)[] {
-  // A bundle of CommonJS modules has no URL.
-  const here: string | undefined = import.meta.url
-  return [here, process.argv[1], `${process.cwd()}/`]
-}
-
-function adviceFor(failure: unknown): string {
-  const isAbsent = codeOf(failure) === 'MODULE_NOT_FOUND' && messageOf(failure).includes("'lmdb'")
-  return isAbsent
-    ? 'a file store needs the package `lmdb`, which is not installed: npm install lmdb@3'
-    : `a file store needs the package \`lmdb\`, which cannot be loaded (${messageOf(failure).split('\n')[0]}): install it again on this machine, with its optional dependencies`
+  return new Root((loadLmdb() as Lmdb).open(options))
 }
 
 /**
