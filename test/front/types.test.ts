@@ -33,6 +33,18 @@ const digits: StandardSchema<number, string> = {
 }
 const counted = timer('counted', { payload: digits })
 
+/** As libraries declare it, each with an interface of its own. */
+declare const foreign: {
+  readonly '~standard': {
+    readonly version: 1
+    readonly vendor: string
+    readonly validate: (
+      value: unknown,
+    ) => { readonly value: Date } | { readonly issues: readonly { message: string }[] }
+    readonly types?: { readonly input: `${number}-${number}`; readonly output: Date } | undefined
+  }
+}
+
 /** As a library without declared types writes it: only the result of `validate` has a type. */
 const undeclared = timer('undeclared', {
   payload: {
@@ -73,6 +85,11 @@ export async function compilesPayloads(timers: Timers, sets: TransactionSets): P
 export async function compilesTransforms(timers: Timers): Promise<void> {
   expectTypeOf(counted).toEqualTypeOf<TimerKind<number, string>>()
   expectTypeOf(undeclared).toEqualTypeOf<TimerKind<{ text: string }>>()
+  const dated = timer('dated', { payload: foreign })
+  expectTypeOf(dated).toEqualTypeOf<TimerKind<Date, `${number}-${number}`>>()
+  await timers.set(dated, 'k', { in: '5m', payload: '2027-01' })
+  // @ts-expect-error the schema takes a string and returns a Date
+  await timers.set(dated, 'k', { in: '5m', payload: new Date(0) })
   await timers.set(counted, 'k', { in: '5m', payload: '42' })
   await timers.setMany(counted, [{ in: '5m', payload: '42' }])
   // @ts-expect-error the schema takes a string and returns a number
