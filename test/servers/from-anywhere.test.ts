@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { openTimers, timer, type Timers } from '../../src/front/index.js'
+import type { StoreUrl } from '../../src/store/index.js'
 import { eventually, until } from '../eventually.js'
 import { WorkerProcess } from './anywhere/worker-process.js'
 import { startPostgres } from './postgres.js'
@@ -35,7 +36,7 @@ describe.each(Object.entries(servers))('a process that owns no shard, on %s', (n
   }
 
   async function web(): Promise<Timers> {
-    const timers = await openTimers({ store, logger: false })
+    const timers = await openTimers({ store: store as StoreUrl, logger: false })
     opened.push(timers)
     return timers
   }
