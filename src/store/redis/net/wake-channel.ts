@@ -44,7 +44,7 @@ export class WakeChannel {
       return
     }
     this.#connection = connection
-    await connection.subscribe(this.#channel, (message) => this.#received(String(message)))
+    await connection.subscribe(this.#channel, (message) => this.#received(message))
     this.#check = systemClock.wakeAfter(WAKE_CHECK_MS, () => this.#checkConnection(), { keepAlive: false })
   }
 

@@ -36,9 +36,10 @@ export class Heartbeats {
     this.#byMember.delete(id)
   }
 
-  /** Whether the store has shown a member to all others, without a gap, since then. */
-  isShownSince(member: string, at: number): boolean {
+  /** Whether the store has shown a member to all others, without a gap, since then. With `life`, that process of it. */
+  isShownSince(member: string, at: number, life?: string): boolean {
     const heartbeat = this.#byMember.get(member)
+    if (life !== undefined && heartbeat?.life !== life) return false
     return heartbeat !== undefined && heartbeat.since <= at && heartbeat.until > this.#storeNow()
   }
 }
