@@ -440,7 +440,8 @@ export class Ledger {
     const isStarted = life.attempts.some(
       (attempt) => attempt.occurrence === occurrence && attempt.number === row.attempt,
     )
-    if (!isStarted && !this.#heartbeats.isShownSince(held.by, held.since, held.life)) life.unexplained++
+    const holder = { member: held.by, life: held.life }
+    if (!isStarted && !this.#heartbeats.isHeardSince(holder, held.since, this.#journal.at)) life.unexplained++
   }
 
   #heldOf({ details }: TimerRow, before: Version['held']): Version['held'] {

@@ -100,7 +100,7 @@ export class OfferCheck {
   /** Whether an offered attempt still runs in a process that all members can see. */
   isRunning({ offer, outcome, firer, startedAt }: Attempt): boolean {
     if (offer === undefined || outcome !== undefined || !firer.isAlive || firer.isStopping) return false
-    return this.#heartbeats.isShownSince(firer.member, Math.min(offer.at, startedAt))
+    return this.#heartbeats.isHeardSince(offer, Math.min(offer.at, startedAt), this.#journal.at)
   }
 
   /** The row of an offered attempt was rewritten without its holder, and counts the attempt without an outcome. */
