@@ -32,7 +32,7 @@ const usage = `usage: npm run sim -- [options]
   --workers N            how many processes; default one for each core
   --failures 10          stop after this many failed seeds
   --without blocks,power skip these themes: long, blocks, joins, clocks, store-clock, power,
-                         outsiders
+                         outsiders, pools
   --except 2,fit         do not check these promises
   --seed N               run only this seed
     --trace              print everything that happens

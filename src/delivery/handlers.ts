@@ -37,6 +37,8 @@ export interface Handler {
   readonly retry: RetryPolicy
   /** Checks a payload before the handler gets it, and returns it; undefined if there is nothing to check. */
   readonly check: ((payload: unknown) => Promise<unknown>) | undefined
+  /** This instance cannot use the target of the kind. Other instances may be able to. */
+  readonly isRefused?: boolean
   /** Workers lease the firings; no function is called. */
   readonly isForWorkers?: boolean
 }
@@ -93,6 +95,17 @@ export class Handlers {
   /** Whether there is a handler for all other kinds. */
   get hasOthers(): boolean {
     return this.#others !== undefined
+  }
+
+  /** Whether firings of a kind have somewhere to go here. */
+  has(kind: string): boolean {
+    const handler = this.#of(kind)
+    return handler !== undefined && handler.isRefused !== true
+  }
+
+  /** Whether the handler of a kind settles each firing in a transaction, which only the owner of its shard can. */
+  isTransactional(kind: string): boolean {
+    return this.#of(kind)?.isTransactional === true
   }
 
   /** Sets the handler of a target in the store; undefined removes it. */

@@ -16,6 +16,8 @@ export class EngineCounts {
   carried = 0
   /** Due rows that were put back, because they could not start and memory was crowded. */
   putBack = 0
+  /** Due rows that were offered to other members, because this instance does not handle their kind. */
+  offered = 0
   /** Loads, and the rows that they brought. */
   loads = 0
   loadedRows = 0
@@ -56,6 +58,7 @@ const sums = [
   'settled',
   'carried',
   'putBack',
+  'offered',
   'loads',
   'loadedRows',
   'writes',

@@ -18,6 +18,30 @@ export const MAX_DRIFT = 2e-3
 /** A slow answer says little, so the best of this many measurements counts. */
 export const CLOCK_MEASUREMENTS = 3
 
+/** A heartbeat names at most this many kinds. An instance that handles more publishes whole namespaces. */
+export const MAX_PUBLISHED_KINDS = 500
+
+// ---- offer
+
+/** How many due timers of a kind may be offered to one member and not be reported: at first, and at most. */
+export const FIRST_CREDIT = 256
+export const MAX_CREDIT = 4096
+/** A credit is lowered at most once in this time. */
+export const CREDIT_STEP_MS = 1000
+/** A member that gave back a timer gets no more of its kind for this long: at first, and at most. */
+export const MIN_HOLD_OFF_MS = 250
+export const MAX_HOLD_OFF_MS = 5000
+/** A notification is repeated after this long. The time doubles up to the longest. */
+export const RENOTIFY_MS = 1000
+export const MAX_RENOTIFY_MS = 16_000
+/** A timer that was offered and could not be started for this long is given back. */
+export const OFFER_PATIENCE_MS = 2000
+/** The most names in one message, and the most messages that are taken at once. */
+export const NAMES_IN_MESSAGE = 500
+export const MESSAGES_AT_ONCE = 20
+/** The most reports in one call. */
+export const REPORTS_AT_ONCE = 1000
+
 // ---- own
 
 /** How long the store remembers that a report was answered: at first, and at most. */

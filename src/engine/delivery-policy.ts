@@ -1,5 +1,6 @@
 import type { Firing, Outcome } from '../timer/index.js'
 import type { HistoryNote, KindName } from '../store/index.js'
+import { KindFilter } from './cluster/kind-filter.js'
 import type { OwnerChange } from './own/owner-change.js'
 
 /** How many attempts may run, and what the history records: the engine's user decides. */
@@ -8,6 +9,10 @@ export interface DeliveryPolicy {
   concurrencyOf(namespace: string, kind: string): number
   /** How many attempts of a kind may start per second in the instance; undefined for no limit. */
   rateOf(namespace: string, kind: string): number | undefined
+  /** Whether this instance has a handler for a kind, paused or not. If not, its timers are offered to other members. */
+  handles(namespace: string, kind: string): boolean
+  /** The kinds of due timers that owners may offer to this instance. */
+  takes(): KindFilter
   /** The kinds that may run at all; undefined for every kind. Only the strategy `claim` asks for them. */
   kinds(): readonly KindName[] | undefined
   /** How many attempts may still be started in all: a bounded pass sets it. */
@@ -27,6 +32,8 @@ export function unlimitedPolicy(concurrency: number): DeliveryPolicy {
   return {
     concurrencyOf: () => concurrency,
     rateOf: () => undefined,
+    handles: () => true,
+    takes: () => KindFilter.all,
     kinds: () => undefined,
     allowance: { left: Infinity },
     notesOf: () => [],

@@ -12,4 +12,5 @@ export { engineDefaults, type EngineSettings, engineSettings } from './settings.
 export type { RowProgress } from './shard-engine.js'
 export { EngineCounts } from './counts.js'
 export type { EngineStats, ShardView } from './stats.js'
+export { KindFilter, type KindsOfNamespace } from './cluster/kind-filter.js'
 export { LatenessHistogram } from './lateness-histogram.js'

@@ -9,6 +9,11 @@ import type { OnEvent } from './event.js'
 import { type DeliveryPolicy, unlimitedPolicy } from './delivery-policy.js'
 import type { OwnerChange } from './own/owner-change.js'
 import { HandedOverAttempts } from './own/handed-over-attempts.js'
+import { ReportSender } from './own/report-sender.js'
+import { OfferedAttempts } from './offer/offered-attempts.js'
+import { OfferTaker } from './offer/offer-taker.js'
+import { Offers } from './offer/offers.js'
+import { unhandledKinds } from './offer/unhandled-kinds.js'
 import { KeepAlive, Sleeper } from '../async/index.js'
 import { Membership } from './cluster/membership.js'
 import { VISIT_LEASE_MS } from './defaults.js'
@@ -70,6 +75,9 @@ export class OwnerEngine implements TimerEngine {
   readonly #ownerRouter: OwnerRouter
   readonly #acquirer: ShardAcquirer
   readonly #submitter: Submitter
+  readonly #reportSender: ReportSender
+  readonly #offeredAttempts: OfferedAttempts
+  readonly #offerTaker: OfferTaker
   readonly #shards = new Map<number, ShardEngine>()
   // The counts of shards that are no longer here.
   readonly #endedCounts = new EngineCounts()
@@ -84,6 +92,8 @@ export class OwnerEngine implements TimerEngine {
   #hasStopped = false
   #beating: Promise<void> = Promise.resolve()
   #acquiring: Promise<void> = Promise.resolve()
+  #offering: Promise<void> = Promise.resolve()
+  #publishedKinds = ''
 
   constructor(options: EngineOptions) {
     const { store, clock: machineClock, peers, random = Math.random } = options
@@ -102,6 +112,7 @@ export class OwnerEngine implements TimerEngine {
       settings,
       onEvent,
       address: () => peers?.address,
+      kinds: () => policy.takes(),
     })
     const common = { store, clock, machineClock, settings, random, onEvent, membership }
     this.#store = store
@@ -134,16 +145,30 @@ export class OwnerEngine implements TimerEngine {
       ownerRouter: this.#ownerRouter,
       inboxClient: this.#inboxClient,
     })
-    this.#shared = {
-      ...common,
+    const holder = { member: membership.id, life: membership.life }
+    const reportSender = new ReportSender({ ...common, holder })
+    const handedAttempts = new HandedOverAttempts({ ...common, reportSender })
+    const firing = {
       deliver: options.deliver,
       policy,
       throttles: new Throttles(clock, policy),
       startBudget: new StartBudget(clock),
+    }
+    this.#shared = {
+      ...common,
+      ...firing,
       backlog: new SettleBacklog(clock, settings.settleCount),
       isClockRight: () => membership.isClockRight,
-      handedAttempts: new HandedOverAttempts(common),
+      handedAttempts,
+      offers: new Offers({ ...common, policy }),
     }
+    this.#reportSender = reportSender
+    this.#offeredAttempts = new OfferedAttempts({ ...common, ...firing, reportSender, handedAttempts })
+    this.#offerTaker = new OfferTaker({
+      ...common,
+      offeredAttempts: this.#offeredAttempts,
+      onMembersChanged: () => this.#readMembers(),
+    })
     this.#sleeper = new Sleeper(clock)
     this.#acquireSleeper = new Sleeper(clock)
     this.#keepAlive = new KeepAlive(clock)
@@ -171,6 +196,7 @@ export class OwnerEngine implements TimerEngine {
     const counts = new EngineCounts()
     counts.addAll(this.#endedCounts)
     for (const shard of this.#shards.values()) counts.addAll(shard.counts)
+    counts.addAll(this.#offeredAttempts.counts)
     return {
       memberId: this.memberId,
       strategy: this.#settings.strategy,
@@ -179,6 +205,7 @@ export class OwnerEngine implements TimerEngine {
       clockOffsetMs: this.#membership.clockOffsetMs,
       isClockOff: !this.#membership.isClockRight,
       unowned: this.#acquirer.unowned,
+      unhandled: unhandledKinds(this.#shards.values(), this.#shared.offers),
     }
   }
 
@@ -198,8 +225,10 @@ export class OwnerEngine implements TimerEngine {
     // A shard that was taken for a moment is released first.
     await this.#visitor.stop()
     if (this.#isStopping) return
+    this.#offeredAttempts.open()
     for (const shard of this.#shards.values()) shard.start()
     await this.#membership.fire(true)
+    this.#publish()
     await this.#acquirer.acquire()
   }
 
@@ -221,7 +250,8 @@ export class OwnerEngine implements TimerEngine {
 
   /** Whether everything that is due in the shards of this instance has been started and has ended. */
   get isCaughtUp(): boolean {
-    return this.#shards.size > 0 && this.shards.every((shard) => shard.isCaughtUp)
+    const isIdle = this.#offeredAttempts.isIdle
+    return isIdle && this.#shards.size > 0 && this.shards.every((shard) => shard.isCaughtUp)
   }
 
   /** Releases its shards and fires nothing more until it is started again. */
@@ -229,7 +259,7 @@ export class OwnerEngine implements TimerEngine {
     this.#isStarted = false
     this.#acquirer.forgetUnowned()
     this.#keepAlive.stop()
-    await Promise.all(this.shards.map((shard) => shard.stop()))
+    await Promise.all([this.#endOffered(), ...this.shards.map((shard) => shard.stop())])
     if (!this.#isStopping) await this.#membership.fire(false)
     if (this.#holdsAll && !this.#isStopping) await this.#acquirer.acquire()
   }
@@ -244,6 +274,8 @@ export class OwnerEngine implements TimerEngine {
   refresh(): void {
     this.#shared.throttles.refresh()
     for (const shard of this.#shards.values()) shard.refresh()
+    this.#offeredAttempts.flush()
+    if (this.#isStarted) this.#publish()
   }
 
   /** More or fewer attempts of one kind may run than before. */
@@ -303,6 +335,7 @@ export class OwnerEngine implements TimerEngine {
     })
     if (this.#holdsAll) await this.#acquirer.acquire()
     this.#beating = this.#keepBeating()
+    this.#offering = this.#offerTaker.run()
     this.#acquiring = this.#keepAcquiring()
   }
 
@@ -315,12 +348,16 @@ export class OwnerEngine implements TimerEngine {
     await this.#acquiring
     await this.#visitor.stop()
     const until = this.clock.monotonic() + this.#settings.stopMs
-    await Promise.all([...this.#shards.values()].map((shard) => shard.stop()))
+    await Promise.all([this.#endOffered(), ...[...this.#shards.values()].map((shard) => shard.stop())])
     await this.#shared.handedAttempts.stop(until)
+    this.#offerTaker.stop()
+    this.#offeredAttempts.detach()
+    this.#reportSender.stop()
     // Heartbeats end only now: they show the new owners that the attempts handed over to this process still run.
     this.#hasStopped = true
     this.#sleeper.cancelAll()
     await this.#beating
+    await this.#offering
     this.#inboxClient.stop()
     this.#offWake()
     await this.#membership.leave()
@@ -338,9 +375,44 @@ export class OwnerEngine implements TimerEngine {
     }
   }
 
+  /** Starts nothing more that other owners have offered, and waits for what runs. */
+  async #endOffered(): Promise<void> {
+    const { clock } = this
+    const { stopMs, heartbeatMs } = this.#settings
+    const isMixed = this.#isStarted && this.#membership.isMixed
+    const begunAt = clock.monotonic()
+    this.#offeredAttempts.close()
+    if (isMixed) await this.#membership.fire(false)
+    if (isMixed) this.#shared.offers.announce()
+    // Owners that have not heard of it yet may still make offers. They are answered before this instance is gone.
+    const least = isMixed && this.#isStopping ? Math.min(heartbeatMs, stopMs) / 4 : 0
+    const isBusy = (): boolean => this.#offeredAttempts.running > 0 || !this.#reportSender.isIdle
+    for (;;) {
+      const passed = clock.monotonic() - begunAt
+      if (passed >= stopMs || (passed >= least && !isBusy())) return
+      await this.#sleeper.sleep(20)
+    }
+  }
+
+  /** Tells the other members at once if this instance handles other kinds than before. */
+  #publish(): void {
+    const { text } = this.#shared.policy.takes()
+    if (text === this.#publishedKinds) return
+    this.#publishedKinds = text
+    void this.#readMembers().then(() => this.#shared.offers.announce())
+  }
+
+  async #readMembers(): Promise<void> {
+    await this.#membership.hear()
+    this.#onMembersRead()
+  }
+
   /** Other members may have come or gone. */
   #onMembersRead(): void {
     const { heardAt } = this.#membership
+    this.#shared.offers.onMembersRead()
+    this.#offeredAttempts.abandonIfUnheard()
+    this.#offeredAttempts.flush()
     for (const shard of this.#shards.values())
       shard.onMembersRead(heardAt, (holder) => this.#membership.isAlive(holder))
     this.#shared.handedAttempts.abandonIfUnheard((shard) => {

@@ -5,10 +5,12 @@ import { AnswerList } from './write/answer-list.js'
 import { Attempts } from './fire/attempts.js'
 import type { OnEvent } from './event.js'
 import type { DeliveryPolicy } from './delivery-policy.js'
-import type { Deliver, Holder, Place } from '../timer/index.js'
+import type { Deliver, Holder, Place, TimerName } from '../timer/index.js'
 import { type OwnerChange, OwnerChanges } from './own/owner-change.js'
 import { Governor } from './load/governor.js'
 import type { HandedOverAttempts } from './own/handed-over-attempts.js'
+import type { Offers } from './offer/offers.js'
+import { ShardOffers } from './offer/shard-offers.js'
 import { HeldAttempts } from './fire/held-attempts.js'
 import { OutcomeQueue } from './settle/outcome-queue.js'
 import { HandedOverReports } from './settle/handed-over-reports.js'
@@ -19,6 +21,7 @@ import { loadPolicyOf } from './load/load-policy.js'
 import { Loader } from './load/loader.js'
 import { LostShardError } from './own/call-errors.js'
 import { Ownership, type Reading } from './own/ownership.js'
+import type { Lane } from './fire/lane.js'
 import { LaneThroughput } from './fire/lane-throughput.js'
 import type { StartBudget } from './fire/start-budget.js'
 import type { Throttles } from './fire/throttles.js'
@@ -60,6 +63,8 @@ export interface ShardEngineParts {
   readonly ownerChange: OwnerChange | undefined
   /** Attempts that go on here after their shard was released. */
   readonly handedAttempts: HandedOverAttempts
+  /** Offers of due timers to other members; shared with the other shards of the instance. */
+  readonly offers: Offers
   /** The shard was lost or released. */
   readonly onEnd: () => void
 }
@@ -84,6 +89,8 @@ export class ShardEngine {
   readonly #transactions: TransactionSettler
   readonly #loader: Loader
   readonly #heldAttempts: HeldAttempts
+  readonly #offers: ShardOffers
+  readonly #signal: SettleSignal
   readonly #putBack: PutBack
   readonly #writer: Writer
   readonly #inbox: Inbox
@@ -130,7 +137,9 @@ export class ShardEngine {
       signal,
       pace,
     })
-    const heldAttempts = new HeldAttempts({ window, clock, outcomes, onHeld: () => this.#inbox.onHeldRow() })
+    const offers = new ShardOffers({ clock, window, offers: parts.offers })
+    const onHeld = (): void => this.#inbox.onHeldRow()
+    const heldAttempts = new HeldAttempts({ window, clock, outcomes, offers, onHeld })
     const attempts = new Attempts({
       ...parts,
       window,
@@ -140,7 +149,7 @@ export class ShardEngine {
       outcomes,
       heldAttempts,
       onDueStarted: () => {
-        if (this.#putBack.isUrgent) signal.raise()
+        if (this.#putBack.isUrgent || offers.isAnyWaiting(this.#attempts.lanes)) signal.raise()
       },
       begin: (attempt) => this.#transactions.begin(attempt),
     })
@@ -161,12 +170,22 @@ export class ShardEngine {
       heldAttempts,
       signal,
       pace,
+      offers,
     }
     const governor = new Governor(settings)
     const loadPolicy = loadPolicyOf(settings, clock, governor)
     const { lanes } = attempts
     const throughput = new LaneThroughput(clock, lanes)
-    const putBack = new PutBack({ clock, settings, window, governor, loadPolicy, lanes, throughput })
+    const putBack = new PutBack({
+      clock,
+      settings,
+      window,
+      governor,
+      loadPolicy,
+      lanes,
+      throughput,
+      offers,
+    })
     const loader = new Loader({ ...common, governor, loadPolicy, putBack })
     const settler = new Settler({ ...common, putBack, throughput, loadPolicy, loader })
     const inboxHolds = new InboxHolds({ ...common, startHolds })
@@ -183,6 +202,8 @@ export class ShardEngine {
     this.#window = window
     this.#attempts = attempts
     this.#heldAttempts = heldAttempts
+    this.#offers = offers
+    this.#signal = signal
     this.#settler = settler
     this.#loader = loader
     this.#putBack = putBack
@@ -300,7 +321,14 @@ export class ShardEngine {
 
   /** The members were read at `readAt`. Attempts whose holder is gone and has not reported are tried again. */
   onMembersRead(readAt: number, isAlive: (holder: Holder) => boolean): void {
-    if (!this.#isOver && this.#heldAttempts.findOrphans(readAt, isAlive)) this.#inbox.poke()
+    if (this.#isOver) return
+    if (this.#heldAttempts.findOrphans(readAt, isAlive)) this.#inbox.poke()
+    if (this.#offers.isAnyWaiting(this.#attempts.lanes)) this.#signal.raise()
+  }
+
+  /** The lanes in which due timers wait. */
+  get lanes(): Iterable<Lane> {
+    return this.#attempts.lanes
   }
 
   /**
@@ -423,7 +451,7 @@ export class ShardEngine {
         type: 'stalled',
         shard: this.shard,
         overdueMs,
-        reason: this.#whyStalled(oldest?.row.kind, behind),
+        reason: this.#whyStalled(oldest?.row, behind),
       })
     }
   }
@@ -433,9 +461,14 @@ export class ShardEngine {
     return Math.max(0, this.#parts.clock.now() - Math.max(this.#loader.readLevel.position, this.#acquiredAt))
   }
 
-  #whyStalled(kind: string | undefined, behindMs: number): string {
+  #whyStalled(oldest: TimerName | undefined, behindMs: number): string {
     if (!this.#ownership.isLeased) return 'the lease is over and could not be renewed'
-    if (kind !== undefined) return `no room to start timers of kind ${kind}: its handlers are busy or missing`
+    if (oldest !== undefined) {
+      const { namespace, kind } = oldest
+      return this.#parts.offers.isHandled(namespace, kind)
+        ? `no room to start timers of kind ${kind}: its handlers are busy or paused`
+        : `no instance handles kind ${kind} of namespace ${namespace}`
+    }
     return `nothing was loaded for ${behindMs} ms: the store does not answer, or memory is full`
   }
 
@@ -456,6 +489,7 @@ export class ShardEngine {
     this.#inbox.stop()
     this.#inboxHolds.stop()
     this.#writer.stop()
+    this.#offers.stop()
     this.#sleeper.cancelAll()
   }
 }

@@ -1,4 +1,5 @@
 import type { EngineCounts } from './counts.js'
+import type { UnhandledKind } from './offer/unhandled-kinds.js'
 
 /** The current state of one shard. */
 export interface ShardView {
@@ -33,6 +34,8 @@ export interface EngineStats {
   readonly isClockOff: boolean
   /** Shards that nobody owns, as far as this instance has seen, and for how long. */
   readonly unowned: readonly { readonly shard: number; readonly forMs: number }[]
+  /** Kinds of due timers in its shards that no instance handles, and how many timers wait for that reason. */
+  readonly unhandled: readonly UnhandledKind[]
   /** Since this instance was opened, over all shards that it has owned. */
   readonly counts: EngineCounts
 }

@@ -1,5 +1,7 @@
 import {
   type EngineSettings,
+  KindFilter,
+  type KindsOfNamespace,
   makeEngine,
   type OnEvent,
   type Peers,
@@ -16,6 +18,10 @@ export interface NamespaceDelivery {
   readonly deliver: Deliver
   readonly concurrencyOf: (kind: string) => number
   readonly rateOf: (kind: string) => number | undefined
+  /** Whether the kind has a handler here, paused or not. */
+  readonly handles: (kind: string) => boolean
+  /** The kinds whose due timers other owners may offer to this instance. */
+  readonly takes: () => KindsOfNamespace
   /** The kinds that may have firings now. */
   readonly kinds: () => readonly KindName[]
   /** Aborts the signals of all running handlers. */
@@ -37,8 +43,8 @@ export interface SharedEngineParts {
 }
 
 /**
- * One engine and the namespaces it fires for. Timers in a namespace that was not opened here wait. Proven by
- * test/front/within.test.ts.
+ * One engine and the namespaces it fires for. Timers in a namespace that was not opened here are offered to an instance
+ * in which it is open. Proven by test/front/within.test.ts and test/front/pools.test.ts.
  */
 export class SharedEngine {
   readonly engine: TimerEngine
@@ -54,6 +60,8 @@ export class SharedEngine {
       policy: {
         concurrencyOf: (namespace, kind) => this.#namespaces.get(namespace)?.concurrencyOf(kind) ?? 0,
         rateOf: (namespace, kind) => this.#namespaces.get(namespace)?.rateOf(kind),
+        handles: (namespace, kind) => this.#namespaces.get(namespace)?.handles(kind) ?? false,
+        takes: () => KindFilter.of([...this.#namespaces.values()].map((delivery) => delivery.takes())),
         kinds: () => [...this.#namespaces.values()].flatMap((delivery) => delivery.kinds()),
         allowance: this.allowance,
         notesOf: (firing, ending) => notesOfAttempt(history, firing, ending),

@@ -2,6 +2,7 @@ import type { Clock } from '../time/index.js'
 import type { StoreClaims } from './contract/claims.js'
 import type { StoreCluster } from './contract/cluster.js'
 import type { StoreInbox } from './contract/inbox.js'
+import type { StoreMail } from './contract/mail.js'
 import type { StoreOwner } from './contract/owner.js'
 import type { StoreReading } from './contract/reading.js'
 import type { StoreShards } from './contract/shards.js'
@@ -10,6 +11,7 @@ import type { StoreTransactions } from './contract/transactions.js'
 export type * from './contract/claims.js'
 export type * from './contract/cluster.js'
 export type * from './contract/inbox.js'
+export type * from './contract/mail.js'
 export type * from './contract/operation.js'
 export type * from './contract/owner.js'
 export type * from './contract/reading.js'
@@ -36,7 +38,8 @@ export type * from './contract/transactions.js'
  *
  * Proven for each store by `describeStoreContract` of `carillon/testing` (docs/store-contract.md).
  */
-export interface Store extends StoreShards, StoreOwner, StoreInbox, StoreClaims, StoreReading, StoreCluster {
+export interface Store
+  extends StoreShards, StoreOwner, StoreInbox, StoreClaims, StoreReading, StoreCluster, StoreMail {
   /** Its name in messages: 'memory', 'file', … */
   readonly name: string
   readonly capabilities: StoreCapabilities

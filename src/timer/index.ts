@@ -23,7 +23,7 @@ export {
   type OccurrenceName,
   type TimerDetails,
 } from './details.js'
-export { freeDetails, heldDetails, type Holder, holderOf, isHeld } from './holder.js'
+export { freeDetails, heldDetails, type Hold, type Holder, holderOf, isHeld } from './holder.js'
 export { identityText, newIdentity } from './identity.js'
 export { decodePayload, encodePayload, ownBytes, PayloadEncoder, payloadTextOf } from './payload.js'
 export { PayloadColumn } from './payload-column.js'

@@ -466,7 +466,8 @@ function lineTo(store: MemoryStore, line: { isCut: boolean }): Store {
       const value = connected[property]
       if (typeof value !== 'function') return value
       const call = (value as (...args: unknown[]) => unknown).bind(connected)
-      if (property === 'wake' || property === 'onWake' || property === 'stop') return call
+      if (property === 'wake' || property === 'onWake' || property === 'onMail' || property === 'stop')
+        return call
       return async (...args: unknown[]) => {
         if (line.isCut) throw new StoreError('store-unavailable', 'the line is dead')
         return await call(...args)

@@ -487,7 +487,7 @@ export const mutants: readonly Mutant[] = [
       {
         file: 'engine/settle/settler.ts',
         find: 'this.#window.remove(attempt.token)\n      attempt.isSuperseded = true',
-        replace: 'this.#window.stay(attempt.token, READY)\n      attempts.offer(attempt)',
+        replace: 'this.#window.stay(attempt.token, READY)\n      attempts.enqueue(attempt)',
       },
     ],
   },
@@ -1087,9 +1087,9 @@ export const mutants: readonly Mutant[] = [
     unseen: 'seed 88686 of test/engine/simulation.test.ts',
     patches: [
       {
-        file: 'engine/own/handed-over-attempts.ts',
-        find: 'if (!this.#isHeldHere(operation, row)) return',
-        replace: 'if (!isMeant(operation, row)) return',
+        file: 'engine/own/report-sender.ts',
+        find: 'return isMeant(named, row) && holder?.member === member && holder.life === life',
+        replace: 'return isMeant(named, row) && (holder !== undefined || member === life)',
       },
     ],
   },
@@ -1119,9 +1119,9 @@ export const mutants: readonly Mutant[] = [
     name: 'the outcome of a handed-over attempt is not sent',
     patches: [
       {
-        file: 'engine/own/handed-over-attempts.ts',
-        find: 'for (let tries = 0; !this.#isOver; tries++) {\n      try {\n        const deadline',
-        replace: 'for (let tries = 0; tries < 0; tries++) {\n      try {\n        const deadline',
+        file: 'engine/own/report-sender.ts',
+        find: 'if (!this.#isSending) void this.#sendAll()',
+        replace: 'if (!this.#isSending && this.#isOver) void this.#sendAll()',
       },
     ],
   },
@@ -1141,9 +1141,9 @@ export const mutants: readonly Mutant[] = [
     unseen: 'test/engine/handed-over-reports.test.ts: all simulated members speak one protocol',
     patches: [
       {
-        file: 'engine/own/handed-over-attempts.ts',
-        find: 'if (request !== undefined) void this.#repeat(request)',
-        replace: 'if (request === undefined) void this.#repeat(request!)',
+        file: 'engine/own/report-sender.ts',
+        find: 'if (this.isHeldHere(operation, rows[index])) held.push(report)',
+        replace: 'if (this.#isOver && rows[index] !== undefined) held.push(report)',
       },
     ],
   },
@@ -1155,6 +1155,160 @@ export const mutants: readonly Mutant[] = [
         file: 'engine/own/handed-over-attempts.ts',
         find: 'if (!isLive || isStartedElsewhere',
         replace: 'if (!isLive || this.#isOver && isStartedElsewhere',
+      },
+    ],
+  },
+  // ---- rule 9: offers (issue 23, point 5)
+  {
+    name: 'an offer is not checked against its row',
+    patches: [
+      {
+        file: 'engine/offer/offer-taker.ts',
+        find: 'if (isOurs) offeredAttempts',
+        replace: 'if (isOurs || row !== undefined) offeredAttempts',
+      },
+    ],
+  },
+  {
+    name: 'a second notification of an offer starts a second attempt',
+    patches: [
+      {
+        file: 'engine/offer/offered-attempts.ts',
+        find: 'return this.#accepted.has(offerName)',
+        replace: 'return this.#accepted.has(offerName) && this.#isOpen === undefined',
+      },
+      {
+        file: 'engine/offer/offered-attempts.ts',
+        find: 'if (this.#accepted.has(offerName)) return',
+        replace: '',
+      },
+    ],
+  },
+  {
+    name: 'an accepted offer is forgotten as soon as it has ended',
+    patches: [
+      {
+        file: 'engine/offer/offered-attempts.ts',
+        find: '() => this.#accepted.delete(offerName),\n    )',
+        replace: '() => undefined,\n    )\n    this.#accepted.delete(offerName)',
+      },
+    ],
+  },
+  {
+    name: 'a notification of an offer is not repeated',
+    patches: [
+      {
+        file: 'engine/settle/settler.ts',
+        find: 'this.#parts.offers.notifyAgain()',
+        replace: '',
+      },
+    ],
+  },
+  {
+    name: 'a timer that was offered stays in its lane',
+    patches: [
+      {
+        file: 'engine/settle/settler.ts',
+        find: 'offers.stored(offer, settlementId)',
+        replace:
+          'offers.stored(offer, settlementId)\n    this.#window.setState(attempt.token, READY)\n    this.#parts.attempts.enqueue(attempt)',
+      },
+    ],
+  },
+  {
+    name: 'nobody notices that the member with an offer is gone',
+    patches: [
+      {
+        file: 'engine/fire/held-attempts.ts',
+        find: 'if (holder !== undefined && isAlive(holder)) this',
+        replace: 'if (holder !== undefined && (holder.offer !== undefined || isAlive(holder))) this',
+      },
+    ],
+  },
+  {
+    name: 'an offer is taken back from a living member',
+    patches: [
+      {
+        file: 'engine/fire/held-attempts.ts',
+        find: 'if (holder !== undefined && isAlive(holder)) this',
+        replace: 'if (holder !== undefined && holder.offer === undefined && isAlive(holder)) this',
+      },
+    ],
+  },
+  {
+    name: 'a report on an earlier offer of the same attempt counts',
+    unseen: 'test/engine/pools.test.ts: a late report on an offer that was given back is rare',
+    patches: [
+      {
+        file: 'engine/settle/handed-over-reports.ts',
+        find: 'return hold !== undefined && hold.offer === offer',
+        replace: 'return hold !== undefined || offer === named.offer',
+      },
+      {
+        file: 'engine/fire/held-attempts.ts',
+        find: "/${offer ?? ''}`",
+        replace: "/${offer === undefined ? '' : 'offer'}`",
+      },
+    ],
+  },
+  {
+    name: 'an offered timer starts although the heartbeats have ended',
+    patches: [
+      {
+        file: 'engine/offer/offered-attempts.ts',
+        find: 'return this.#isOpen && membership.isHeard && membership.isClockRight',
+        replace: 'return this.#isOpen && membership.isClockRight',
+      },
+    ],
+  },
+  {
+    name: 'an offer from before a gap in the heartbeats still counts',
+    patches: [
+      {
+        file: 'engine/offer/offered-attempts.ts',
+        find: 'return termOf(offerToken) !== this.#parts.membership.term',
+        replace: 'return termOf(offerToken) < 0',
+      },
+    ],
+  },
+  {
+    name: 'an offered timer starts before it is due by the clock of its member',
+    patches: [
+      {
+        file: 'engine/offer/offered-attempts.ts',
+        find: 'if (attempt.row.dueAt > now) {',
+        replace: 'if (attempt.row.dueAt > now + 1e12) {',
+      },
+      {
+        file: 'engine/offer/offered-attempts.ts',
+        find: 'if (this.#mayStart && attempt.row.dueAt <= this.#clock.now()) return true',
+        replace: 'if (this.#mayStart) return true',
+      },
+    ],
+  },
+  {
+    name: 'timers are offered to members that do not handle them',
+    patches: [
+      {
+        file: 'engine/offer/offers.ts',
+        find: '        .filter(({ kinds }) => kinds.has(namespace, kind))\n        .map',
+        replace: '        .map',
+      },
+      {
+        file: 'engine/offer/offered-attempts.ts',
+        find: 'if (this.#isOpen && this.#parts.policy.handles(row.namespace, row.kind)) this',
+        replace: 'if (this.#isOpen) this',
+      },
+    ],
+  },
+  {
+    name: 'timers that this instance does not handle are not offered',
+    patches: [
+      {
+        file: 'engine/offer/offers.ts',
+        find: 'this.#takers = membership.isMixed ? membership.takers : []',
+        replace:
+          'this.#takers = membership.isMixed && membership.life === undefined ? membership.takers : []',
       },
     ],
   },

@@ -52,7 +52,8 @@ class Cluster {
         const value = store[property]
         if (typeof value !== 'function') return value
         const call = (value as (...args: unknown[]) => unknown).bind(store)
-        if (property === 'wake' || property === 'onWake' || property === 'stop') return call
+        if (property === 'wake' || property === 'onWake' || property === 'onMail' || property === 'stop')
+          return call
         return async (...args: unknown[]) => {
           if (this.#cutOff.has(name)) throw new StoreError('store-unavailable', 'the line is dead')
           return await call(...args)

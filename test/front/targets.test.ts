@@ -323,6 +323,9 @@ describe('a target that one instance stores', () => {
     expect([...logged(a.events), ...logged(b.events)].toSorted()).toEqual(
       rows.map(({ key }) => key).toSorted(),
     )
+    // Until `b` had the target, its timers went to `a`.
+    await during(clock, a.timers.setMany(tick, rows), 50)
+    await clock.advance('100ms')
     expect(logged(b.events).length).toBeGreaterThan(0)
     await during(clock, b.timers.setTarget(tick, { type: 'lease', duration: '1m' }), 50)
     await clock.advance('2100ms')

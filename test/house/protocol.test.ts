@@ -28,12 +28,12 @@ describe('docs/protocol.md', () => {
       const numbers = defined.filter((name) => name.startsWith(word))
       expect(numbers).toEqual(numbers.map((_, index) => `${word} ${index + 1}`))
     }
-    expect(defined).toContain('rule 8')
+    expect(defined).toContain('rule 9')
     expect(defined).toContain('promise 15')
   })
 
   it.each([
-    ['// As rule 9 says.', ['rule 9']],
+    ['// As rule 90 says.', ['rule 90']],
     ['Only by rules 2 and 60.', ['rule 60']],
     ['It keeps promises 1 to 3, 99 and 4.', ['promise 99']],
   ])('a citation of an unknown number in %j is found', (text, unknown) => {

@@ -9,6 +9,7 @@ import { EngineCounts } from '../counts.js'
 import type { EngineStats } from '../stats.js'
 import { unlimitedPolicy } from '../delivery-policy.js'
 import { KeepAlive, Sleeper } from '../../async/index.js'
+import { KindFilter } from '../cluster/kind-filter.js'
 import { Membership } from '../cluster/membership.js'
 import { newNonce } from '../own/ownership.js'
 import type { PeerMember } from '../write/peers.js'
@@ -76,6 +77,7 @@ export class ClaimEngine implements TimerEngine {
       settings,
       onEvent,
       address,
+      kinds: () => KindFilter.none,
     })
     const rows = new ClaimedRows()
     const common = { store, clock, machineClock, settings, onEvent, counts: this.#counts, policy, rows }
@@ -142,6 +144,7 @@ export class ClaimEngine implements TimerEngine {
       clockOffsetMs: this.#membership.clockOffsetMs,
       isClockOff: !this.#membership.isClockRight,
       unowned: [],
+      unhandled: [],
     }
   }
 

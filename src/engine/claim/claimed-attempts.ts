@@ -89,7 +89,7 @@ export class ClaimedAttempts implements AttemptListener, StartGuard {
       const attempt = new ClaimedAttempt(each, leasedAt, now, this)
       this.#rows.add(attempt)
       if (each.lostOwner !== undefined) this.#noteLost(each.row, each.lostOwner, now)
-      this.#lanes.offer(attempt)
+      this.#lanes.enqueue(attempt)
     }
     this.#lanes.flush()
   }

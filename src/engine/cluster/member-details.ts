@@ -1,3 +1,4 @@
+import { KindFilter } from './kind-filter.js'
 import type { Protocol } from './protocol-version.js'
 
 /** What a heartbeat says about its instance. */
@@ -11,24 +12,36 @@ export interface MemberDetails {
   /** The address at which it can be asked directly. */
   readonly address?: string
   readonly protocol: Protocol
+  /** The kinds of due timers that may be offered to it. */
+  readonly kinds: KindFilter
+  /** Rises after each gap in its heartbeats: offers of an earlier term no longer count. */
+  readonly term: number
 }
 
 const silent: Protocol = Object.freeze({ version: 0, oldest: 0 })
 
+/** The details as the store keeps them. */
+export function formatMemberDetails({ kinds, ...details }: MemberDetails): string {
+  return JSON.stringify({ ...details, kinds: kinds.text })
+}
+
 /** Parses the details of a member. If they cannot be read, the member gets no shards. */
 export function parseMemberDetails(text: string): MemberDetails {
   try {
-    const { isFiring, life, beat, address, protocol } = JSON.parse(text) as Readonly<Record<string, unknown>>
+    const details = JSON.parse(text) as Readonly<Record<string, unknown>>
+    const { isFiring, life, beat, address, protocol, kinds, term } = details
     return {
       isFiring: isFiring === true,
       life: typeof life === 'string' ? life : '',
       beat: typeof beat === 'number' ? beat : 0,
       ...(typeof address === 'string' && { address }),
       protocol: isProtocol(protocol) ? protocol : silent,
+      kinds: KindFilter.parse(kinds),
+      term: typeof term === 'number' ? term : 0,
     }
   } catch {
     // Not written by Carillon.
-    return { isFiring: false, life: '', beat: 0, protocol: silent }
+    return { isFiring: false, life: '', beat: 0, protocol: silent, kinds: KindFilter.none, term: 0 }
   }
 }
 

@@ -3,9 +3,10 @@ import type { Clock } from '../../time/index.js'
 import type { Member, Store } from '../../store/index.js'
 import type { Holder } from '../../timer/index.js'
 import type { OnEvent } from '../event.js'
-import { type MemberDetails, parseMemberDetails } from './member-details.js'
+import { KindFilter } from './kind-filter.js'
+import { formatMemberDetails, type MemberDetails, parseMemberDetails } from './member-details.js'
 import type { PeerMember } from '../write/peers.js'
-import { areCompatible, ourProtocol } from './protocol-version.js'
+import { areCompatible, ourProtocol, TAKES_OFFERS } from './protocol-version.js'
 import type { EngineSettings } from '../settings.js'
 import type { StoreClock } from './store-clock.js'
 
@@ -26,16 +27,20 @@ export class Membership {
   readonly #settings: EngineSettings
   readonly #onEvent: OnEvent
   readonly #address: () => string | undefined
+  readonly #kinds: () => KindFilter
   #members: ReadonlyMap<string, MemberDetails> = new Map()
   // The last details of each member, and since when they are unchanged, by the monotonic clock.
   #sights: ReadonlyMap<string, Sight> = new Map()
   #beats = 0
+  // The last heartbeat whose answer is known.
+  #heardBeat = 0
   #isFiring = false
   #beating: Promise<void> = Promise.resolve()
   #hearing: Promise<void> | undefined
   #hasLeft = false
   #beatAt = -Infinity
   #beatSentAt = -Infinity
+  #term = 0
 
   constructor(parts: {
     id: string
@@ -48,6 +53,8 @@ export class Membership {
     onEvent: OnEvent
     /** The address at which this instance can be asked directly; undefined while it cannot. */
     address: () => string | undefined
+    /** The kinds of due timers that other owners may offer to this instance. */
+    kinds: () => KindFilter
   }) {
     this.id = parts.id
     this.life = parts.life
@@ -57,6 +64,7 @@ export class Membership {
     this.#settings = parts.settings
     this.#onEvent = parts.onEvent
     this.#address = parts.address
+    this.#kinds = parts.kinds
   }
 
   /** The members that get shards. A member that was not started, or rests, gets none. */
@@ -85,6 +93,22 @@ export class Membership {
     return { id, address: member.address }
   }
 
+  /** The other members that take offers of due timers, with the kinds that they handle. */
+  get takers(): readonly Taker[] {
+    const takers: Taker[] = []
+    for (const [member, { isFiring, life, term, kinds, protocol }] of this.#members) {
+      if (member === this.id || !isFiring || protocol.version < TAKES_OFFERS) continue
+      takers.push({ member, life, term, kinds })
+    }
+    return takers
+  }
+
+  /** Whether another member gets shards and handles other kinds than this instance: then owners offer timers. */
+  get isMixed(): boolean {
+    const { text } = this.#kinds()
+    return this.takers.some(({ kinds }) => kinds.text !== text)
+  }
+
   /** Whether this instance gets shards from now on. The other members learn of it with their next heartbeat. */
   async fire(isFiring: boolean): Promise<void> {
     if (this.#isFiring === isFiring) return
@@ -111,6 +135,14 @@ export class Membership {
   get isHeard(): boolean {
     const { leaseMs, leaseMarginMs } = this.#settings
     return this.#clock.monotonic() - this.#beatSentAt < leaseMs - leaseMarginMs
+  }
+
+  /**
+   * Rises after each gap in which other members may have counted this instance as gone. An owner that did so may act on
+   * it later, so what was offered in an earlier term must not start.
+   */
+  get term(): number {
+    return this.#term
   }
 
   /** Whether the process of a holder is alive, by its heartbeats. */
@@ -162,16 +194,25 @@ export class Membership {
   async #beat(): Promise<void> {
     if (this.#hasLeft) return
     const sentAt = this.#clock.monotonic()
+    const isAfterGap = !this.isHeard
+    if (isAfterGap) this.#term++
+    const details = this.#details
     try {
       const { now, members } = await this.#store.heartbeat(
-        { id: this.id, details: JSON.stringify(this.#details) },
+        { id: this.id, details: formatMemberDetails(details) },
         this.#settings.leaseMs,
       )
       const answeredAt = this.#clock.monotonic()
       const wasRight = this.isClockRight
       this.#time.measure({ storeNow: now, sentAt, answeredAt })
       // The answer to a later heartbeat is newer.
-      if (sentAt > this.#beatSentAt) this.#members = this.#aliveOf(members, answeredAt)
+      if (details.beat > this.#heardBeat) this.#members = this.#aliveOf(members, answeredAt)
+      this.#heardBeat = Math.max(this.#heardBeat, details.beat)
+      // The heartbeats before it ended while this one was on its way, so another one publishes the new term.
+      if (!isAfterGap && !this.isHeard) {
+        this.#term++
+        void this.beat()
+      }
       this.#beatAt = answeredAt
       this.#beatSentAt = Math.max(this.#beatSentAt, sentAt)
       if (!this.isClockRight) {
@@ -214,6 +255,8 @@ export class Membership {
       beat: ++this.#beats,
       ...(address !== undefined && { address }),
       protocol: ourProtocol,
+      kinds: isFiring ? this.#kinds() : KindFilter.none,
+      term: this.#term,
     }
   }
 
@@ -227,6 +270,12 @@ export class Membership {
       if (!(error instanceof StoreError)) throw error
     }
   }
+}
+
+/** A member that takes offers of due timers. */
+export interface Taker extends Holder {
+  readonly term: number
+  readonly kinds: KindFilter
 }
 
 interface Sight {

@@ -170,7 +170,7 @@ export class Attempts implements AttemptListener {
     }
     const attempt = new Attempt(row, token, now, this)
     page.attempts[index] = attempt
-    this.#lanes.offer(attempt)
+    this.#lanes.enqueue(attempt)
   }
 
   /** Until `resume` nothing becomes due and nothing starts. */
@@ -192,7 +192,7 @@ export class Attempts implements AttemptListener {
   unpark(tokens: readonly number[]): void {
     for (const token of tokens) {
       const attempt = this.#window.page(token)?.attempts[this.#window.index(token)]
-      if (attempt !== undefined && this.#window.state(token) === READY) this.#lanes.offer(attempt)
+      if (attempt !== undefined && this.#window.state(token) === READY) this.#lanes.enqueue(attempt)
     }
     this.#flush()
   }
@@ -312,8 +312,8 @@ export class Attempts implements AttemptListener {
   }
 
   /** A row that waits to be started goes back to its lane, whether it was rewritten or not. */
-  offer(attempt: Attempt): void {
-    this.#lanes.offer(attempt)
+  enqueue(attempt: Attempt): void {
+    this.#lanes.enqueue(attempt)
     this.#flush()
   }
 

@@ -2,6 +2,7 @@ import type { ReportOperation } from '../../store/index.js'
 import type { Clock } from '../../time/index.js'
 import { freeDetails, type Holder, holderOf, type Outcome } from '../../timer/index.js'
 import type { Window } from '../load/window.js'
+import type { ShardOffers } from '../offer/shard-offers.js'
 import { entryState } from '../load/window-page.js'
 import type { OutcomeQueue, ReportedOutcome } from '../settle/outcome-queue.js'
 import { Attempt, type AttemptListener } from './attempt.js'
@@ -12,13 +13,14 @@ interface HeldAttemptsParts {
   readonly window: Window
   readonly clock: Clock
   readonly outcomes: OutcomeQueue
+  readonly offers: ShardOffers
   /** A row was loaded whose attempt another process runs. */
   readonly onHeld: () => void
 }
 
 /**
- * The attempts of this shard that another process runs, because they were handed over with the shard (rule 7). Their
- * holder reports how they end through the inbox. An attempt whose holder is gone counts as one of unknown outcome, but
+ * The attempts of this shard that another process has, because they were handed over with the shard (rule 7) or offered
+ * to it (rule 9). Their holder reports how they end through the inbox. An attempt whose holder is gone counts as one of unknown outcome, but
  * only after the inbox was read once more: its report may wait there.
  *
  * Proven by test/engine/handed-over-reports.test.ts and the mutants 'a held row is started by its new owner', 'a living holder counts as gone', 'a holder counts as gone before the inbox is read again'.
@@ -52,7 +54,15 @@ export class HeldAttempts {
     attempt.startedAt = clock.monotonic()
     page.attempts[index] = attempt
     this.#heldSince.set(attempt, attempt.startedAt)
+    this.#parts.offers.loaded(attempt)
     onHeld()
+  }
+
+  /** A settlement has offered this attempt to another process. */
+  addOffered(attempt: Attempt): void {
+    attempt.isElsewhere = true
+    attempt.startedAt = this.#parts.clock.monotonic()
+    this.#heldSince.set(attempt, attempt.startedAt)
   }
 
   /**
@@ -62,9 +72,11 @@ export class HeldAttempts {
   addReports(reports: readonly ReportOperation[], allReadAt: number | undefined): boolean {
     let isAny = false
     if (reports.length > 0) {
-      const byAttempt = new Map(reports.map((report) => [attemptName(report, report.attempt), report]))
+      const byAttempt = new Map(
+        reports.map((report) => [attemptName(report, report.attempt, report.offer), report]),
+      )
       for (const attempt of this.#heldSince.keys()) {
-        const report = byAttempt.get(attemptName(attempt.row, attempt.attempt))
+        const report = byAttempt.get(attemptName(attempt.row, attempt.attempt, holderOf(attempt.row)?.offer))
         if (report === undefined || !this.#isHeldHere(attempt)) continue
         this.#addReport(attempt, report)
         isAny = true
@@ -78,6 +90,7 @@ export class HeldAttempts {
     const { outcomes } = this.#parts
     outcomes.addNotes(attempt, notes)
     this.#heldSince.delete(attempt)
+    this.#parts.offers.reported(attempt, result.type !== 'unstarted')
     if (result.type === 'unstarted') {
       this.#window.setState(attempt.token, REPORTED)
       outcomes.addReport(attempt, result)
@@ -103,6 +116,7 @@ export class HeldAttempts {
       if (since > readAt) continue
       if (attempt.isSuperseded) {
         this.#heldSince.delete(attempt)
+        this.#parts.offers.ended(attempt)
         continue
       }
       const holder = holderOf(attempt.row)
@@ -121,6 +135,7 @@ export class HeldAttempts {
       if (goneAt > allReadAt || !this.#orphans.has(attempt) || !this.#isHeldHere(attempt)) continue
       this.#orphans.delete(attempt)
       this.#heldSince.delete(attempt)
+      this.#parts.offers.ended(attempt)
       this.#window.setState(attempt.token, REPORTED)
       outcomes.noteUnknown(attempt)
       outcomes.addReport(attempt, { type: 'unheld' })
@@ -138,8 +153,9 @@ export class HeldAttempts {
 function attemptName(
   { identity, occurrence }: Pick<ReportOperation, 'identity' | 'occurrence'>,
   attempt: number,
+  offer: string | undefined,
 ): string {
-  return `${identity}/${occurrence}/${attempt}`
+  return `${identity}/${occurrence}/${attempt}/${offer ?? ''}`
 }
 
 /** The outcome, with details for its follow-up that no longer name the holder. */

@@ -3,6 +3,8 @@ import type { Throttle, ThrottleUser } from './throttle.js'
 
 /** The due timers of one kind in one shard that wait to be started, in order. */
 export class Lane implements ThrottleUser {
+  readonly namespace: string
+  readonly kind: string
   /** The limits of the kind; shared with the lanes of other shards. */
   readonly throttle: Throttle
   /** How many attempts were started since the lane exists. */
@@ -16,7 +18,13 @@ export class Lane implements ThrottleUser {
   #head = 0
 
   /** `startMore` starts what may start. */
-  constructor(throttle: Throttle, startMore: (lane: Lane) => void) {
+  constructor(
+    { namespace, kind }: { readonly namespace: string; readonly kind: string },
+    throttle: Throttle,
+    startMore: (lane: Lane) => void,
+  ) {
+    this.namespace = namespace
+    this.kind = kind
     this.throttle = throttle
     this.#startMore = startMore
   }

@@ -88,7 +88,7 @@ export class Lanes {
   }
 
   /** Puts a due timer into its lane, to be started by the next `flush`. */
-  offer(attempt: Attempt): void {
+  enqueue(attempt: Attempt): void {
     const lane = (attempt.lane ??= this.#laneOf(attempt.row))
     lane.push(attempt)
     this.#marked.add(lane)
@@ -229,7 +229,7 @@ export class Lanes {
     if (kinds === undefined) this.#byNamespace.set(row.namespace, (kinds = new Map()))
     let lane = kinds.get(row.kind)
     if (lane === undefined) {
-      lane = new Lane(this.#throttles.of(row.namespace, row.kind), (each) => {
+      lane = new Lane(row, this.#throttles.of(row.namespace, row.kind), (each) => {
         this.#marked.add(each)
         this.flush()
       })

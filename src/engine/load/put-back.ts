@@ -5,6 +5,7 @@ import type { Lane } from '../fire/lane.js'
 import type { LaneThroughput } from '../fire/lane-throughput.js'
 import type { EngineSettings } from '../settings.js'
 import type { LoadPolicy } from './load-policy.js'
+import type { ShardOffers } from '../offer/shard-offers.js'
 import type { Window } from './window.js'
 import { entryState } from './window-page.js'
 import { EARLY_PUT_BACK_FACTOR, MAX_AWAY_MS, MIN_AWAY_MS } from '../defaults.js'
@@ -17,6 +18,7 @@ interface PutBackParts {
   readonly loadPolicy: LoadPolicy
   readonly lanes: Iterable<Lane>
   readonly throughput: LaneThroughput
+  readonly offers: ShardOffers
 }
 
 /**
@@ -71,11 +73,12 @@ export class PutBack {
 
   /** How far to read to get back the rows that were put back and whose lanes could start them now. */
   wantedUntil(): number {
-    const { lanes, settings } = this.#parts
+    const { lanes, settings, offers } = this.#parts
     let until = -Infinity
     for (const lane of lanes) {
       if (lane.awayUntil <= until || lane.waiting >= settings.pageRows) continue
-      if (lane.throttle.available() > lane.waiting) until = lane.awayUntil
+      const room = lane.throttle.isOpen ? lane.throttle.available() : offers.roomFor(lane)
+      if (room > lane.waiting) until = lane.awayUntil
     }
     return until
   }

@@ -1,23 +1,21 @@
 import { StoreError } from '../../error/index.js'
-import type { HistoryNote, ReportOperation, InboxRequest, Store } from '../../store/index.js'
+import type { HistoryNote, ReportOperation, Store } from '../../store/index.js'
 import type { Clock } from '../../time/index.js'
-import { type Holder, holderOf, type Outcome, shardOf, type TimerRow } from '../../timer/index.js'
+import { type Holder, type Outcome, shardOf, type TimerRow } from '../../timer/index.js'
 import type { Attempt } from '../fire/attempt.js'
 import type { OnEvent } from '../event.js'
-import { isMeant, type NamedAttempt } from '../settle/handed-over-reports.js'
 import type { Membership } from '../cluster/membership.js'
-import { newNonce } from './ownership.js'
+import type { ReportSender } from './report-sender.js'
 import type { EngineSettings } from '../settings.js'
 import { Sleeper } from '../../async/index.js'
-import { MAX_REMEMBERED_MS, REMEMBERED_MS } from '../defaults.js'
 
 export interface HandedAttemptsParts {
   readonly store: Store
   /** The store's clock as far as it is known. */
   readonly clock: Clock
   readonly settings: EngineSettings
-  readonly random: () => number
   readonly membership: Membership
+  readonly reportSender: ReportSender
   readonly onEvent: OnEvent
 }
 
@@ -26,13 +24,13 @@ export interface HandedAttemptsParts {
  * the inbox of its shard, and the owner of the shard settles it (rules 3 and 7). They count as long as this instance
  * sends heartbeats: the owner gives an attempt up when the heartbeats of its holder end.
  *
- * Proven by test/engine/handed-over-reports.test.ts, test/engine/rebalance.test.ts and the mutants 'the outcome of a handed-over attempt is not sent', 'a hand-over of unknown outcome is not looked up', 'a report that an owner of protocol 2 removed is not sent again'.
+ * Proven by test/engine/handed-over-reports.test.ts, test/engine/rebalance.test.ts and the mutants 'a hand-over of unknown outcome is not looked up', 'an unstarted attempt that was handed over is not reported'.
  */
 export class HandedOverAttempts {
   readonly #parts: HandedAttemptsParts
   readonly #running = new Set<Attempt>()
   readonly #sleeper: Sleeper
-  #reporting = 0
+  #lookingUp = 0
   #isOver = false
 
   constructor(parts: HandedAttemptsParts) {
@@ -75,14 +73,15 @@ export class HandedOverAttempts {
     attempts: readonly Attempt[],
     notesOf: (attempt: Attempt, outcome: Outcome) => readonly HistoryNote[],
   ): Promise<void> {
-    this.#reporting++
+    this.#lookingUp++
     const rows = await this.#find(attempts)
-    this.#reporting--
+    this.#lookingUp--
     for (const [index, attempt] of attempts.entries()) {
       attempt.isBeingHanded = false
       const { identity, occurrence } = attempt.row
       const named = { identity, occurrence, attempt: attempt.attempt }
-      if (this.#isHeldHere(named, rows?.[index])) this.add(attempt, (outcome) => notesOf(attempt, outcome))
+      if (this.#parts.reportSender.isHeldHere(named, rows?.[index]))
+        this.add(attempt, (outcome) => notesOf(attempt, outcome))
       else attempt.abandon()
     }
   }
@@ -103,13 +102,6 @@ export class HandedOverAttempts {
     return undefined
   }
 
-  /** Whether the row waits for a report on this attempt from this process. */
-  #isHeldHere(named: NamedAttempt, row: TimerRow | undefined): boolean {
-    const { member, life } = this.holder
-    const holder = row && holderOf(row)
-    return isMeant(named, row) && holder?.member === member && holder.life === life
-  }
-
   ended(attempt: Attempt, outcome: Outcome, notes: readonly HistoryNote[]): void {
     this.#end(attempt, outcome, notes)
   }
@@ -122,18 +114,16 @@ export class HandedOverAttempts {
   #end(attempt: Attempt, result: ReportOperation['result'], notes: readonly HistoryNote[]): void {
     if (!this.#running.delete(attempt) && attempt.outcome === undefined) return
     const { namespace, kind, key, identity, occurrence } = attempt.row
-    const name = { namespace, kind, key }
-    this.#reporting++
-    void this.#report({
+    this.#parts.reportSender.send({
       type: 'report',
-      ...name,
+      namespace,
+      kind,
+      key,
       identity,
       occurrence,
       attempt: attempt.attempt,
       result,
       notes,
-    }).finally(() => {
-      this.#reporting--
     })
   }
 
@@ -152,65 +142,13 @@ export class HandedOverAttempts {
   /** Waits until all have ended and been reported, or the time is over. */
   async stop(untilMonotonic: number): Promise<void> {
     const { clock } = this.#parts
-    while (this.#running.size + this.#reporting > 0 && clock.monotonic() < untilMonotonic)
-      await this.#sleeper.sleep(20)
+    const { reportSender } = this.#parts
+    const isBusy = (): boolean => this.#running.size + this.#lookingUp > 0 || !reportSender.isIdle
+    while (isBusy() && clock.monotonic() < untilMonotonic) await this.#sleeper.sleep(20)
     this.#isOver = true
     this.#sleeper.cancelAll()
     for (const attempt of this.#running) attempt.abandon()
     this.#running.clear()
-  }
-
-  /** Puts an outcome into the inbox of its shard, and makes sure that it is not lost there. */
-  async #report(operation: ReportOperation): Promise<void> {
-    const request = await this.#send(operation)
-    if (request !== undefined) void this.#repeat(request)
-  }
-
-  /** Appends an outcome until it is known to be there. Answers the request; undefined when it cannot be appended. */
-  async #send(operation: ReportOperation): Promise<InboxRequest<ReportOperation> | undefined> {
-    const { store, clock, settings, random } = this.#parts
-    const shard = shardOf(operation, store.shardCount)
-    const id = `report-${newNonce(random).toString(36)}`
-    let rememberedMs = REMEMBERED_MS
-    for (let tries = 0; !this.#isOver; tries++) {
-      try {
-        const deadline = Math.ceil(clock.now() + rememberedMs)
-        const request = { id, shard, deadline, operation }
-        const [answer] = await store.append([request])
-        if (answer !== 'expired') {
-          store.wake(shard)
-          return request
-        }
-        // The inbox refuses a deadline that is earlier than those it has forgotten.
-        rememberedMs = Math.min(rememberedMs * 2, MAX_REMEMBERED_MS)
-      } catch (error) {
-        if (!this.#isPassing('append', shard, error)) return undefined
-      }
-      await this.#sleeper.sleep(settings.retryMs * Math.min(10, 2 ** tries))
-    }
-    return undefined
-  }
-
-  /**
-   * An owner of protocol 2 does not know reports and removes them. So a report is sent again as long as its row waits for
-   * it. A report that is still in the inbox is not added twice. If the attempt was unstarted, the new owner may have
-   * started it under the same number and handed it over as well: then the row waits for another process.
-   */
-  async #repeat(sent: InboxRequest<ReportOperation>): Promise<void> {
-    const { store, settings } = this.#parts
-    const { shard, operation } = sent
-    for (let request: InboxRequest<ReportOperation> | undefined = sent; request !== undefined;) {
-      await this.#sleeper.sleep(settings.leaseMs)
-      if (this.#isOver) return
-      try {
-        const [row] = await store.find([operation])
-        if (!this.#isHeldHere(operation, row)) return
-        const [answer] = await store.append([request])
-        if (answer !== 'appended') request = await this.#send(operation)
-      } catch (error) {
-        if (!this.#isPassing('append', shard, error)) return
-      }
-    }
   }
 
   #isPassing(call: string, shard: number, error: unknown): boolean {

@@ -1,5 +1,5 @@
 import type { ReportOperation, InboxRequest, Store } from '../../store/index.js'
-import { isHeld, type TimerRow } from '../../timer/index.js'
+import { holderOf, type TimerRow } from '../../timer/index.js'
 import type { HeldAttempts } from '../fire/held-attempts.js'
 import type { Ownership } from '../own/ownership.js'
 import type { Settler } from './settler.js'
@@ -62,10 +62,13 @@ export class HandedOverReports {
 }
 
 /** What names one attempt at a timer. */
-export type NamedAttempt = Pick<ReportOperation, 'identity' | 'occurrence' | 'attempt'>
+export type NamedAttempt = Pick<ReportOperation, 'identity' | 'occurrence' | 'attempt' | 'offer'>
 
 /** Whether the row still waits for a report on this attempt. */
-export function isMeant({ identity, occurrence, attempt }: NamedAttempt, row: TimerRow | undefined): boolean {
-  if (row?.identity !== identity || row.occurrence !== occurrence) return false
-  return row.attempt === attempt - 1 && isHeld(row)
+export function isMeant(named: NamedAttempt, row: TimerRow | undefined): boolean {
+  const { identity, occurrence, attempt, offer } = named
+  if (row?.identity !== identity || row.occurrence !== occurrence || row.attempt !== attempt - 1) return false
+  const hold = holderOf(row)
+  // An attempt that was given back may be offered again under the same number.
+  return hold !== undefined && hold.offer === offer
 }

@@ -16,6 +16,7 @@ import type { LaneThroughput } from '../fire/lane-throughput.js'
 import type { LoadPolicy } from '../load/load-policy.js'
 import type { Loader } from '../load/loader.js'
 import type { PutBack } from '../load/put-back.js'
+import { type NewOffer, offeredFollowUp, type ShardOffers } from '../offer/shard-offers.js'
 import type { Window } from '../load/window.js'
 import { entryState } from '../load/window-page.js'
 import { newNonce, type Ownership } from '../own/ownership.js'
@@ -36,6 +37,8 @@ export interface BuiltSettlement {
   readonly carried: readonly Attempt[]
   /** Due timers that cannot start and leave memory. */
   readonly putBack: readonly Attempt[]
+  /** Due timers that other members may start. */
+  readonly offered: readonly NewOffer[]
 }
 
 /** What a settlement is for. */
@@ -56,6 +59,7 @@ export interface SettlementBuilderParts {
   readonly heldAttempts: HeldAttempts
   readonly outcomes: OutcomeQueue
   readonly putBack: PutBack
+  readonly offers: ShardOffers
   readonly throughput: LaneThroughput
   readonly loader: Loader
   readonly loadPolicy: LoadPolicy
@@ -98,12 +102,14 @@ export class SettlementBuilder {
     const limit = Math.max(settings.settleCount, MIN_SETTLEMENT_ROWS)
     const reports = outcomes.takeReports(limit).filter(({ attempt }) => isHere(attempt))
     throughput.measure()
+    const offered = isLast ? [] : this.#parts.offers.take(this.#parts.attempts.lanes, limit)
     const putBack = isLast ? [] : this.#parts.putBack.takeExcess(limit)
     this.#isPutBackLeft = putBack.length === limit
     const handed = holder === undefined ? [] : this.#takeHanded()
     const carried = raisesSettledLevel && !isLast ? this.#takeCarried(limit - putBack.length) : []
     for (const { attempt } of reports) this.#window.setState(attempt.token, LEAVING)
     for (const { token } of [...handed, ...carried, ...putBack]) this.#window.setState(token, LEAVING)
+    for (const { attempt } of offered) this.#window.setState(attempt.token, LEAVING)
     const before = ownership.settledLevel
     const level = raisesSettledLevel ? this.#level(before) : before
     // Finished rows that the level cannot pass, or not soon enough, are removed one by one.
@@ -112,9 +118,8 @@ export class SettlementBuilder {
     const settledCount = raisesSettledLevel ? this.#window.countDone(level) : 0
     const history = outcomes.takeNotes()
     // If nothing has ended below the level, it need not be raised.
-    const count =
-      reports.length + handed.length + carried.length + putBack.length + done.length + settledCount
-    if (count + history.length === 0) return undefined
+    const rewritten = reports.length + handed.length + carried.length + putBack.length + offered.length
+    if (rewritten + done.length + settledCount + history.length === 0) return undefined
     outcomes.onTaken()
     const { followUps, dead } = this.#followUpsOf(reports, level)
     for (const attempt of handed) {
@@ -124,8 +129,9 @@ export class SettlementBuilder {
     for (const attempt of carried) followUps.push(this.#carriedFollowUp(attempt, level))
     for (const attempt of putBack) followUps.push(this.#putBackFollowUp(attempt))
     const id = newNonce(random)
+    for (const offer of offered) followUps.push(offeredFollowUp(offer, id, level))
     const settlement = { id, level, settledCount, done, followUps, dead, history }
-    return { settlement, reports, handed, carried, putBack }
+    return { settlement, reports, handed, carried, putBack, offered }
   }
 
   #followUpsOf(

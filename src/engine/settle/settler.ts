@@ -9,6 +9,7 @@ import type { Window } from '../load/window.js'
 import { entryState } from '../load/window-page.js'
 import { RetryableCallError, UnknownOutcomeError } from '../own/call-errors.js'
 import type { FollowUpPace } from './follow-up-pace.js'
+import type { NewOffer } from '../offer/shard-offers.js'
 import type { SettleSignal } from './settle-signal.js'
 import {
   type BuiltSettlement,
@@ -66,6 +67,7 @@ export class Settler {
       // The size of a settlement is limited. What it left need not wait another `settleMs`.
       if (isSettled && (this.#builder.isPutBackLeft || outcomes.reportCount >= settleCount)) signal.raise()
       settledAt = clock.monotonic()
+      this.#parts.offers.notifyAgain()
       if (!this.#isOver && sweepPlanner.isDue(() => this.#isBehind)) {
         await sweepPlanner.sweep(
           () => !this.#isOver && !signal.isRaised && pace.msLeft() > 0 && !this.#isBehind,
@@ -156,7 +158,8 @@ export class Settler {
   }
 
   /** Brings memory in line with a settlement that the store has written. */
-  #apply({ settlement, reports, handed, carried, putBack }: BuiltSettlement, answer: SettleAnswer): void {
+  #apply(built: BuiltSettlement, answer: SettleAnswer): void {
+    const { settlement, reports, handed, carried, putBack, offered } = built
     const { counts, ownership, loader, sweepPlanner, onEvent, attempts } = this.#parts
     const { level } = settlement
     counts.settlements++
@@ -186,6 +189,8 @@ export class Settler {
       counts.putBack++
       loader.keep(row, answer.readLevel)
     }
+    for (const offer of offered) this.#offerTo(offer, settlement.id, answer.followUps[index++])
+    this.#parts.offers.notify()
     this.#window.settle(level)
     sweepPlanner.settled()
     onEvent({
@@ -210,6 +215,22 @@ export class Settler {
     this.#parts.attempts.handOver(attempt)
   }
 
+  /** The store has recorded that a member may start an attempt. The member reports on it. */
+  #offerTo(offer: NewOffer, settlementId: number, row: TimerRow | undefined): void {
+    const { heldAttempts, offers, counts } = this.#parts
+    const { attempt } = offer
+    if (!attempt.isSuperseded) this.#window.remove(attempt.token)
+    if (row === undefined) {
+      attempt.isSuperseded = true
+      offers.dropped(offer)
+      return
+    }
+    counts.offered++
+    heldAttempts.addOffered(attempt)
+    this.#place(attempt, row)
+    offers.stored(offer, settlementId)
+  }
+
   /** An unfinished row has another place now. It stays in memory, whatever the read level. */
   #carryTo(attempt: Attempt, row: TimerRow | undefined): void {
     if (!attempt.isSuperseded) this.#window.remove(attempt.token)
@@ -218,15 +239,19 @@ export class Settler {
       return
     }
     this.#parts.counts.carried++
+    this.#place(attempt, row)
+    if (attempt.startedAt < 0) this.#parts.attempts.enqueue(attempt)
+  }
+
+  #place(attempt: Attempt, row: TimerRow): void {
     attempt.row = row
     attempt.token = this.#window.addRow(row, stateOf(attempt))
     this.#window.page(attempt.token).attempts[this.#window.index(attempt.token)] = attempt
-    if (attempt.startedAt < 0) this.#parts.attempts.offer(attempt)
   }
 
   /** Takes back what was prepared for a settlement that the store has not written. */
-  #revert({ settlement, reports, handed, carried, putBack }: BuiltSettlement): void {
-    const { outcomes, attempts } = this.#parts
+  #revert({ settlement, reports, handed, carried, putBack, offered }: BuiltSettlement): void {
+    const { outcomes, attempts, offers } = this.#parts
     for (const { attempt } of reports) {
       if (!attempt.isSuperseded) this.#window.stay(attempt.token, REPORTED)
     }
@@ -235,11 +260,16 @@ export class Settler {
       attempt.isBeingHanded = false
       if (attempt.isSuperseded) continue
       this.#window.stay(attempt.token, stateOf(attempt))
-      if (attempt.startedAt < 0) attempts.offer(attempt)
+      if (attempt.startedAt < 0) attempts.enqueue(attempt)
     }
     for (const attempt of putBack) {
       this.#window.stay(attempt.token, READY)
-      attempts.offer(attempt)
+      attempts.enqueue(attempt)
+    }
+    for (const offer of offered) {
+      offers.dropped(offer)
+      this.#window.stay(offer.attempt.token, READY)
+      attempts.enqueue(offer.attempt)
     }
   }
 

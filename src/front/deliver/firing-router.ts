@@ -8,6 +8,7 @@ import {
   LeaseBroker,
   type Target,
 } from '../../delivery/index.js'
+import type { KindsOfNamespace } from '../../engine/index.js'
 import type { KindName, Store } from '../../store/index.js'
 import type { Deliver } from '../../timer/index.js'
 import { Pauses } from '../change/pauses.js'
@@ -112,6 +113,24 @@ export class FiringRouter implements NamespaceDelivery {
     const { namespace, kinds } = this.#parts
     const names = new Set([...this.#handlers.kinds, ...(this.#handlers.hasOthers ? kinds.names : [])])
     return [...names].filter((kind) => this.concurrencyOf(kind) > 0).map((kind) => ({ namespace, kind }))
+  }
+
+  handles(kind: string): boolean {
+    return this.#handlers.has(kind)
+  }
+
+  /** The kinds whose due timers other owners may offer to this instance: not those that are paused. */
+  takes(): KindsOfNamespace {
+    const { namespace } = this.#parts
+    const handlers = this.#handlers
+    const paused = this.pauses.current
+    if (paused.all) return { namespace, only: [] }
+    const isTaken = (kind: string): boolean =>
+      handlers.has(kind) && !handlers.isTransactional(kind) && !paused.kinds.includes(kind)
+    const kinds = [...handlers.kinds]
+    if (!handlers.hasOthers) return { namespace, only: kinds.filter(isTaken) }
+    const except = new Set([...kinds, ...paused.kinds].filter((kind) => !isTaken(kind)))
+    return { namespace, except: [...except] }
   }
 
   abortAll(reason: Error): void {

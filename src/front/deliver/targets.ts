@@ -67,7 +67,13 @@ export class Targets {
     if (before !== undefined) void this.#retire(before)
     if (stored === undefined) return undefined
     if (stored === 'refused')
-      return { ...handlerOf(timer(kind), 1), concurrency: 0, one: () => undefined, many: undefined }
+      return {
+        ...handlerOf(timer(kind), 1),
+        concurrency: 0,
+        isRefused: true,
+        one: () => undefined,
+        many: undefined,
+      }
     const { target, retry } = stored
     return this.#handlerOf(timer(kind, retry && { retry }), target, (delivery) => {
       this.#deliveries.add(delivery)

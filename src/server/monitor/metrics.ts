@@ -47,7 +47,7 @@ export class Metrics {
     return [...this.#timers(stats), ...this.#requests(), ...this.#process(), ''].join('\n')
   }
 
-  *#timers({ counts, pending, store, shards }: TimersStats): Generator<string> {
+  *#timers({ counts, pending, store, shards, unhandled }: TimersStats): Generator<string> {
     yield* metric(
       'carillon_timers_pending',
       'gauge',
@@ -71,6 +71,16 @@ export class Metrics {
       'Due timers put back into the store because they could not start and memory was crowded.',
       counts.putBack,
     )
+    yield* metric(
+      'carillon_offered_total',
+      'counter',
+      'Due timers offered to other instances because this one does not handle their kind.',
+      counts.offered,
+    )
+    yield '# HELP carillon_unhandled Due timers that wait because no instance handles their kind.'
+    yield '# TYPE carillon_unhandled gauge'
+    for (const { namespace, kind, waiting } of unhandled)
+      yield `carillon_unhandled{namespace=${labelOf(namespace)},kind=${labelOf(kind)}} ${waiting}`
     yield* metric('carillon_shards', 'gauge', 'Shards that this instance owns.', shards.length)
     const sumOf = (of: (shard: (typeof shards)[number]) => number) =>
       shards.reduce((sum, shard) => sum + of(shard), 0)
@@ -137,6 +147,11 @@ export class Metrics {
     const p99 = this.#loop.percentile(99) / 1e9
     yield* metric('carillon_event_loop_delay_p99_seconds', 'gauge', 'Delay of the event loop.', p99)
   }
+}
+
+/** The value of a label, quoted and escaped. */
+function labelOf(value: string): string {
+  return `"${value.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n')}"`
 }
 
 function* metric(name: string, type: 'gauge' | 'counter', help: string, value: number): Generator<string> {

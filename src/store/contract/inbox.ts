@@ -47,14 +47,16 @@ export interface InboxRequest<Asked = RequestedOperation | ReportOperation | Bar
 }
 
 /**
- * The result of an attempt that the last owner handed over with the shard and that ended since. The owner settles it
- * like an attempt of its own, if the row still records this attempt as handed over.
+ * The result of an attempt that ran in another process: it was handed over with the shard, or offered to the process.
+ * The owner settles it like an attempt of its own, if the row still records that this process holds the attempt.
  */
 export interface ReportOperation extends TimerName {
   readonly type: 'report'
   readonly identity: number
   readonly occurrence: number
   readonly attempt: number
+  /** The offer by which the process got the attempt; absent if the attempt was handed over. */
+  readonly offer?: string
   readonly result: Outcome | { readonly type: 'unstarted' }
   /** For the timer's history. */
   readonly notes: readonly HistoryNote[]

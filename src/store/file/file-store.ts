@@ -19,6 +19,7 @@ import type {
   Loaded,
   LoadRequest,
   LongLease,
+  MailMessage,
   Member,
   OperationAnswer,
   OwnerWrite,
@@ -37,6 +38,7 @@ import type {
   AppendAnswer,
   RequestedOperation,
 } from '../store.js'
+import { Mailboxes } from '../mailboxes.js'
 import { MemberTable } from '../member-table.js'
 import { Rewriter } from './compact/rewriter.js'
 import { Splitter } from './compact/splitter.js'
@@ -94,6 +96,7 @@ export class FileStore implements Store {
   readonly #history: HistoryTable
   readonly #settings = new SettingsTable()
   readonly #members = new MemberTable()
+  readonly #mailboxes = new Mailboxes()
   readonly #wakeListeners = new WakeListeners()
   #stopping: Promise<void> | undefined
 
@@ -401,7 +404,10 @@ export class FileStore implements Store {
   }
 
   removeMember(id: string): Promise<void> {
-    return this.#run(() => this.#members.remove(id))
+    return this.#run(() => {
+      this.#members.remove(id)
+      this.#mailboxes.remove(id)
+    })
   }
 
   settings(prefix: string): Promise<readonly Setting[]> {
@@ -418,6 +424,18 @@ export class FileStore implements Store {
 
   onWake(listener: (shard: number) => void): () => void {
     return this.#wakeListeners.add(listener)
+  }
+
+  post(messages: readonly MailMessage[]): Promise<void> {
+    return this.#run(() => this.#mailboxes.post(messages, this.clock.now()))
+  }
+
+  takeMail(member: string, limit: number): Promise<readonly string[]> {
+    return this.#run(() => this.#mailboxes.take(member, limit, this.clock.now()))
+  }
+
+  onMail(listener: (member: string) => void): () => void {
+    return this.#mailboxes.listen(listener)
   }
 
   // ---- the folder
@@ -451,6 +469,7 @@ export class FileStore implements Store {
 
   async #stop(): Promise<void> {
     this.#wakeListeners.clear()
+    this.#mailboxes.removeListeners()
     this.#index.stop()
     await this.#committer.stop()
     this.#owner.release()

@@ -2,6 +2,7 @@ import type { Clock } from '../../time/index.js'
 import { firstPlace, isBefore, levelAt, type Place, shardOf, type TimerName } from '../../timer/index.js'
 import { cursorOf, parseCursor } from '../cursor.js'
 import { matches, matchesName } from '../filter.js'
+import { Mailboxes } from '../mailboxes.js'
 import { MemberTable } from '../member-table.js'
 import type {
   ClaimedRow,
@@ -39,6 +40,7 @@ export class MemoryData {
   readonly settings = new Map<string, Setting>()
   readonly wakeListeners = new Set<(shard: number) => void>()
   readonly members = new MemberTable()
+  readonly mailboxes = new Mailboxes()
   #dead: DeadLetter[] = []
   #history: HistoryEntry[] = []
   #lastDead = 0

@@ -23,6 +23,7 @@ import type {
   LoadRequest,
   LongLease,
   LongLeaseQuery,
+  MailMessage,
   Member,
   NextDueQuery,
   OperationAnswer,
@@ -89,6 +90,7 @@ export class MemoryStore implements Store {
   readonly #data: MemoryData
   readonly #carriage: Carriage
   readonly #listeners = new Set<(shard: number) => void>()
+  readonly #mailListeners = new Set<() => void>()
   #isStopped = false
 
   constructor(options: MemoryStoreOptions = {}, data: MemoryData = dataFor(options)) {
@@ -125,6 +127,7 @@ export class MemoryStore implements Store {
     this.#isStopped = true
     for (const listener of this.#listeners) this.#data.wakeListeners.delete(listener)
     this.#listeners.clear()
+    for (const stopListening of this.#mailListeners) stopListening()
   }
 
   // ---- shards
@@ -334,7 +337,10 @@ export class MemoryStore implements Store {
   }
 
   removeMember(id: string): Promise<void> {
-    return this.#call({ name: 'removeMember' }, () => this.#data.members.remove(id))
+    return this.#call({ name: 'removeMember' }, () => {
+      this.#data.members.remove(id)
+      this.#data.mailboxes.remove(id)
+    })
   }
 
   settings(prefix: string): Promise<readonly Setting[]> {
@@ -362,6 +368,25 @@ export class MemoryStore implements Store {
     return () => {
       this.#data.wakeListeners.delete(wakeListener)
       this.#listeners.delete(wakeListener)
+    }
+  }
+
+  // ---- mail
+
+  post(messages: readonly MailMessage[]): Promise<void> {
+    return this.#call({ name: 'post' }, (now) => this.#data.mailboxes.post(messages, now))
+  }
+
+  takeMail(member: string, limit: number): Promise<readonly string[]> {
+    return this.#call({ name: 'takeMail' }, (now) => this.#data.mailboxes.take(member, limit, now))
+  }
+
+  onMail(listener: (member: string) => void): () => void {
+    const remove = this.#data.mailboxes.listen(listener, (call) => this.#carriage.wake(call))
+    this.#mailListeners.add(remove)
+    return () => {
+      remove()
+      this.#mailListeners.delete(remove)
     }
   }
 

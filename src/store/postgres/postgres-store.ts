@@ -21,6 +21,7 @@ import type {
   LoadRequest,
   LongLease,
   LongLeaseQuery,
+  MailMessage,
   Member,
   NextDueQuery,
   OperationAnswer,
@@ -49,6 +50,7 @@ import { checkDurability } from './net/durability.js'
 import { openSessionPool } from './net/session-pool.js'
 import { WakeChannel } from './net/wake-channel.js'
 import { ClusterTables, MICROSECONDS } from './parts/cluster-tables.js'
+import { MailTable } from './parts/mail-table.js'
 import { RecordTables } from './parts/record-tables.js'
 import { RowReader } from './parts/row-reader.js'
 import { ShardTable } from './parts/shard-table.js'
@@ -92,6 +94,7 @@ export class PostgresStore implements Store {
   readonly #reading: RowReader
   readonly #records: RecordTables
   readonly #cluster: ClusterTables
+  readonly #mail: MailTable
   readonly #wakes: WakeChannel
   #stopping: Promise<void> | undefined
 
@@ -131,6 +134,7 @@ export class PostgresStore implements Store {
       },
     )
     this.#wakes = new WakeChannel(database, () => new driver.Client(connection), format.shardCount)
+    this.#mail = new MailTable(database, this.#now)
   }
 
   /** Opens the store in a database. Creates its schema first if there is none. */
@@ -373,6 +377,21 @@ export class PostgresStore implements Store {
   onWake(listener: (shard: number) => void): () => void {
     if (this.#stopping !== undefined) throw new StateError('stopped', 'the PostgreSQL store was stopped')
     return this.#wakes.onWake(listener)
+  }
+
+  // ---- mail
+
+  post(messages: readonly MailMessage[]): Promise<void> {
+    return this.#mail.post(messages)
+  }
+
+  takeMail(member: string, limit: number): Promise<readonly string[]> {
+    return this.#mail.take(member, limit)
+  }
+
+  onMail(listener: (member: string) => void): () => void {
+    if (this.#stopping !== undefined) throw new StateError('stopped', 'the PostgreSQL store was stopped')
+    return this.#wakes.onMail(listener)
   }
 
   async #stop(): Promise<void> {

@@ -7,3 +7,6 @@ export function storeKey(prefix: string): string {
 export function shardKey(prefix: string, shard: number): string {
   return `{${prefix}:${shard}}`
 }
+
+/** On the wake channel, a message that begins with this names a member that has mail. Others name a shard. */
+export const MAIL_MARK = '@'

@@ -20,6 +20,7 @@ import type {
   LoadRequest,
   LongLease,
   LongLeaseQuery,
+  MailMessage,
   Member,
   NextDueQuery,
   Operation,
@@ -76,6 +77,7 @@ export class RedisStore implements Store {
   readonly #shared: SharedState
   readonly #channel: WakeChannel
   readonly #listeners = new Set<(shard: number) => void>()
+  readonly #mailListeners = new Set<(member: string) => void>()
   #callsInFlight = 0
   #onIdle: (() => void) | undefined
   #stopping: Promise<void> | undefined
@@ -105,7 +107,10 @@ export class RedisStore implements Store {
     this.#shared = new SharedState(nodes, now)
     this.#channel = new WakeChannel(
       nodes,
-      (shard) => this.#notify(shard),
+      {
+        onWake: (shard) => this.#notify(shard),
+        onMail: (member) => this.#notifyMail(member),
+      },
       // Wake-ups may have been lost meanwhile, so every shard is woken.
       () => this.#shards.forEach(({ shard }) => this.#notify(shard)),
     )
@@ -352,12 +357,33 @@ export class RedisStore implements Store {
     return () => void this.#listeners.delete(registered)
   }
 
+  // ---- mail
+
+  post(messages: readonly MailMessage[]): Promise<void> {
+    return this.#run(() => this.#shared.post(messages))
+  }
+
+  takeMail(member: string, limit: number): Promise<readonly string[]> {
+    return this.#run(() => this.#shared.takeMail(member, limit))
+  }
+
+  onMail(listener: (member: string) => void): () => void {
+    const registered = (member: string): void => listener(member)
+    this.#mailListeners.add(registered)
+    return () => void this.#mailListeners.delete(registered)
+  }
+
+  #notifyMail(member: string): void {
+    for (const listener of this.#mailListeners) listener(member)
+  }
+
   #notify(shard: number): void {
     for (const listener of this.#listeners) listener(shard)
   }
 
   async #stop(): Promise<void> {
     this.#listeners.clear()
+    this.#mailListeners.clear()
     if (this.#callsInFlight > 0) await new Promise<void>((resolve) => (this.#onIdle = resolve))
     this.#channel.stop()
     this.#nodes.close()

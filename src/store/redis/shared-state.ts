@@ -1,15 +1,17 @@
-import type { Member, Setting } from '../store.js'
-import { storeKey } from './keys.js'
+import { MAIL_KEPT_MS, MAX_MAIL } from '../mailboxes.js'
+import type { MailMessage, Member, Setting } from '../store.js'
+import { MAIL_MARK, storeKey } from './keys.js'
 import type { RedisNodes } from './net/nodes.js'
 import type { Reply } from './net/connection.js'
 import { Script } from './scripts/script.js'
-import { heartbeatLua, nowLua, putSettingLua } from './scripts/shared.lua.js'
+import { heartbeatLua, nowLua, postLua, putSettingLua } from './scripts/shared.lua.js'
 
 const nowScript = Script.reading(nowLua)
 const putSettingScript = Script.writing(putSettingLua)
 const heartbeatScript = Script.writing(heartbeatLua)
+const postScript = Script.writing(postLua)
 
-/** What instances share besides timers: the time, members and settings. All of it is in one cluster slot. */
+/** What instances share besides timers: the time, members, their mail, and settings. All of it is in one cluster slot. */
 export class SharedState {
   readonly #nodes: RedisNodes
   readonly #key: string
@@ -37,6 +39,24 @@ export class SharedState {
 
   async removeMember(id: string): Promise<void> {
     await this.#nodes.call(this.#key, ['HDEL', `${this.#key}:members`, id], { isWrite: true })
+    await this.#nodes.call(this.#key, ['DEL', this.#mailKey(id)], { isWrite: true })
+  }
+
+  async post(messages: readonly MailMessage[]): Promise<void> {
+    if (messages.length === 0) return
+    const flat = messages.flatMap(({ member, text }) => [member, text])
+    await postScript.run(this.#nodes, this.#key, [String(MAX_MAIL), String(MAIL_KEPT_MS), MAIL_MARK, ...flat])
+  }
+
+  async takeMail(member: string, limit: number): Promise<readonly string[]> {
+    const taken = await this.#nodes.call(this.#key, ['LPOP', this.#mailKey(member), String(limit)], {
+      isWrite: true,
+    })
+    return ((taken ?? []) as Buffer[]).map(String)
+  }
+
+  #mailKey(member: string): string {
+    return `${this.#key}:mail:${member}`
   }
 
   async settings(prefix: string): Promise<Setting[]> {

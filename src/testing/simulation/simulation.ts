@@ -7,7 +7,13 @@ import { FiringCheck } from './check/firing-check.js'
 import { Journal } from './check/journal.js'
 import { Ledger } from './check/ledger.js'
 import { lifeText } from './world/life.js'
-import { FINALE_MS, type PlannedOperation, type PlannedSet, simulatedKinds } from './plan/operation.js'
+import {
+  FINALE_MS,
+  type PlannedOperation,
+  type PlannedSet,
+  type SimulatedKind,
+  simulatedKinds,
+} from './plan/operation.js'
 import { Machine } from './world/machine.js'
 import { StoreInspector } from './check/store-inspector.js'
 import type { Plan } from './plan/plan.js'
@@ -93,6 +99,7 @@ export class Simulation {
     await this.#pass(this.#plan.troubleMs + SLICE_MS)
     this.#calm()
     if (this.#plan.hasRebalance) await this.#joinWhileBusy()
+    if (this.#plan.hasProbes) await this.#probeKinds()
     if (this.#plan.strayMs !== undefined) await this.#setOwnerClockOff(this.#plan.strayMs)
     if (this.#plan.hasTakeover) await this.#killOwner()
     if (this.#plan.isDeserted) await this.#callWhileDeserted()
@@ -284,7 +291,29 @@ export class Simulation {
     for (const probe of probes) this.#checkProbe(probe, boundMs)
   }
 
-  #checkProbe({ identity, dueAt }: Probe, boundMs: number): void {
+  /**
+   * A scene: timers of each kind become due while all is calm. Each must start in time at a machine that handles its
+   * kind, wherever its shard is owned. The bound: a second, the inbox, and a few calls.
+   */
+  async #probeKinds(): Promise<void> {
+    const { inboxPollMs } = this.#plan.settings
+    await this.#rest()
+    if (this.#world.journal.violations.length > 0) return
+    this.#world.journal.count('probed kinds')
+    const boundMs = 1000 + inboxPollMs + this.#callsMs(20) + 150
+    const probes: Probe[] = []
+    for (let round = 0; round < 4; round++) {
+      for (const kind of simulatedKinds) {
+        const probe = this.#set(`pool-${probes.length}`, 200, kind)
+        if (probe !== undefined) probes.push(probe)
+      }
+      await this.#pass(200)
+    }
+    await this.#pass(boundMs + 500)
+    for (const probe of probes) this.#checkProbe(probe, boundMs, 19)
+  }
+
+  #checkProbe({ identity, dueAt }: Probe, boundMs: number, promise: PromiseName = 'rebalance'): void {
     const { ledger, journal } = this.#world
     const life = ledger.life(identity)
     // A timer that nobody acknowledged may be missing.
@@ -293,15 +322,15 @@ export class Simulation {
     if (lateMs <= boundMs) return
     const what = life === undefined ? `timer ${identity}` : lifeText(life)
     journal.violated(
-      'rebalance',
-      `${what} was ${Math.round(lateMs)} ms late while a machine joined; at most ${Math.round(boundMs)} ms are allowed`,
+      promise,
+      `${what} was ${Math.round(lateMs)} ms late; at most ${Math.round(boundMs)} ms are allowed`,
     )
   }
 
   /** Sets a timer at a machine that accepts operations. */
-  #set(key: string, dueInMs: number): Probe | undefined {
+  #set(key: string, dueInMs: number, kind: SimulatedKind = simulatedKinds[0]): Probe | undefined {
     const identity = ++this.#lastIdentity
-    const set = { identity, kind: simulatedKinds[0], key, dueInMs, condition: 'none' } as const
+    const set = { identity, kind, key, dueInMs, condition: 'none' } as const
     const action = { type: 'set', sets: [set], again: undefined } as const
     let probe: Probe | undefined
     this.#operate(identity % this.#machines.length, (process) => {

@@ -8,6 +8,7 @@ import { describeInbox } from './cases/inbox.js'
 import { describeLifecycle } from './cases/lifecycle.js'
 import { describeList } from './cases/list.js'
 import { describeLoad } from './cases/load.js'
+import { describeMail } from './cases/mail.js'
 import { describeModel } from './model/describe-model.js'
 import { describeNames } from './cases/names.js'
 import { describeNotes } from './cases/notes.js'
@@ -37,6 +38,7 @@ const chapters: readonly (readonly [title: string, describe: (suite: Suite) => v
   ['names', describeNames],
   ['fields', describeFields],
   ['cluster', describeCluster],
+  ['mail', describeMail],
   ['concurrency', describeConcurrency],
   ['model', describeModel],
 ]

@@ -16,7 +16,7 @@ export function allowedSql(allowance: PostgresAllowance, allow: readonly Postgre
   return `('${allowance}' = any (regexp_split_to_array(coalesce(current_setting('carillon.allow', true), ''), '[, ]+')))`
 }
 
-/** Refuses a server that may lose acknowledged timers. Checked only when a store is opened. */
+/** Refuses a server that may lose acknowledged timers. Checked only when a store is opened. Mail may get lost. */
 export async function checkDurability(
   database: Database,
   allow: readonly PostgresAllowance[],
@@ -27,7 +27,8 @@ export async function checkDurability(
       (current_setting('full_page_writes') = 'off'
         and not ${allowedSql('no-full-page-writes', allow)})::int::bigint as no_pages,
       (select min(c.relname) from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
-        where n.nspname = '${database.schema}' and c.relkind = 'r' and c.relpersistence <> 'p')::text as unlogged`,
+        where n.nspname = '${database.schema}' and c.relkind = 'r' and c.relpersistence <> 'p'
+          and c.relname <> 'mail')::text as unlogged`,
   )
   if (numberOf(row!, 'no_fsync') === 1) {
     throw volatileServer(

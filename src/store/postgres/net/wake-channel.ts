@@ -6,6 +6,14 @@ import type { PostgresClient, SingleClient } from './driver.js'
 
 const NOTIFY = 'select pg_notify($1, shard::text) from unnest($2::bigint[]) shard'
 
+/** A notification that begins with this names a member that has mail. Others name a shard. */
+export const MAIL_MARK = '@'
+
+/** The channel on which the processes of a store wake each other. */
+export function wakeChannelOf({ schema }: Database): string {
+  return `carillon ${schema}`
+}
+
 /**
  * Wake-ups between processes, by NOTIFY and LISTEN. A process sends at most one for each shard in `WAKE_INTERVAL_MS`.
  * A wake-up may get lost. So each time the listening connection is opened, listeners are called for every shard.
@@ -19,6 +27,7 @@ export class WakeChannel {
   readonly #shardCount: number
   readonly #clock: Clock
   readonly #listeners = new Set<(shard: number) => void>()
+  readonly #mailListeners = new Set<(member: string) => void>()
   readonly #lastSent = new Map<number, number>()
   readonly #toSend = new Set<number>()
   readonly #delayed = new Set<number>()
@@ -38,7 +47,7 @@ export class WakeChannel {
   ) {
     this.#database = database
     this.#connect = connect
-    this.#channel = `carillon ${database.schema}`
+    this.#channel = wakeChannelOf(database)
     this.#shardCount = shardCount
     this.#clock = clock
   }
@@ -72,13 +81,25 @@ export class WakeChannel {
     // A function of its own, so that a listener that was added twice is called twice, and each is removed alone.
     const added = (shard: number): void => listener(shard)
     this.#listeners.add(added)
-    if (this.#client === undefined && this.#retry === undefined) void this.#listen()
+    this.#listenOnce()
     return () => void this.#listeners.delete(added)
+  }
+
+  onMail(listener: (member: string) => void): () => void {
+    const added = (member: string): void => listener(member)
+    this.#mailListeners.add(added)
+    this.#listenOnce()
+    return () => void this.#mailListeners.delete(added)
+  }
+
+  #listenOnce(): void {
+    if (this.#client === undefined && this.#retry === undefined) void this.#listen()
   }
 
   async stop(): Promise<void> {
     this.#isStopped = true
     this.#listeners.clear()
+    this.#mailListeners.clear()
     this.#delayTimer?.cancel()
     this.#retry?.cancel()
     await this.#client?.end().catch(() => undefined)
@@ -118,7 +139,7 @@ export class WakeChannel {
     }
     client.on('error', lost)
     client.on('end', lost)
-    client.on('notification', ({ payload }) => this.#callListeners(Number(payload)))
+    client.on('notification', ({ payload }) => this.#notified(payload ?? ''))
     try {
       await client.connect()
       await client.query({ text: `listen "${this.#channel}"` })
@@ -155,6 +176,14 @@ export class WakeChannel {
       void this.#listen()
     })
     this.#retryMs = Math.min(this.#retryMs * 2, MAX_RECONNECT_MS)
+  }
+
+  #notified(payload: string): void {
+    if (!payload.startsWith(MAIL_MARK)) {
+      this.#callListeners(Number(payload))
+      return
+    }
+    for (const listener of this.#mailListeners) listener(payload.slice(MAIL_MARK.length))
   }
 
   #callListeners(shard: number): void {

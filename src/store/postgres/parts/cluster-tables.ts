@@ -68,7 +68,11 @@ export class ClusterTables {
   }
 
   async removeMember(id: string): Promise<void> {
-    await this.#database.write('removeMember', 'delete from S.member where id = $1', [id])
+    await this.#database.write(
+      'removeMember',
+      'with mail as (delete from S.mail where member = $1) delete from S.member where id = $1',
+      [id],
+    )
   }
 
   async settings(prefix: string): Promise<Setting[]> {

@@ -7,7 +7,7 @@ import { claimFunctions } from './claims.js'
 import { clockFunction, fenceFunction, tagsFunction } from './common.js'
 import { commitOrderTrigger, inboxFunctions, inboxNames } from './inbox.js'
 import { ownerFunctions } from './owner.js'
-import { claimTables, tables } from './tables.js'
+import { claimTables, mailTable, tables } from './tables.js'
 import { writeFunctions } from './write.js'
 
 /** The properties that a store gets when it is created. */
@@ -45,6 +45,8 @@ ${functions}`,
   () => 'alter table S.shard add column late_before bigint not null default 0;' + functions,
   // Version 5: an inbox says whether a request for a name waits.
   () => inboxNames + functions,
+  // Version 6: members have mailboxes.
+  () => mailTable,
 ]
 
 /**

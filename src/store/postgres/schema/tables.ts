@@ -154,3 +154,14 @@ insert into S.counter (slot) select generate_series(0, 31);
 export const claimTables = `
 create index timer_due on S.timer (position, revision);
 `
+
+/** Messages between members. They may get lost, so the table is not logged. */
+export const mailTable = `
+create unlogged table S.mail (
+  id bigint generated always as identity primary key,
+  member text collate "C" not null,
+  message text not null,
+  posted_at bigint not null
+) with (autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_scale_factor = 0.1, autovacuum_vacuum_cost_delay = 0);
+create index mail_member on S.mail (member, id);
+`

@@ -2,6 +2,12 @@ import { systemClock, type Wake } from '../../../time/index.js'
 import { MAX_WAKE_FAILURES, WAKE_CHECK_MS } from '../defaults.js'
 import { RedisConnection } from './connection.js'
 import type { RedisNodes } from './nodes.js'
+import { MAIL_MARK } from '../keys.js'
+
+interface WakeListener {
+  readonly onWake: (shard: number) => void
+  readonly onMail: (member: string) => void
+}
 
 /**
  * Sends and receives wake-ups through a pub/sub channel. It listens on its own connection. Wake-ups may get lost: after
@@ -12,7 +18,7 @@ import type { RedisNodes } from './nodes.js'
 export class WakeChannel {
   readonly #nodes: RedisNodes
   readonly #channel: string
-  readonly #onWake: (shard: number) => void
+  readonly #listener: WakeListener
   readonly #onGap: () => void
   readonly #waiting = new Set<number>()
   #connection: RedisConnection | undefined
@@ -21,10 +27,10 @@ export class WakeChannel {
   #check: Wake | undefined
   #nextNode = 0
 
-  constructor(nodes: RedisNodes, onWake: (shard: number) => void, onGap: () => void) {
+  constructor(nodes: RedisNodes, listener: WakeListener, onGap: () => void) {
     this.#nodes = nodes
     this.#channel = `{${nodes.target.prefix}}:wake`
-    this.#onWake = onWake
+    this.#listener = listener
     this.#onGap = onGap
   }
 
@@ -38,8 +44,13 @@ export class WakeChannel {
       return
     }
     this.#connection = connection
-    await connection.subscribe(this.#channel, (message) => this.#onWake(Number(message)))
+    await connection.subscribe(this.#channel, (message) => this.#received(message))
     this.#check = systemClock.wakeAfter(WAKE_CHECK_MS, () => this.#checkConnection(), { keepAlive: false })
+  }
+
+  #received(message: string): void {
+    if (message.startsWith(MAIL_MARK)) this.#listener.onMail(message.slice(MAIL_MARK.length))
+    else this.#listener.onWake(Number(message))
   }
 
   wake(shard: number): void {

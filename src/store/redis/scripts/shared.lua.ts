@@ -85,6 +85,26 @@ end
 return reply
 `
 
+/** ARGV: how many messages a mailbox keeps, how long, the mark of mail, then member and message in turn. */
+export const postLua = String.raw`
+local members, isNamed = {}, {}
+for index = 4, #ARGV, 2 do
+  local member = ARGV[index]
+  redis.call('RPUSH', KEYS[1] .. ':mail:' .. member, ARGV[index + 1])
+  if not isNamed[member] then
+    isNamed[member] = true
+    members[#members + 1] = member
+  end
+end
+for index = 1, #members do
+  local key = KEYS[1] .. ':mail:' .. members[index]
+  redis.call('LTRIM', key, -tonumber(ARGV[1]), -1)
+  redis.call('PEXPIRE', key, ARGV[2])
+  redis.call('PUBLISH', KEYS[1] .. ':wake', ARGV[3] .. members[index])
+end
+return 1
+`
+
 /** ARGV: the instant. Removes a limited number of entries before it. Answers how many. */
 export const pruneHistoryLua = String.raw`
 local count = redis.call('ZCOUNT', KEYS[1], '-inf', '(' .. ARGV[1])

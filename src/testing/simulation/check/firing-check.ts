@@ -19,6 +19,8 @@ export interface Firer {
   readonly aheadMs: number
   /** Its last few measures of the store's clock, oldest first. */
   readonly measures: readonly Measured[]
+  /** Whether it has a handler for a kind. */
+  handles(kind: string): boolean
   /** Whether anything was wrong with it or its connection between two moments of the run. */
   isDisturbedBetween(from: number, to: number): boolean
 }
@@ -85,9 +87,13 @@ export class FiringCheck {
       this.#journal.violated(3, `timer ${row.identity} was fired but never stored`)
       return undefined
     }
-    const isStray = this.#isStray(life, firer)
+    if (!firer.handles(row.kind))
+      this.#journal.violated(19, `${lifeText(life)} was fired by ${firer.member}, which does not handle it`)
+    const isOwn = life.version.held === undefined && this.#ownerOf(life.shard) === firer.member
+    const offer = isOwn ? undefined : this.#ledger.offers.openOffer(firing, firer)
+    const isStray = offer === undefined && this.#isStray(life, firer)
     this.#checkTime(life, firing, firer, isStray)
-    this.#checkLease(life, firer)
+    if (offer === undefined) this.#checkLease(life, firer)
     const attempt: Attempt = {
       process: firer.number,
       firer,
@@ -96,6 +102,7 @@ export class FiringCheck {
       revision: row.revision,
       occurrence: row.occurrence,
       number: firing.attempt,
+      offer,
       outcome: undefined,
       sentAt: undefined,
       isSettled: false,
@@ -105,9 +112,11 @@ export class FiringCheck {
       this.#journal.count('fired astray')
       return attempt
     }
-    this.#checkStanding(life, firing, firer)
-    this.#checkOwner(life, firer)
-    this.#checkInbox(life)
+    if (offer === undefined) {
+      this.#checkStanding(life, firing, firer)
+      this.#checkOwner(life, firer)
+      this.#checkInbox(life)
+    } else this.#ledger.offers.started(life, firing, offer)
     this.#checkNumber(life, firing)
     life.attempts.push(attempt)
     return attempt
@@ -120,8 +129,9 @@ export class FiringCheck {
       if (attempt.occurrence !== row.occurrence || attempt.outcome?.type !== 'done') continue
       const ending = this.#ledger.endingOf(life!, attempt)
       const from = attempt.startedAt - this.#settings.leaseMs
-      // An attempt that was handed over is safe once its outcome is in the inbox.
-      const to = ending?.how === 'released' ? attempt.sentAt : ending?.at
+      // An attempt that was handed over or offered is safe once its outcome is in the inbox.
+      const isReported = attempt.offer !== undefined || ending?.how === 'released'
+      const to = isReported ? attempt.sentAt : ending?.at
       if (attempt.firer.isDisturbedBetween(from, to ?? this.#journal.at)) continue
       this.#journal.violated(
         'success',
@@ -235,12 +245,12 @@ export class FiringCheck {
       )
     }
     for (const attempt of sofar) {
-      if (attempt.claim === claim && attempt.outcome === undefined) {
+      if (attempt.claim === claim && attempt.outcome === undefined && attempt.offer === undefined) {
         this.#journal.violated(11, `${lifeText(life)} was fired while its last attempt was running`)
       } else if (this.#ledger.runsElsewhere(life, attempt)) {
         this.#journal.violated(
           'hand-over',
-          `${lifeText(life)} was fired while its attempt ${attempt.number} was running at ${attempt.firer.member}, which had released the shard`,
+          `${lifeText(life)} was fired while its attempt ${attempt.number} was running at ${attempt.firer.member}, which does not own the shard`,
         )
       }
     }

@@ -20,7 +20,15 @@ export class Heartbeats {
     // A new process of the same member is another one than before.
     const life = /"life":"(\w+)"/.exec(details)?.[1]
     const isSeamless = last !== undefined && last.until > now && last.life === life
-    this.#byMember.set(id, { since: isSeamless ? last.since : at, until: now + ttlMs, life, at })
+    const isInTime = isSeamless && at - last.at <= ttlMs
+    this.#byMember.set(id, {
+      since: isSeamless ? last.since : at,
+      inTimeSince: isInTime ? last.inTimeSince : at,
+      until: now + ttlMs,
+      ttlMs,
+      life,
+      at,
+    })
   }
 
   /** When the store's clock is set forward, heartbeats end before their senders can know. Then members are missing. */
@@ -36,6 +44,22 @@ export class Heartbeats {
     this.#byMember.delete(id)
   }
 
+  /**
+   * Whether no member may count this process as gone. A heartbeat from a clock that was ahead is shown for longer, but a
+   * member whose heartbeats do not come in time is gone. `now` is in true milliseconds since the run began.
+   */
+  isHeardSince(
+    { member, life }: { readonly member: string; readonly life?: string },
+    at: number,
+    now: number,
+  ): boolean {
+    const heartbeat = this.#byMember.get(member)
+    if (heartbeat === undefined || (life !== undefined && heartbeat.life !== life)) return false
+    return (
+      this.isShownSince(member, at) && heartbeat.inTimeSince <= at && now - heartbeat.at <= heartbeat.ttlMs
+    )
+  }
+
   /** Whether the store has shown a member to all others, without a gap, since then. */
   isShownSince(member: string, at: number): boolean {
     const heartbeat = this.#byMember.get(member)
@@ -47,6 +71,9 @@ export class Heartbeats {
 interface Heartbeat {
   readonly since: number
   readonly until: number
+  /** Since when each heartbeat came before the one before it was over, by true time. */
+  readonly inTimeSince: number
+  readonly ttlMs: number
   /** When the last one was sent. */
   readonly at: number
   /** Tells two processes of one member apart. */

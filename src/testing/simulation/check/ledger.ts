@@ -3,6 +3,7 @@ import { isBefore, shardOf, type TimerName, type TimerRow } from '../../../timer
 import type { Commit } from './commit.js'
 import { checkFollowUp, isOnlyMoved, noteSettledAttempts, type Progress } from './follow-up-check.js'
 import { Heartbeats } from './heartbeats.js'
+import { OfferCheck } from './offer-check.js'
 import type { Journal } from './journal.js'
 import { type Attempt, hasEnded, type Life, lifeText, type LifeState, type Version } from '../world/life.js'
 import type { StoreInspector } from './store-inspector.js'
@@ -34,6 +35,7 @@ export class Ledger {
   /** How each ownership of a shard ended, by its number in `claims`. */
   readonly #endings: Map<number, Ending>[]
   readonly #heartbeats: Heartbeats
+  readonly offers: OfferCheck
   readonly #standing: Map<string, Life>[]
   /** Lives that a write replaced whose answer its process does not have yet. */
   #unansweredReplacements: Life[] = []
@@ -66,6 +68,7 @@ export class Ledger {
       () => time.clock.now(),
       (at) => time.isAheadSince(at),
     )
+    this.offers = new OfferCheck(journal, time, this.#heartbeats)
     this.#maxClockOffsetMs = maxClockOffsetMs
     this.#journal = journal
     this.#inspector = inspector
@@ -85,6 +88,7 @@ export class Ledger {
   }
 
   note(commit: Commit, process: number): void {
+    this.offers.note(commit, process)
     if (commit.name === 'acquire') this.#noteClaim(commit)
     if (commit.name === 'release') this.#noteEnding(commit.args[0].shard, 'released')
     if (commit.name === 'heartbeat') {
@@ -177,6 +181,8 @@ export class Ledger {
 
   /** Whether an attempt runs in a process that released the shard, is alive and sends heartbeats. */
   runsElsewhere(life: Life, attempt: Attempt): boolean {
+    if (attempt.offer !== undefined)
+      return attempt.occurrence === life.version.occurrence && this.offers.isRunning(attempt)
     const ending = this.endingOf(life, attempt)
     const { firer } = attempt
     return (
@@ -216,9 +222,9 @@ export class Ledger {
     this.#appendedUnder.set(request.id, this.claims[request.shard]!)
     if (request.operation.type === 'set') this.appended.add(request.operation.identity)
     if (request.operation.type !== 'report') return
-    const { identity, occurrence, attempt: number, result } = request.operation
+    const { identity, occurrence, attempt: number, result, offer } = request.operation
     const attempt = this.life(identity)?.attempts.find(
-      (other) => other.occurrence === occurrence && other.number === number,
+      (other) => other.occurrence === occurrence && other.number === number && other.offer?.token === offer,
     )
     if (result.type === 'unstarted') {
       if (attempt === undefined) this.#journal.count('given back by the inbox')
@@ -284,7 +290,8 @@ export class Ledger {
         }
         const claim = this.claims[life.shard]!
         const isUnderWay = (attempt: Attempt): boolean =>
-          (attempt.claim === claim && attempt.outcome === undefined) || this.runsElsewhere(life, attempt)
+          (attempt.claim === claim && attempt.outcome === undefined && attempt.offer === undefined) ||
+          this.runsElsewhere(life, attempt)
         if (life.attempts.some(isUnderWay)) {
           this.#journal.violated(4, `${lifeText(life)} was cancelled by its owner during an attempt`)
         }
@@ -415,22 +422,36 @@ export class Ledger {
     const { held, occurrence } = life.version
     life.version = { ...versionOf(row), held: this.#heldOf(row, held) }
     life.revisions.add(row.revision)
+    // An offered timer counts as one that fires.
+    if (life.version.held?.offer !== undefined && life.version.held !== held) life.deliveries++
     if (held === undefined) {
       if (life.version.held !== undefined) this.#journal.count('handed over')
       return
     }
     if (life.version.held !== undefined || occurrence !== row.occurrence) return
+    for (const attempt of life.attempts) {
+      if (attempt.offer?.token !== held.offer || attempt.number !== row.attempt || attempt.isSettled) continue
+      if (held.offer === undefined) continue
+      this.offers.takenBack(life, attempt)
+      // The row counts it from now on, whatever its outcome.
+      attempt.isSettled = true
+    }
     // A holder that is gone may have had the firing without starting it. Nobody can know.
     const isStarted = life.attempts.some(
       (attempt) => attempt.occurrence === occurrence && attempt.number === row.attempt,
     )
-    if (!isStarted && !this.#heartbeats.isShownSince(held.by, held.since)) life.unexplained++
+    const holder = { member: held.by, life: held.life }
+    if (!isStarted && !this.#heartbeats.isHeardSince(holder, held.since, this.#journal.at)) life.unexplained++
   }
 
   #heldOf({ details }: TimerRow, before: Version['held']): Version['held'] {
     if (!details.includes('"heldBy"')) return undefined
-    const { heldBy } = JSON.parse(details) as { readonly heldBy: { readonly member: string } }
-    return before?.by === heldBy.member ? before : { by: heldBy.member, since: this.#journal.at }
+    const { heldBy } = JSON.parse(details) as {
+      readonly heldBy: { readonly member: string; readonly life: string; readonly offer?: string }
+    }
+    const { member: by, life, offer } = heldBy
+    const isSame = before?.by === by && before.life === life && before.offer === offer
+    return isSame ? before : { by, life, since: this.#journal.at, offer }
   }
 
   #end(life: Life, state: LifeState): void {

@@ -21,6 +21,7 @@ export function drawOutsiders(random: Random, untilMs: number): Outsiders {
     rate: 1 + random.between(-1e-3, 1e-3),
     startAfterMs: Infinity,
     bootAfterMs: random.chance(0.5) ? 0 : random.whole(1, untilMs),
+    kinds: simulatedKinds,
   }))
   const outside = (): number => -random.whole(1, machines.length)
   const anywhere = (): number => random.whole(0, 11)

@@ -1,6 +1,7 @@
 import type { EngineSettings } from '../../../engine/index.js'
 import { drawFaults, type Fault } from './fault.js'
-import { drawOperations, type PlannedOperation } from './operation.js'
+import { drawOperations, type PlannedOperation, simulatedKinds, type SimulatedKind } from './operation.js'
+import { drawPools } from './pools.js'
 import { Random } from '../../random.js'
 import { drawOutsiders } from './outsiders.js'
 import { drawSettings } from './swarm.js'
@@ -23,6 +24,8 @@ export interface Plan {
   readonly hasTakeover: boolean
   /** Scene: a machine joins in the calm while attempts run, and due timers must start in time. */
   readonly hasRebalance: boolean
+  /** Scene: timers of each kind are set in the calm, and must start in time where they are handled. */
+  readonly hasProbes: boolean
   /** Scene: an owner's clock is set by this much in the calm, and it must release its shards. */
   readonly strayMs: number | undefined
   /** Scene: no instance is started in the calm, and calls of one that was only opened must work. */
@@ -40,6 +43,8 @@ export interface PlannedInstance {
   readonly startAfterMs: number
   /** When it is switched on. */
   readonly bootAfterMs: number
+  /** The kinds that it handles. */
+  readonly kinds: readonly SimulatedKind[]
 }
 
 /** How long calls to the store take. */
@@ -83,15 +88,21 @@ export function drawPlan(seed: number, without: readonly Theme[] = []): Plan {
     const skewMs = clocks.chance(0.4) ? drawStep(clocks) : instance.skewMs
     return has('clocks') ? { ...instance, skewMs } : instance
   })
-  const instances = [
+  const all = [
     ...base,
     ...Array.from({ length: joiners }, () => ({
       skewMs: joins.whole(-400, 400),
       rate: 1 + joins.between(-1e-3, 1e-3),
       startAfterMs: 0,
       bootAfterMs: joins.whole(500, usual.troubleMs),
+      kinds: simulatedKinds,
     })),
   ]
+  const hasPools = has('pools') && all.length > 1
+  const pools = streamOf('pools')
+  const kinds = drawPools(pools, all.length)
+  const instances = hasPools ? all.map((each, index) => ({ ...each, kinds: kinds[index]! })) : all
+  const hasProbes = hasPools && pools.chance(0.5)
   const { leaseMs } = usual.settings
   const long = streamOf('long')
   const blocks = streamOf('blocks')
@@ -123,7 +134,9 @@ export function drawPlan(seed: number, without: readonly Theme[] = []): Plan {
   const outsiders = has('outsiders')
     ? drawOutsiders(outside, usual.troubleMs)
     : { machines: [], operations: [] }
-  const hasRebalance = has('joins') && instances.length > 1 && joins.chance(0.5)
+  const mayRebalance = has('joins') && instances.length > 1 && joins.chance(0.5)
+  // Probes of the rebalance measure the delay at the owner alone.
+  const hasRebalance = mayRebalance && !hasPools
   return {
     ...usual,
     themes: drawn,
@@ -134,9 +147,10 @@ export function drawPlan(seed: number, without: readonly Theme[] = []): Plan {
     handling,
     faults,
     hasRebalance,
+    hasProbes,
     strayMs: has('clocks') && instances.length > 1 && clocks.chance(0.6) ? drawStray(clocks) : undefined,
     // Small limits would delay due timers as well, and the scene measures that delay.
-    settings: hasRebalance ? { ...usual.settings, ...roomy } : usual.settings,
+    settings: hasRebalance || hasProbes ? { ...usual.settings, ...roomy } : usual.settings,
   }
 }
 
@@ -153,7 +167,7 @@ function drawStray(random: Random): number {
   return random.chance(0.5) ? byMs : -byMs
 }
 
-type Usual = Omit<Plan, 'themes' | 'hasRebalance' | 'strayMs' | 'isDeserted'>
+type Usual = Omit<Plan, 'themes' | 'hasRebalance' | 'hasProbes' | 'strayMs' | 'isDeserted'>
 
 function drawUsual(seed: number): Usual {
   const random = new Random(seed)
@@ -171,6 +185,7 @@ function drawUsual(seed: number): Usual {
       rate: random.chance(0.3) ? 1 : 1 + random.between(-1e-3, 1e-3),
       startAfterMs: random.chance(0.7) ? 0 : random.whole(1, 3000),
       bootAfterMs: 0,
+      kinds: simulatedKinds,
     })),
     settings: drawSettings(random),
     troubleMs,

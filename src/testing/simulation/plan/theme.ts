@@ -4,10 +4,19 @@ import type { Random } from '../../random.js'
 /**
  * Groups of faults that a seed either has or does not have, in addition to the faults that every seed draws: handlers
  * that take minutes, handlers that block the event loop, machines that come and go, machines whose clocks are far off, a
- * store whose clock is wrong, a store that loses power, and machines that never start. Each theme has its own random stream, so leaving one out
- * does not change the others.
+ * store whose clock is wrong, a store that loses power, machines that never start, and machines that handle different
+ * kinds. Each theme has its own random stream, so leaving one out does not change the others.
  */
-export const themes = ['long', 'blocks', 'joins', 'clocks', 'store-clock', 'power', 'outsiders'] as const
+export const themes = [
+  'long',
+  'blocks',
+  'joins',
+  'clocks',
+  'store-clock',
+  'power',
+  'outsiders',
+  'pools',
+] as const
 export type Theme = (typeof themes)[number]
 
 const MAX_ATTEMPT_MS = 150_000
@@ -22,6 +31,7 @@ const shares: Readonly<Record<Theme, number>> = {
   'store-clock': 0.2,
   power: 0.15,
   outsiders: 0.35,
+  pools: 0.3,
 }
 
 /** The themes that a seed has. */
@@ -81,6 +91,22 @@ export function drawThemed(
       return several(1, 3, () => ({ type: 'power', downMs: random.scaled(20, 3000) }))
     case 'outsiders':
       return []
+    case 'pools':
+      return several(1, 6, () =>
+        random.chance(0.5)
+          ? {
+              type: 'wakes',
+              forMs: random.scaled(500, 10_000),
+              delayMs: random.chance(0.5) ? undefined : random.scaled(50, 3000),
+            }
+          : {
+              type: 'calls',
+              calls: random.pick(['post', 'takeMail', 'find', 'settle', 'append', 'heartbeat']),
+              count: random.whole(1, 4),
+              fate: random.pick(['error-before', 'error-after', 'late-commit', 'slow-commit', 'slow-answer']),
+              delayMs: random.scaled(50, 20_000),
+            },
+      )
   }
 }
 

@@ -1,5 +1,6 @@
 import type { Outcome, Place, TimerProgress } from '../../../timer/index.js'
 import type { Firer } from '../check/firing-check.js'
+import type { StoredOffer } from '../check/offer-check.js'
 
 /**
  * One life of a timer's name, from the commit that stored it to the commit that ended it, with every attempt at it. It
@@ -36,8 +37,15 @@ export type LifeState = 'standing' | 'settled' | 'cancelled' | 'replaced' | 'dea
 
 /** The current row. */
 export interface Version extends Place, TimerProgress {
-  /** The member that released the shard but still runs the attempt, and since when the row records that. */
-  readonly held: { readonly by: string; readonly since: number } | undefined
+  /** The member that runs the attempt without owning the shard, since when the row says so, and by which offer. */
+  readonly held:
+    | {
+        readonly by: string
+        readonly life: string
+        readonly since: number
+        readonly offer: string | undefined
+      }
+    | undefined
 }
 
 /** One firing that was given to the receiver. */
@@ -52,6 +60,8 @@ export interface Attempt {
   readonly revision: number
   readonly occurrence: number
   readonly number: number
+  /** The offer by which the process got it; undefined if it owned the shard. */
+  readonly offer: StoredOffer | undefined
   /** The first reported outcome; undefined while it runs. */
   outcome: Outcome | undefined
   /** When its outcome was appended to the inbox for the new owner, in true milliseconds since the run began. */

@@ -1,4 +1,4 @@
-import type { OwnerEngine, EngineOptions } from '../../../engine/index.js'
+import { type OwnerEngine, type EngineOptions, KindFilter } from '../../../engine/index.js'
 import { shown, StoreError } from '../../../error/index.js'
 import type { MemoryStore, Store } from '../../../store/index.js'
 import type { VirtualClock } from '../../../time/index.js'
@@ -11,6 +11,8 @@ import { Gate } from './gate.js'
 import { GatedClock } from './gated-clock.js'
 import { LeaseBook, type Reading } from '../check/lease-book.js'
 import { Random } from '../../random.js'
+import { type SimulatedKind, simulatedKinds } from '../plan/operation.js'
+import { namespace } from '../check/store-inspector.js'
 import type { Handler } from './receiver.js'
 import type { World } from './world.js'
 
@@ -91,7 +93,9 @@ export class SimulatedProcess implements Handler {
       settings: plan.settings,
       policy: {
         concurrencyOf: (_namespace, kind) =>
-          chaos.isClosed(this.instance, kind) ? 0 : plan.settings.concurrency,
+          !this.handles(kind) || chaos.isClosed(this.instance, kind) ? 0 : plan.settings.concurrency,
+        handles: (_namespace, kind) => this.handles(kind),
+        takes: () => this.#takes(),
       },
       onEvent: (event) => {
         world.journal.count(event.type)
@@ -108,6 +112,21 @@ export class SimulatedProcess implements Handler {
   async read(name: TimerName): Promise<TimerRow | undefined> {
     await this.engine.applyAcknowledged?.([name])
     return (await this.#store.find([name]))[0]
+  }
+
+  handles(kind: string): boolean {
+    return this.#kinds.some((handled) => handled === kind)
+  }
+
+  get #kinds(): readonly SimulatedKind[] {
+    return this.#world.plan.instances[this.instance]!.kinds
+  }
+
+  #takes(): KindFilter {
+    const { chaos } = this.#world
+    if (this.#kinds.length === simulatedKinds.length) return KindFilter.all
+    const only = this.#kinds.filter((kind) => !chaos.isClosed(this.instance, kind))
+    return KindFilter.of([{ namespace, only }])
   }
 
   /** Its machine's time, or true time if that is far off, so that timers set here are due within the run. */
