@@ -15,13 +15,21 @@ class Fleet {
   readonly store = new MemoryStore({ clock: this.clock, shardCount: 8 })
   readonly fired = new Map<string, string[]>()
 
-  async open(name: string, kinds: readonly string[], options: Partial<TimersOptions> = {}): Promise<Timers> {
+  async open(
+    name: string,
+    kinds: readonly string[],
+    options: Omit<Partial<TimersOptions>, 'store'> = {},
+  ): Promise<Timers> {
     const timers = await openTimers({ store: this.store.connect(), clock: this.clock, ...options })
     for (const kind of kinds) timers.handle(timer(kind), ({ key }) => this.record(name, key))
     return timers
   }
 
-  async start(name: string, kinds: readonly string[], options: Partial<TimersOptions> = {}): Promise<Timers> {
+  async start(
+    name: string,
+    kinds: readonly string[],
+    options: Omit<Partial<TimersOptions>, 'store'> = {},
+  ): Promise<Timers> {
     const timers = await this.open(name, kinds, options)
     await this.during(timers.start())
     return timers
