@@ -95,9 +95,9 @@ export class Sets {
   }
 
   /** Sets rows of which some have a schedule. Those that would change nothing are not submitted. */
-  async #setChanged<Payload>(
-    kind: TimerKind<Payload>,
-    rows: readonly SetOptions<Payload>[],
+  async #setChanged(
+    kind: UnknownKind,
+    rows: readonly SetOptions<unknown>[],
     operations: readonly SetRequest[],
   ): Promise<SetTimers> {
     const { unchanged, submitted } = await this.#parts.turns.run(operations, async () => {
