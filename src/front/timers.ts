@@ -1,17 +1,9 @@
 import { PeriodicTasks } from '../async/index.js'
-import type {
-  GuardOptions,
-  Handle,
-  HandleMany,
-  LeasedFiring,
-  Target,
-  TargetForm,
-  TargetView,
-} from '../delivery/index.js'
-import type { EngineSettings, Peers, TimerEngine } from '../engine/index.js'
+import type { Handle, HandleMany, LeasedFiring, Target, TargetForm, TargetView } from '../delivery/index.js'
+import type { TimerEngine } from '../engine/index.js'
 import { checkFunction, StateError } from '../error/index.js'
-import type { Listed, Store } from '../store/index.js'
-import type { Clock, Duration } from '../time/index.js'
+import type { Listed } from '../store/index.js'
+import type { Duration } from '../time/index.js'
 import { keyOfRow, keyOfSet } from '../timer/index.js'
 import type { DeadView, QuotaLimits, QuotaView, SetTimer, SetTimers, TimerView } from '../timer/index.js'
 import { type CancelOutcome, type ChangeOptions, Changes, type MoveOutcome } from './change/changes.js'
@@ -35,7 +27,7 @@ import type { AnyKind, KindOptions, TimerKind, UnknownKind } from './kind.js'
 import { Kinds } from './kinds.js'
 import { NameTurns } from './name-turns.js'
 import { NamespaceTimers } from './namespace-timers.js'
-import type { HistoryPolicy, TimerEvent } from './read/history-policy.js'
+import type { TimerEvent } from './read/history-policy.js'
 import {
   type ForecastOptions,
   type ForecastSlice,
@@ -50,33 +42,10 @@ import { Sets } from './set/sets.js'
 import type { TransactionSets } from './set/transaction-sets.js'
 import { SharedEngine } from './shared-engine.js'
 import { TimerNames } from './timer-names.js'
-import type { TimersEvent } from './timers-event.js'
-import type { Tracing } from './tracing.js'
+import type { TimersParts } from './timers-parts.js'
 import type { TimersStats } from './timers-stats.js'
 import { Upkeep } from './upkeep.js'
 import type { Instant, When } from './when.js'
-
-export interface TimersParts {
-  readonly store: Store
-  /** Whether `stop` also stops the store. */
-  readonly ownsStore: boolean
-  readonly clock: Clock
-  readonly random: () => number
-  readonly namespace: string
-  readonly settings: Partial<EngineSettings>
-  readonly history: HistoryPolicy
-  readonly historyMs: number
-  /** Whether to acquire every shard, even before `start`: for a store that no other instance uses. */
-  readonly holdsAll: boolean
-  /** For webhooks: undefined guards only those in the store, false guards none. */
-  readonly guard?: GuardOptions | false | undefined
-  /** Undefined when tracing is off. */
-  readonly tracing?: Tracing | undefined
-  readonly onEvent: (event: TimersEvent) => void
-  readonly peers?: Peers | undefined
-  /** The engine of the timers whose `within` opened these. Without it, these timers make their own engine. */
-  readonly within?: SharedEngine
-}
 
 /**
  * The front door on a store: sets, changes, reads and handles the timers of one namespace. `openTimers` makes it.

@@ -10,7 +10,7 @@ const advice: Readonly<Record<Exclude<keyof Timers, keyof RemoteTimers>, string>
   using: 'a server cannot join your transaction: open the store itself',
   stats: 'ask the server: GET /v1/statistics',
   knownQuota: 'ask the server: call getQuota',
-  changeEach: 'change several timers at once: call cancelMany or moveMany',
+  changeEach: 'call moveMany and cancelMany',
 })
 
 /** Makes each of them throw 'not-over-http', for programs that no compiler has checked. */
