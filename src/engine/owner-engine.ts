@@ -363,10 +363,16 @@ export class OwnerEngine implements TimerEngine {
     await this.#membership.leave()
   }
 
+  /** Heartbeats that are rarer than twice a lease would leave gaps: the others would count this instance as gone. */
+  get #beatMs(): number {
+    const { heartbeatMs, leaseMs, leaseMarginMs } = this.#settings
+    return Math.min(heartbeatMs, (leaseMs - leaseMarginMs) / 2)
+  }
+
   async #keepBeating(): Promise<void> {
     const { handedAttempts } = this.#shared
     while (!this.#hasStopped) {
-      await this.#sleeper.sleep(this.#settings.heartbeatMs)
+      await this.#sleeper.sleep(this.#beatMs)
       if (!this.#hasStopped) await this.#membership.beat()
       if (handedAttempts.isAny && this.#membership.oldestFiring < HANDS_OVER) await this.#acquirer.seeOwners()
       this.#onMembersRead()

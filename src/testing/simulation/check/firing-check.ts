@@ -89,7 +89,7 @@ export class FiringCheck {
     }
     if (!firer.handles(row.kind))
       this.#journal.violated(19, `${lifeText(life)} was fired by ${firer.member}, which does not handle it`)
-    const isOwn = life.version.held === undefined && this.#ownerOf(life.shard) === firer.member
+    const isOwn = row.revision === life.version.revision && life.version.held === undefined
     const offer = isOwn ? undefined : this.#ledger.offers.openOffer(firing, firer)
     const isStray = offer === undefined && this.#isStray(life, firer)
     this.#checkTime(life, firing, firer, isStray)

@@ -37,6 +37,7 @@ export class OfferCheck {
   readonly #byIdentity = new Map<number, StoredOffer[]>()
   // The life that each process names in its heartbeats.
   readonly #lives = new Map<number, string>()
+  #ttlMs = 0
 
   constructor(journal: Journal, time: StoreTime, heartbeats: Heartbeats) {
     this.#journal = journal
@@ -46,6 +47,7 @@ export class OfferCheck {
 
   note(commit: Commit, process: number): void {
     if (commit.name === 'heartbeat') {
+      this.#ttlMs = commit.args[1]
       const life = /"life":"(\w+)"/.exec(commit.args[0].details)?.[1]
       if (life !== undefined) this.#lives.set(process, life)
     }
@@ -82,7 +84,7 @@ export class OfferCheck {
     offer.isStarted = true
     this.#journal.count('fired by offer')
     // The store's clock was set forward: the heartbeats of the process may have ended without its knowledge.
-    if (this.#time.isAheadSince(offer.at)) return
+    if (this.#time.isAheadSince(offer.at - this.#ttlMs)) return
     // A set replaces an offered timer at any time. The offered attempt counts as begun.
     if (life.state === 'replaced') return
     if (life.state !== 'standing') {
