@@ -1,3 +1,4 @@
+import type { CallLimit } from '../async/index.js'
 import type { Duration } from '../time/index.js'
 import { parseDuration } from '../time/index.js'
 import { checkKey, type SetTimer, type TimerView } from '../timer/index.js'
@@ -44,12 +45,19 @@ const outcomes: Readonly<Record<string, string>> = Object.freeze({
 export class Client extends ServerRecords {
   readonly #calls: HttpCalls
   readonly #batches: Batches
+  readonly #limitedBy: (limit: CallLimit) => Client
 
-  constructor(url: string | URL, options: ClientOptions = {}) {
-    const calls = new HttpCalls(clientOptions(url, options))
+  constructor(url: string | URL, options: ClientOptions = {}, limited?: HttpCalls) {
+    const calls = limited ?? new HttpCalls(clientOptions(url, options))
     super(calls)
     this.#calls = calls
     this.#batches = new Batches(calls)
+    this.#limitedBy = (limit) => new Client(url, options, calls.limitedBy(limit))
+  }
+
+  /** @internal The same client for one call: its requests end when `limit` is over. */
+  limitedBy(limit: CallLimit): Client {
+    return this.#limitedBy(limit)
   }
 
   // ---- timers

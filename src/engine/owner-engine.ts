@@ -9,7 +9,7 @@ import type { OnEvent } from './event.js'
 import { type DeliveryPolicy, unlimitedPolicy } from './delivery-policy.js'
 import type { OwnerChange } from './own/owner-change.js'
 import { HandedOverAttempts } from './own/handed-over-attempts.js'
-import { KeepAlive, Sleeper } from '../async/index.js'
+import { type CallLimit, KeepAlive, Sleeper } from '../async/index.js'
 import { Membership } from './cluster/membership.js'
 import { newNonce } from './own/ownership.js'
 import { type AcquiredShard, ShardAcquirer } from './own/shard-acquirer.js'
@@ -111,7 +111,10 @@ export class OwnerEngine implements TimerEngine {
       inboxClient: this.#inboxClient,
       peers,
       memberOf: (member) => membership.peerOf(member),
-      newDeadline: () => Math.ceil(clock.now() + settings.requestTimeoutMs),
+      newDeadline: (limit) => {
+        const timeoutMs = limit === undefined ? settings.requestTimeoutMs : limit.deadline - clock.monotonic()
+        return Math.ceil(clock.now() + timeoutMs)
+      },
     })
     this.#acquirer = new ShardAcquirer({
       ...common,
@@ -246,12 +249,12 @@ export class OwnerEngine implements TimerEngine {
   }
 
   /** Carries out operations, here or through the owner of their shard; one answer each. */
-  submit(operations: readonly RequestedOperation[]): Promise<readonly SubmitAnswer[]> {
-    return this.#isStopping ? Promise.reject(this.#stopped()) : this.#submitter.submit(operations)
+  submit(operations: readonly RequestedOperation[], limit?: CallLimit): Promise<readonly SubmitAnswer[]> {
+    return this.#isStopping ? Promise.reject(this.#stopped()) : this.#submitter.submit(operations, limit)
   }
 
-  submitPlain(sets: SetColumns): Promise<Float64Array | readonly SubmitAnswer[]> {
-    return this.#isStopping ? Promise.reject(this.#stopped()) : this.#submitter.submitPlain(sets)
+  submitPlain(sets: SetColumns, limit?: CallLimit): Promise<Float64Array | readonly SubmitAnswer[]> {
+    return this.#isStopping ? Promise.reject(this.#stopped()) : this.#submitter.submitPlain(sets, limit)
   }
 
   async submitFor({ shard, deadline, operations }: PeerRequest): Promise<readonly Answer[] | undefined> {

@@ -1,3 +1,4 @@
+import type { CallLimit } from '../async/index.js'
 import type { SetColumns, RequestedOperation } from '../store/index.js'
 import type { Clock } from '../time/index.js'
 import type { TimerRow } from '../timer/index.js'
@@ -43,8 +44,11 @@ export interface TimerEngine {
   hearMembers(): Promise<void>
   /** How another member can be asked directly; undefined if it cannot. */
   peerOf(memberId: string): PeerMember | undefined
-  /** Carries out operations; one answer each. */
-  submit(operations: readonly RequestedOperation[]): Promise<readonly SubmitAnswer[]>
+  /**
+   * Carries out operations; one answer each. When the call is over, it answers at once: 'not-done' for what was not
+   * sent and never will be, 'unknown-outcome' for the rest (promise 21). Without a limit, it waits for the store.
+   */
+  submit(operations: readonly RequestedOperation[], limit?: CallLimit): Promise<readonly SubmitAnswer[]>
   /** As `submit`, of plain sets in columns. If all of them are new timers, answers their revisions. */
-  submitPlain(sets: SetColumns): Promise<Float64Array | readonly SubmitAnswer[]>
+  submitPlain(sets: SetColumns, limit?: CallLimit): Promise<Float64Array | readonly SubmitAnswer[]>
 }

@@ -1,6 +1,7 @@
 /** The front door: `openTimers`, and the types of its calls. */
 export type { Drained, DrainOptions } from './deliver/drain.js'
 export type { HistoryPolicy, TimerEvent } from './read/history-policy.js'
+export type { CallOptions } from './calls.js'
 export { type AnyKind, type KindOptions, timer, type TimerKind } from './kind.js'
 export type {
   AckOptions,
@@ -24,6 +25,7 @@ export type { Logger, TimersEvent } from './timers-event.js'
 export type { ManyOptions, ManyOutcome } from './change/many-changes.js'
 export type { TransactionSets } from './set/transaction-sets.js'
 export type { TimersApi, TimersStats } from './front-door.js'
-export { Timers, type TimersParts } from './timers.js'
+export { Timers } from './timers.js'
+export type { TimersParts } from './timers-parts.js'
 export type { CancelOutcome, ChangeOptions, MoveOutcome } from './change/changes.js'
 export type { Instant, When } from './when.js'

@@ -1,38 +1,33 @@
-import { PeriodicTasks } from '../async/index.js'
-import type {
-  GuardOptions,
-  Handle,
-  HandleMany,
-  LeasedFiring,
-  Target,
-  TargetForm,
-  TargetView,
-} from '../delivery/index.js'
-import type { EngineSettings, Peers, TimerEngine } from '../engine/index.js'
+import { type CallLimit, PeriodicTasks } from '../async/index.js'
+import type { Handle, HandleMany, LeasedFiring, Target, TargetForm, TargetView } from '../delivery/index.js'
+import type { TimerEngine } from '../engine/index.js'
 import { checkFunction, StateError } from '../error/index.js'
-import type { Listed, Store } from '../store/index.js'
-import type { Clock, Duration } from '../time/index.js'
+import type { Listed } from '../store/index.js'
+import type { Duration } from '../time/index.js'
 import type { DeadView, QuotaLimits, QuotaView, SetTimer, SetTimers, TimerView } from '../timer/index.js'
+import { type CallOptions, callOptionsOf, Calls } from './calls.js'
 import { type CancelOutcome, type ChangeOptions, Changes, type MoveOutcome } from './change/changes.js'
 import type { ManyOptions, ManyOutcome } from './change/many-changes.js'
 import type { Redriven } from './change/redrives.js'
 import type { Many, WhichDead } from './change/selection.js'
 import type { PauseOutcome, ResumeOutcome } from './change/timer-pauses.js'
+import { CLAIM_MS, timersDefaults } from './defaults.js'
 import { type Drained, type DrainOptions, Drains } from './deliver/drain.js'
 import { FiringRouter } from './deliver/firing-router.js'
-import type {
-  AckOptions,
-  AckOutcome,
-  ExtendOutcome,
-  LeaseRequestOptions,
-  ReleaseOptions,
-  ReleaseOutcome,
+import {
+  type AckOptions,
+  type AckOutcome,
+  type ExtendOutcome,
+  type LeaseRequestOptions,
+  type ReleaseOptions,
+  type ReleaseOutcome,
+  waitMsOf,
 } from './deliver/leases.js'
 import { FrontDoor, type TimersStats } from './front-door.js'
 import type { AnyKind, KindOptions, TimerKind } from './kind.js'
 import { Kinds } from './kinds.js'
 import { NamespaceTimers } from './namespace-timers.js'
-import type { HistoryPolicy, TimerEvent } from './read/history-policy.js'
+import type { TimerEvent } from './read/history-policy.js'
 import {
   type ForecastOptions,
   type ForecastSlice,
@@ -47,32 +42,9 @@ import { Sets } from './set/sets.js'
 import type { TransactionSets } from './set/transaction-sets.js'
 import { SharedEngine } from './shared-engine.js'
 import { TimerNames } from './timer-names.js'
-import type { TimersEvent } from './timers-event.js'
-import type { Tracing } from './tracing.js'
+import type { TimersParts } from './timers-parts.js'
 import { Upkeep } from './upkeep.js'
 import type { Instant, When } from './when.js'
-
-export interface TimersParts {
-  readonly store: Store
-  /** Whether `stop` also stops the store. */
-  readonly ownsStore: boolean
-  readonly clock: Clock
-  readonly random: () => number
-  readonly namespace: string
-  readonly settings: Partial<EngineSettings>
-  readonly history: HistoryPolicy
-  readonly historyMs: number
-  /** Whether to acquire every shard, even before `start`: for a store that no other instance uses. */
-  readonly holdsAll: boolean
-  /** For webhooks: undefined guards only those in the store, false guards none. */
-  readonly guard?: GuardOptions | false | undefined
-  /** Undefined when tracing is off. */
-  readonly tracing?: Tracing | undefined
-  readonly onEvent: (event: TimersEvent) => void
-  readonly peers?: Peers | undefined
-  /** The engine of the timers whose `within` opened these. Without it, these timers make their own engine. */
-  readonly within?: SharedEngine
-}
 
 /**
  * The front door on a store: sets, changes, reads and handles the timers of one namespace. `openTimers` makes it.
@@ -95,7 +67,7 @@ export class Timers extends FrontDoor {
   readonly #namespaces = new NamespaceTimers((namespace) => this.#openWithin(namespace))
 
   constructor(parts: TimersParts) {
-    super(parts.onEvent)
+    super(parts.onEvent, parts.calls ?? new Calls(parts.clock, timersDefaults.callTimeout))
     const { store, random, namespace, history, tracing } = parts
     const { listeners } = this
     const onStoreError = listeners.emitStoreError
@@ -180,26 +152,27 @@ export class Timers extends FrontDoor {
     await this.#upkeep.open()
   }
 
-  async within(namespace: string): Promise<Timers> {
+  async within(namespace: string, options?: CallOptions): Promise<Timers> {
     this.checkOpen()
-    return namespace === this.#parts.namespace ? this : await this.#namespaces.of(namespace)
-  }
-
-  override async start(): Promise<void> {
-    this.checkOpen()
-    await this.#drains.idle
-    await super.start()
+    if (namespace === this.#parts.namespace) return this
+    return await this.calls.run(options, () => this.#namespaces.of(namespace))
   }
 
   protected async startFiring(): Promise<void> {
+    await this.#drains.idle
     await this.engine.start()
     await this.#upkeep.start()
     await this.#namespaces.start()
   }
 
-  protected async stopFiring(): Promise<void> {
+  protected get stopMs(): number {
+    const { stopMs, settleMs } = this.engine.settings
+    return stopMs + settleMs
+  }
+
+  protected async stopFiring(limit: CallLimit): Promise<void> {
     this.#tasks.stop()
-    if (this.#parts.within === undefined) await this.#stopEngine()
+    if (this.#parts.within === undefined) await this.#stopEngine(limit)
     else await this.#leaveEngine()
   }
 
@@ -235,32 +208,38 @@ export class Timers extends FrontDoor {
     this.#router.deliverTo(kind, target)
   }
 
-  async setTarget(kind: AnyKind, target: TargetForm): Promise<TargetView> {
+  async setTarget(kind: AnyKind, target: TargetForm, options?: CallOptions): Promise<TargetView> {
     this.checkOpen()
     const name = this.#kinds.newNameOf(kind)
-    const view = await this.#router.storedTargets.set(name, target)
-    await this.#kinds.remember(name)
-    return view
+    return await this.calls.run(options, async (limit) => {
+      const view = await this.#router.storedTargets.set(name, target, limit)
+      await this.#kinds.remember(name)
+      return view
+    })
   }
 
-  async getTarget(kind: AnyKind): Promise<TargetView | undefined> {
-    return await this.#router.storedTargets.get(this.#kinds.newNameOf(kind))
+  async getTarget(kind: AnyKind, options?: CallOptions): Promise<TargetView | undefined> {
+    const name = this.#kinds.newNameOf(kind)
+    return await this.calls.run(options, () => this.#router.storedTargets.get(name))
   }
 
-  async listTargets(): Promise<readonly TargetView[]> {
-    return await this.#router.storedTargets.list()
+  async listTargets(options?: CallOptions): Promise<readonly TargetView[]> {
+    return await this.calls.run(options, () => this.#router.storedTargets.list())
   }
 
-  async removeTarget(kind: AnyKind): Promise<'removed' | 'unknown'> {
+  async removeTarget(kind: AnyKind, options?: CallOptions): Promise<'removed' | 'unknown'> {
     this.checkOpen()
-    return await this.#router.storedTargets.remove(this.#kinds.newNameOf(kind))
+    const name = this.#kinds.newNameOf(kind)
+    return await this.calls.run(options, (limit) => this.#router.storedTargets.remove(name, limit))
   }
 
   protected async leaseFirings(
     kinds: AnyKind | readonly AnyKind[],
     options: LeaseRequestOptions,
   ): Promise<readonly LeasedFiring[]> {
-    return await this.#router.leases.lease(kinds, options)
+    const { wait = 0, timeout } = options
+    const lease = (limit: CallLimit) => this.#router.leases.lease(kinds, options, limit)
+    return await this.calls.run(timeout === undefined ? {} : { timeout }, lease, waitMsOf(wait) + CLAIM_MS)
   }
 
   async ack(receipt: string, options: AckOptions = {}): Promise<AckOutcome> {
@@ -281,13 +260,19 @@ export class Timers extends FrontDoor {
     kind: TimerKind<Payload>,
     key: string | undefined,
     options: SetOptions<Payload>,
+    limits?: CallOptions,
   ): Promise<SetTimer> {
-    const answers = await this.#sets.set(kind, [options], () => key)
+    const answers = await this.calls.run(limits, (limit) => this.#sets.set(kind, [options], () => key, limit))
     return answers.at(0)!
   }
 
-  async setMany<Payload>(kind: TimerKind<Payload>, rows: readonly SetManyRow<Payload>[]): Promise<SetTimers> {
-    return await this.#sets.set(kind, rows, (index) => rows[index]!.key)
+  async setMany<Payload>(
+    kind: TimerKind<Payload>,
+    rows: readonly SetManyRow<Payload>[],
+    limits?: CallOptions,
+  ): Promise<SetTimers> {
+    const keyOf = (index: number): string | undefined => rows[index]!.key
+    return await this.calls.run(limits, (limit) => this.#sets.set(kind, rows, keyOf, limit))
   }
 
   using(transaction: unknown): TransactionSets {
@@ -299,36 +284,43 @@ export class Timers extends FrontDoor {
     key: string | undefined,
     when: When | undefined,
     options: ChangeOptions,
+    limit: CallLimit,
   ): Promise<MoveOutcome | 'conflict'> {
-    return this.#changes.move(kindOrHandle, key, when, options)
+    return this.#changes.move(kindOrHandle, key, when, options, limit)
   }
 
   protected fireTimerNow(
     kindOrHandle: AnyKind,
     key: string | undefined,
     options: ChangeOptions,
+    limit: CallLimit,
   ): Promise<MoveOutcome | 'conflict'> {
-    return this.#changes.fireNow(kindOrHandle, key, options)
+    return this.#changes.fireNow(kindOrHandle, key, options, limit)
   }
 
   protected cancelTimer(
     kindOrHandle: AnyKind,
     key: string | undefined,
     options: ChangeOptions,
+    limit: CallLimit,
   ): Promise<CancelOutcome | 'conflict'> {
-    return this.#changes.cancel(kindOrHandle, key, options)
+    return this.#changes.cancel(kindOrHandle, key, options, limit)
   }
 
   async moveMany(many: Many, when: When, options: ManyOptions = {}): Promise<ManyOutcome<MoveOutcome>> {
-    return await this.#changes.moveMany(many, when, options)
+    return await this.calls.run(callOptionsOf(options), (limit) =>
+      this.#changes.moveMany(many, when, options, limit),
+    )
   }
 
   async cancelMany(many: Many, options: ManyOptions = {}): Promise<ManyOutcome<CancelOutcome>> {
-    return await this.#changes.cancelMany(many, options)
+    return await this.calls.run(callOptionsOf(options), (limit) =>
+      this.#changes.cancelMany(many, options, limit),
+    )
   }
 
-  async redrive(which: WhichDead): Promise<Redriven> {
-    return await this.#changes.redrive(which)
+  async redrive(which: WhichDead, options?: CallOptions): Promise<Redriven> {
+    return await this.calls.run(options, (limit) => this.#changes.redrive(which, limit))
   }
 
   // ---- reading
@@ -337,48 +329,52 @@ export class Timers extends FrontDoor {
     return await this.#records.get(await this.#names.nameOf(kindOrHandle, key))
   }
 
-  list(query: TimerQuery & PageOptions = {}): Promise<Listed<TimerView>> {
-    return this.#records.list(query)
+  list(query: TimerQuery & PageOptions = {}, options?: CallOptions): Promise<Listed<TimerView>> {
+    return this.calls.run(options, () => this.#records.list(query))
   }
 
-  forecast(options: ForecastOptions = {}): Promise<readonly ForecastSlice[]> {
-    return this.#records.forecast(options)
+  forecast(query: ForecastOptions = {}, options?: CallOptions): Promise<readonly ForecastSlice[]> {
+    return this.calls.run(options, () => this.#records.forecast(query))
   }
 
   history(
     query: { kind?: AnyKind; key?: string; from?: Instant; until?: Instant } & PageOptions = {},
+    options?: CallOptions,
   ): Promise<Listed<TimerEvent>> {
-    return this.#records.history(query)
+    return this.calls.run(options, () => this.#records.history(query))
   }
 
-  why(kind: AnyKind, key: string): Promise<Why> {
-    return this.#records.why(kind, key)
+  why(kind: AnyKind, key: string, options?: CallOptions): Promise<Why> {
+    return this.calls.run(options, () => this.#records.why(kind, key))
   }
 
-  dead(query: { kind?: AnyKind; key?: string } & PageOptions = {}): Promise<Listed<DeadView>> {
-    return this.#records.dead(query)
+  dead(
+    query: { kind?: AnyKind; key?: string } & PageOptions = {},
+    options?: CallOptions,
+  ): Promise<Listed<DeadView>> {
+    return this.calls.run(options, () => this.#records.dead(query))
   }
 
-  async stats(): Promise<TimersStats> {
-    const store = await this.#parts.store.counts()
+  async stats(options?: CallOptions): Promise<TimersStats> {
+    const store = await this.calls.run(options, () => this.#parts.store.counts())
     const pending = store.created - store.settled - store.cancelled - store.replaced - store.dead
     return { ...this.engine.stats(), pending, store }
   }
 
-  async kinds(): Promise<readonly string[]> {
-    await this.#kinds.refresh()
+  async kinds(options?: CallOptions): Promise<readonly string[]> {
+    await this.calls.run(options, () => this.#kinds.refresh())
     return this.#kinds.names
   }
 
   // ---- quotas and pauses
 
-  async setQuota(limits: QuotaLimits | undefined): Promise<void> {
+  async setQuota(limits: QuotaLimits | undefined, options?: CallOptions): Promise<void> {
     this.checkOpen()
-    await this.#quota.put(limits)
+    await this.calls.run(options, (limit) => this.#quota.put(limits, limit))
   }
 
-  async getQuota(): Promise<QuotaView> {
-    return await this.#quota.view()
+  async getQuota(options?: CallOptions): Promise<QuotaView> {
+    return await this.calls.run(options, () => this.#quota.view())
   }
 
   /** As `getQuota`, from this instance's last count. */
@@ -390,17 +386,18 @@ export class Timers extends FrontDoor {
     return this.#router.pauses.current
   }
 
-  protected async pauseTimer(kind: AnyKind, key: string): Promise<PauseOutcome> {
-    return await this.#changes.pause(kind, key)
+  protected async pauseTimer(kind: AnyKind, key: string, limit: CallLimit): Promise<PauseOutcome> {
+    return await this.#changes.pause(kind, key, limit)
   }
 
-  protected async resumeTimer(kind: AnyKind, key: string): Promise<ResumeOutcome> {
-    return await this.#changes.resume(kind, key)
+  protected async resumeTimer(kind: AnyKind, key: string, limit: CallLimit): Promise<ResumeOutcome> {
+    return await this.#changes.resume(kind, key, limit)
   }
 
-  protected async putPause(kind: AnyKind | undefined, isPaused: boolean): Promise<void> {
+  protected async putPause(kind: AnyKind | undefined, isPaused: boolean, limit: CallLimit): Promise<void> {
     this.checkOpen()
-    await this.#router.putPause(kind === undefined ? undefined : await this.#kinds.nameOf(kind), isPaused)
+    const name = kind === undefined ? undefined : await this.#kinds.nameOf(kind)
+    await this.#router.putPause(name, isPaused, limit)
   }
 
   // ---- other namespaces and the engine
@@ -412,6 +409,7 @@ export class Timers extends FrontDoor {
       ownsStore: false,
       within: this.#shared,
       onEvent: this.listeners.emit,
+      calls: this.calls,
     })
     await timers.open()
     this.engine.refresh()
@@ -425,7 +423,10 @@ export class Timers extends FrontDoor {
     await this.#router.stopTargets()
   }
 
-  async #stopEngine(): Promise<void> {
+  async #stopEngine(limit: CallLimit): Promise<void> {
+    const { store, ownsStore } = this.#parts
+    // Without its connections, the engine ends too, and the process can end.
+    if (ownsStore) limit.onOver(() => void store.stop().catch(() => undefined))
     this.#shared.stopWaiting()
     // Handlers get half of the time to end by themselves. Then their signals are aborted.
     const patience = this.#parts.clock.wakeAfter(this.engine.settings.stopMs / 2, () => {
@@ -436,6 +437,6 @@ export class Timers extends FrontDoor {
     await this.#router.stopTargets()
     this.#router.stopLeases()
     patience.cancel()
-    if (this.#parts.ownsStore) await this.#parts.store.stop()
+    if (ownsStore) await store.stop()
   }
 }

@@ -2,7 +2,7 @@ import { type CarillonError, StoreError } from '../../error/index.js'
 import type { Clock } from '../../time/index.js'
 import type { OperationAnswer, InboxRequest, RequestedOperation, Store } from '../../store/index.js'
 import { type Answer, failed, type SubmitAnswer } from '../answer.js'
-import { Sleeper } from '../../async/index.js'
+import { type CallLimit, Sleeper } from '../../async/index.js'
 import type { EngineSettings } from '../settings.js'
 
 // A deadline is never later than this from now.
@@ -40,15 +40,21 @@ export class InboxClient {
     for (const sleeper of this.#sleepers.values()) sleeper.cancelAll()
   }
 
-  async ask(shard: number, operations: readonly RequestedOperation[]): Promise<readonly SubmitAnswer[]> {
-    const { requestTimeoutMs } = this.#settings
-    const giveUpAt = this.#clock.monotonic() + requestTimeoutMs
+  /** With a `limit`, it gives up when the call is over, and otherwise after `requestTimeoutMs`. */
+  async ask(
+    shard: number,
+    operations: readonly RequestedOperation[],
+    limit?: CallLimit,
+  ): Promise<readonly SubmitAnswer[]> {
+    const begunAt = this.#clock.monotonic()
+    const giveUpAt = limit?.deadline ?? begunAt + this.#settings.requestTimeoutMs
+    const requestTimeoutMs = Math.max(1, giveUpAt - begunAt)
     let requests = this.#requestsOf(shard, operations, requestTimeoutMs)
-    let appended = await this.#append(shard, requests, giveUpAt)
+    let appended = await this.#append(shard, requests, giveUpAt, limit)
     // If the store's clock was ahead once, the inbox refuses deadlines earlier than those it has forgotten.
     for (let forMs = requestTimeoutMs * 2; appended === 'expired' && forMs <= MAX_DEADLINE_MS; forMs *= 2) {
       requests = this.#requestsOf(shard, operations, forMs)
-      appended = await this.#append(shard, requests, giveUpAt)
+      appended = await this.#append(shard, requests, giveUpAt, limit)
     }
     if (appended !== undefined) {
       const error = appended === 'expired' ? expired(shard) : appended
@@ -59,15 +65,14 @@ export class InboxClient {
       isAcknowledgedAtOnce(operation) ? { outcome: 'appended' } : undefined,
     )
     while (answers.includes(undefined)) {
-      if (this.#isOver || this.#clock.monotonic() >= giveUpAt)
+      if (this.#isOver || limit?.isOver === true || this.#clock.monotonic() >= giveUpAt)
         return answers.map((answer) => answer ?? unreachable(shard))
       const open = [...answers.keys()].filter((index) => answers[index] === undefined)
-      const outcomes = await this.#readAnswers(
-        shard,
-        open.map((index) => requests[index]!.id),
-      )
+      const ids = open.map((index) => requests[index]!.id)
+      const outcomes = (await orOver(limit, this.#readAnswers(shard, ids))) ?? []
       for (const [at, index] of open.entries()) answers[index] = answerOf(outcomes[at], shard)
-      if (answers.includes(undefined)) await this.#sleeperOf(shard).sleep(this.#settings.retryMs)
+      if (answers.includes(undefined))
+        await orOver(limit, this.#sleeperOf(shard).sleep(this.#settings.retryMs))
     }
     return answers.map((answer) => answer ?? unreachable(shard))
   }
@@ -77,17 +82,19 @@ export class InboxClient {
     shard: number,
     operations: readonly RequestedOperation[],
     answers: readonly Answer[],
+    limit?: CallLimit,
   ): readonly SubmitAnswer[] | Promise<readonly SubmitAnswer[]> {
-    return answers.every(isFinal) ? answers : this.#askNext(shard, operations, answers)
+    return answers.every(isFinal) ? answers : this.#askNext(shard, operations, answers, limit)
   }
 
   async #askNext(
     shard: number,
     operations: readonly RequestedOperation[],
     answers: readonly Answer[],
+    limit: CallLimit | undefined,
   ): Promise<readonly SubmitAnswer[]> {
     const lost = operations.filter((_, index) => answers[index]!.outcome === 'lost')
-    const asked = (lost.length === 0 ? [] : await this.ask(shard, lost)).values()
+    const asked = (lost.length === 0 ? [] : await this.ask(shard, lost, limit)).values()
     return answers.map((answer): SubmitAnswer => {
       if (answer.outcome === 'lost') return asked.next().value!
       if (answer.outcome !== 'unsure') return answer
@@ -112,23 +119,28 @@ export class InboxClient {
     shard: number,
     requests: readonly InboxRequest[],
     giveUpAt: number,
+    limit: CallLimit | undefined,
   ): Promise<CarillonError | 'expired' | undefined> {
     let unsure: StoreError | undefined
+    let last: StoreError | undefined
     for (;;) {
+      if (limit?.isOver === true) return unsure ?? limit.notDone(last)
       try {
-        const answers = await this.#store.append(requests)
+        const answers = await orOver(limit, this.#store.append(requests))
+        if (answers === undefined) return limit?.unknownOutcome()
         if (!answers.includes('expired')) return undefined
         return unsure === undefined && answers.every((answer) => answer === 'expired')
           ? 'expired'
           : expired(shard)
       } catch (error) {
         if (!(error instanceof StoreError)) throw error
+        last = error
         // A later refusal does not undo an append that may have happened.
         if (error.code === 'unknown-outcome') unsure = error
-        const isOver = this.#isOver || error.code === 'store-failed'
-        if (isOver || this.#clock.monotonic() >= giveUpAt) return unsure ?? error
+        if (this.#isOver || error.code === 'store-failed') return unsure ?? error
+        if (this.#clock.monotonic() >= giveUpAt) return unsure ?? limit?.notDone(error) ?? error
       }
-      await this.#sleeperOf(shard).sleep(this.#settings.retryMs)
+      await orOver(limit, this.#sleeperOf(shard).sleep(this.#settings.retryMs))
     }
   }
 
@@ -153,6 +165,10 @@ export class InboxClient {
   #newId(): string {
     return [0, 0, 0].map(() => Math.floor(this.#random() * 2 ** 32).toString(36)).join('')
   }
+}
+
+function orOver<Given>(limit: CallLimit | undefined, step: Promise<Given>): Promise<Given | undefined> {
+  return limit === undefined ? step : limit.orOver(step)
 }
 
 function isFinal(answer: Answer): answer is SubmitAnswer {

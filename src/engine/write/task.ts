@@ -1,6 +1,7 @@
 import type { Operation, ShardSetColumns, SetColumnsWrite, RequestedOperation } from '../../store/index.js'
 import type { TimerRow } from '../../timer/index.js'
-import type { Answer } from '../answer.js'
+import type { CallLimit } from '../../async/index.js'
+import { type Answer, failed } from '../answer.js'
 
 /** Receives the answers to operations that were submitted together. One operation may be answered more than once. */
 export interface AnswerListener {
@@ -24,6 +25,10 @@ export class Task {
   held: TimerRow | undefined = undefined
   /** Everything that was in the inbox before it has been applied. */
   isNext: boolean
+  /** It is on its way to the store, or it is not known whether it has arrived there. */
+  isSent = false
+  /** Its call is over, and its caller was answered without it. It is never sent (again). */
+  isGivenUp = false
   readonly #answered: AnswerListener
   readonly #index: number
 
@@ -43,6 +48,12 @@ export class Task {
   answer(answer: Answer): void {
     this.#answered.answered(this.#index, answer)
   }
+
+  /** Its call is over. If it has been answered, this has no effect. */
+  giveUp(limit: CallLimit): void {
+    this.isGivenUp = true
+    this.answer(failed(this.isSent ? limit.unknownOutcome() : limit.notDone()))
+  }
 }
 
 /** A task on its way to the store. */
@@ -55,7 +66,11 @@ export class PlainTask {
   readonly share: ShardSetColumns
   readonly request = undefined
   isNext = false
+  isSent = false
+  isGivenUp = false
   readonly #answered: ShareListener
+  // The tasks that it has become.
+  #tasks: readonly Task[] | undefined
 
   constructor(share: ShardSetColumns, answered: ShareListener) {
     this.share = share
@@ -71,6 +86,13 @@ export class PlainTask {
     for (let index = 0; index < this.length; index++) this.#answered.answered(index, answer)
   }
 
+  /** Its call is over. */
+  giveUp(limit: CallLimit): void {
+    this.isGivenUp = true
+    if (this.#tasks !== undefined) for (const task of this.#tasks) task.giveUp(limit)
+    else this.answer(failed(this.isSent ? limit.unknownOutcome() : limit.notDone()))
+  }
+
   areNew(newFrom: number): void {
     this.#answered.areNew(newFrom)
   }
@@ -78,21 +100,27 @@ export class PlainTask {
   /** A task for each, not prepared yet. */
   tasks(): Task[] {
     const { sets, indexes } = this.share
-    return sets.operations(indexes).map((operation, at) => this.#task(operation, at))
+    const tasks = sets.operations(indexes).map((operation, at) => this.#task(operation, at))
+    this.#tasks = tasks
+    return tasks
   }
 
   /** A task for each, with the operation that was sent. */
   sent({ operations }: SetColumnsWrite): Sent[] {
-    return operations.map((operation, at) => {
+    const tasks = operations.map((operation, at) => {
       const task = this.#task(operation, at)
       task.operation = operation
       return task as Sent
     })
+    this.#tasks = tasks
+    return tasks
   }
 
   #task(asked: RequestedOperation, at: number): Task {
     const task = new Task(asked, undefined, this.#answered, at)
     task.isNext = this.isNext
+    task.isSent = this.isSent
+    task.isGivenUp = this.isGivenUp
     return task
   }
 }

@@ -12,7 +12,7 @@ import { MemoryUpdater } from './memory-updater.js'
 import { OperationPlanner } from './operation-planner.js'
 import { type AnswerListener, PlainTask, type Sent, type ShareListener, Task } from './task.js'
 import { TaskQueue } from './task-queue.js'
-import { type Mutex, Sleeper } from '../../async/index.js'
+import { type CallLimit, type Mutex, Sleeper } from '../../async/index.js'
 import type { EngineSettings } from '../settings.js'
 import type { Settler } from '../settle/settler.js'
 import type { SweepPlanner } from '../settle/sweep-planner.js'
@@ -87,22 +87,35 @@ export class Writer {
     return !this.#isRunning && this.#behindInbox.length === 0
   }
 
-  /** Takes operations. `requests` are the ids of the requests that they come from; none for operations of this instance. */
+  /**
+   * Takes operations. `requests` are the ids of the requests that they come from; none for operations of this instance.
+   * When the call of such operations is over, those that were not sent are withdrawn.
+   */
   submit(
     operations: readonly RequestedOperation[],
     answered: AnswerListener,
     requests: readonly string[] = [],
+    limit?: CallLimit,
   ): void {
-    for (let i = 0; i < operations.length; i++) {
-      this.#enqueue(new Task(operations[i]!, requests[i], answered, i))
-    }
+    const tasks = operations.map((operation, index) => new Task(operation, requests[index], answered, index))
+    for (const task of tasks) this.#enqueue(task)
+    limit?.onOver(() => this.#giveUp(tasks, tasks.length, limit))
     this.#start()
   }
 
   /** Takes the plain sets of one call. */
-  submitPlain(share: ShardSetColumns, answered: ShareListener): void {
-    this.#enqueue(new PlainTask(share, answered))
+  submitPlain(share: ShardSetColumns, answered: ShareListener, limit?: CallLimit): void {
+    const task = new PlainTask(share, answered)
+    this.#enqueue(task)
+    limit?.onOver(() => this.#giveUp([task], task.length, limit))
     this.#start()
+  }
+
+  /** A call is over: its operations are answered, and those that were not sent never are. */
+  #giveUp(tasks: readonly (Task | PlainTask)[], count: number, limit: CallLimit): void {
+    for (const task of tasks) task.giveUp(limit)
+    this.#queue.onGivenUp(count)
+    this.#behindInbox.onGivenUp(count)
   }
 
   #enqueue(task: Task | PlainTask): void {
@@ -223,6 +236,7 @@ export class Writer {
       const finish = await mutex.lock()
       try {
         if (this.#isOver) throw new LostShardError()
+        if (tasksOf(batch).every(({ isGivenUp }) => isGivenUp)) return
         if (!this.#hasRoomFor(batch)) {
           isShort = true
           continue

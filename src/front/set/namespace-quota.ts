@@ -1,3 +1,4 @@
+import type { CallLimit } from '../../async/index.js'
 import { checkOptions, checkInteger, LimitError } from '../../error/index.js'
 import type { Store, Usage } from '../../store/index.js'
 import type { Clock } from '../../time/index.js'
@@ -63,8 +64,9 @@ export class NamespaceQuota {
   }
 
   /** Stores the quota, or removes it. */
-  async put(limits: QuotaLimits | undefined): Promise<void> {
+  async put(limits: QuotaLimits | undefined, limit?: CallLimit): Promise<void> {
     if (limits !== undefined) checkLimits(limits)
+    limit?.act()
     await this.#store.putSetting(this.#name, limits === undefined ? undefined : JSON.stringify(limits))
     await this.refresh()
   }

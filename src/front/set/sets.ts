@@ -1,3 +1,4 @@
+import type { CallLimit } from '../../async/index.js'
 import type { SubmitAnswer, TimerEngine } from '../../engine/index.js'
 import type { SetColumns, Store } from '../../store/index.js'
 import type { Clock } from '../../time/index.js'
@@ -50,11 +51,12 @@ export class Sets {
     kind: TimerKind<Payload>,
     rows: readonly SetOptions<Payload>[],
     keyOf: (index: number) => string | undefined,
+    limit: CallLimit,
   ): Promise<SetTimers> {
     const { tracing, namespace } = this.#parts
-    if (tracing === undefined) return this.#set(kind, rows, keyOf, undefined)
+    if (tracing === undefined) return this.#set(kind, rows, keyOf, limit, undefined)
     const where = { namespace, kind: kind.name, count: rows.length }
-    return tracing.setting(where, parentOf(rows), (trace) => this.#set(kind, rows, keyOf, trace))
+    return tracing.setting(where, parentOf(rows), (trace) => this.#set(kind, rows, keyOf, limit, trace))
   }
 
   /** Sets timers in a transaction of the caller. */
@@ -66,43 +68,53 @@ export class Sets {
     kind: TimerKind<Payload>,
     rows: readonly SetOptions<Payload>[],
     keyOf: (index: number) => string | undefined,
+    limit: CallLimit,
     trace: string | undefined,
   ): Promise<SetTimers> {
     const { engine, quota } = this.#parts
     const plain = this.#plainSetsOf(kind, rows, keyOf, trace)
     if (plain !== undefined) {
-      const answers = await this.#submitted(kind, engine.submitPlain(plain))
+      const answers = await this.#submitted(kind, limit.selfEnding(engine.submitPlain(plain, limit)), limit)
       return answers instanceof Float64Array
         ? newTimers(plain, answers)
-        : await this.#timersOf(plain.operations(), answers)
+        : await this.#timersOf(plain.operations(), answers, limit)
     }
     const requests = this.requestsOf(kind, rows, keyOf, trace)
     const operations = requests instanceof Promise ? await requests : requests
-    const submitted = quota.isLimited
-      ? quota.within(operations, () => engine.submit(operations))
-      : engine.submit(operations)
-    return await this.#timersOf(operations, await this.#submitted(kind, submitted))
+    const submit = (): Promise<readonly SubmitAnswer[]> => limit.selfEnding(engine.submit(operations, limit))
+    const submitted = quota.isLimited ? quota.within(operations, submit) : submit()
+    return await this.#timersOf(operations, await this.#submitted(kind, submitted, limit), limit)
   }
 
   async #submitted<Answers>(
     { name }: { readonly name: string },
     submitted: Promise<Answers>,
+    limit: CallLimit,
   ): Promise<Answers> {
     const { kinds } = this.#parts
-    // Awaited together, so that neither rejection is unhandled while the other is pending.
-    if (!kinds.isStored(name)) await Promise.all([submitted, kinds.remember(name)])
-    return await submitted
+    if (kinds.isStored(name)) return await submitted
+    // Awaited together, so that neither rejection is unhandled while the other is pending. The sets are what the caller
+    // waits for: when the call is over, the kind is stored in the background.
+    const remembered = limit.selfEnding(limit.orOver(kinds.remember(name)))
+    const [answers] = await Promise.all([submitted, remembered])
+    return answers
   }
 
   /** Turns the engine's answers into the caller's results. */
-  async #timersOf(operations: readonly SetRequest[], answers: readonly SubmitAnswer[]): Promise<SetTimers> {
+  async #timersOf(
+    operations: readonly SetRequest[],
+    answers: readonly SubmitAnswer[],
+    limit: CallLimit,
+  ): Promise<SetTimers> {
     if (answers.every(({ outcome }) => outcome === 'set' || outcome === 'appended')) {
       return new SetResults(answers.length, (index) => setTimerOf(operations[index]!, answers[index]!))
     }
     const results = new PartialResults<SetTimer>()
     results.add(operations, answers, (answer, index) => setTimerOf(operations[index]!, answer))
     const set = results.all()
-    return answers.some(isConflict) ? await this.#withCurrent(set, operations) : set
+    if (!answers.some(isConflict)) return set
+    // If the call is over first, the outcomes are known all the same.
+    return (await limit.selfEnding(limit.orOver(this.#withCurrent(set, operations)))) ?? set
   }
 
   /** The rows as columns, all checked; undefined if a row has more options or the quota must be asked. */
