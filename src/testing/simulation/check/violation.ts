@@ -14,6 +14,7 @@ export const promises = Object.freeze({
   14: 'memory stays under its cap',
   15: "a dead owner's shard fires again in time",
   16: 'a new owner starts nothing before it has applied what waited in its inbox',
+  21: "a call that was answered 'not-done' never takes effect",
   fit: 'an instance whose clock is far off starts nothing',
   'hand-over': 'no attempt starts while one runs in a process that let go of the shard and lives',
   rebalance: 'a rebalance does not hold up what is due',
