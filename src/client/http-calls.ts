@@ -100,7 +100,7 @@ export class HttpCalls {
   async #request(request: CallRequest, init: RequestInit, state: SendState): Promise<RequestResult> {
     const { url, clock, timeoutMs, fetch } = this.#options
     this.#checkSignals(request)
-    const wasSent = state.isSent
+    const [wasSent, hadActed] = [state.isSent, this.#limit?.hasActed ?? false]
     if (request.method !== 'GET') {
       state.isSent = true
       this.#limit?.act()
@@ -115,7 +115,10 @@ export class HttpCalls {
     } catch (error) {
       this.#checkSignals(request)
       // Nobody listens there, so the server did not get it.
-      if (causeOf(error) === 'ECONNREFUSED') state.isSent = wasSent
+      if (causeOf(error) === 'ECONNREFUSED') {
+        state.isSent = wasSent
+        if (this.#limit !== undefined) this.#limit.hasActed = hadActed
+      }
       const why = timeout.signal.aborted ? `no response within ${timeoutMs} ms` : causeOf(error)
       return { isAnswered: false, problem: undefined, error: unreachable(url, why, error), ...again }
     } finally {

@@ -15,25 +15,29 @@ const library = new URL('../../dist/index.js', import.meta.url)
 const kind = timer<number>('kind')
 /** How many calls of each sort the other process makes at once. */
 const EACH = 20
+const SHARDS = 16
 
 /**
- * A process that sets timers and is never started, so it owns no shard. At `go` it makes its calls, at `stop` it stops.
- * It prints one line of JSON for each of both.
+ * Another process. If it is started, it owns about half of the shards, and otherwise none. At `go` it makes its calls, at
+ * `stop` it stops. It prints one line of JSON for each of both.
  */
 const program = `
 import { openTimers, timer } from ${JSON.stringify(library.href)}
 import { createInterface } from 'node:readline'
 const kind = timer('kind')
 const timers = await openTimers({ store: process.argv[2], logger: false, callTimeout: '3s', engine: { stopMs: 1000 } })
+const [, , , role, run] = process.argv
+timers.handle(kind, () => undefined)
+if (role === 'started') await timers.start()
 const each = (call) => Array.from({ length: ${EACH} }, (_, n) => call(n))
 const endingOf = (call) => call.then(() => 'answered', ({ code, rows }) => rows?.map(({ error }) => error?.code ?? 'answered') ?? code)
 const calls = () => [
-  ...each((n) => timers.set(kind, 'set' + n, { in: '1h', payload: n })),
-  ...each((n) => timers.set(kind, 'absent' + n, { in: '1h', payload: n, ifAbsent: true })),
-  ...each((n) => timers.setMany(kind, Array.from({ length: 50 }, (_, m) => ({ key: 'many' + n + '-' + m, in: '1h', payload: n })))),
-  ...each((n) => timers.move(kind, 'there' + n, { in: '2h' })),
-  ...each((n) => timers.cancel(kind, 'there' + n)),
-  ...each((n) => timers.get(kind, 'there' + n)),
+  ...each((n) => timers.set(kind, run + 'set' + n, { in: '1h', payload: n })),
+  ...each((n) => timers.set(kind, run + 'absent' + n, { in: '1h', payload: n, ifAbsent: true })),
+  ...each((n) => timers.setMany(kind, Array.from({ length: 50 }, (_, m) => ({ key: run + 'many' + n + '-' + m, in: '1h', payload: n })))),
+  ...each((n) => timers.move(kind, run + 'there' + n, { in: '2h' })),
+  ...each((n) => timers.cancel(kind, run + 'there' + n)),
+  ...each((n) => timers.get(kind, run + 'there' + n)),
   ...each(() => timers.list()),
   ...each(() => timers.stats()),
   timers.setQuota({ maxTimers: 1000000 }),
@@ -55,10 +59,10 @@ class WebProcess {
   err = ''
   #lines = 0
 
-  constructor(store: string) {
+  constructor(store: string, role: string, run: string) {
     const file = path.join(this.#folder, 'program.mjs')
     writeFileSync(file, program)
-    this.#child = spawn(process.execPath, [file, store], { stdio: 'pipe' })
+    this.#child = spawn(process.execPath, [file, store, role, run], { stdio: 'pipe' })
     this.#child.stdout!.on('data', (data) => (this.#out += String(data)))
     this.#child.stderr!.on('data', (data) => (this.err += String(data)))
   }
@@ -137,7 +141,7 @@ async function awayRedis(): Promise<Away> {
 describe.each([
   ['PostgreSQL', awayPostgres],
   ['Redis', awayRedis],
-] as const)('a process that owns no shard, on %s', (_, start) => {
+] as const)('another process on %s', (_, start) => {
   let server: Away
   let owner: Timers
   let web: WebProcess | undefined
@@ -158,12 +162,19 @@ describe.each([
     await server.stop()
   })
 
-  it.each(['stalls', 'refuses'] as const)(
-    'gets an answer to every call while the server %s, and what is not-done never happens',
-    async (how) => {
-      for (let n = 0; n < EACH; n++) await owner.set(kind, `there${n}`, { in: '1h', payload: n })
-      web = new WebProcess(server.webUrl)
+  it.each([
+    ['not started', 'stalls'],
+    ['not started', 'refuses'],
+    ['started', 'stalls'],
+    ['started', 'refuses'],
+  ] as const)(
+    'that is %s gets an answer to every call while the server %s, and what is not-done never happens',
+    async (role, how) => {
+      const run = `${role}-${how}-`
+      for (let n = 0; n < EACH; n++) await owner.set(kind, `${run}there${n}`, { in: '1h', payload: n })
+      web = new WebProcess(server.webUrl, role, run)
       await web.line()
+      if (role === 'started') await until('it owns shards', () => owner.engine.stats().shards.length < SHARDS)
       await server.leave(how)
       const endings = await web.ask('go')
       expect(web.err).toBe('')
@@ -174,18 +185,18 @@ describe.each([
       await server.comeBack()
       // What was on its way has arrived or never will: the owner reads its inbox all the time.
       await until('the owner reaches the store', async () =>
-        owner.set(kind, 'last', { in: '1h', payload: 0 }).then(
+        owner.set(kind, `${run}last`, { in: '1h', payload: 0 }).then(
           () => true,
           () => false,
         ),
       )
       const keys = new Set((await owner.list({ kind, limit: 10_000 })).items.map(({ key }) => key))
       const happened = (prefix: string, from: number): number =>
-        endings.slice(from, from + EACH).filter((code, n) => code === 'not-done' && keys.has(`${prefix}${n}`))
-          .length
+        endings
+          .slice(from, from + EACH)
+          .filter((code, n) => code === 'not-done' && keys.has(`${run}${prefix}${n}`)).length
       expect(happened('set', 0)).toBe(0)
       expect(happened('absent', EACH)).toBe(0)
-      for (const key of keys) if (key !== 'last') await owner.cancel(kind, key)
     },
     240_000,
   )
