@@ -16,6 +16,7 @@ export class Deadlines {
   #wake: Wake | undefined
   #wakeSlice = Infinity
   #count = 0
+  #isRestPlanned = false
 
   constructor(clock: Clock) {
     this.#clock = clock
@@ -58,8 +59,15 @@ export class Deadlines {
   #onGone(limit: CallLimit): void {
     this.#aborts.get(limit)?.()
     this.#aborts.delete(limit)
-    if (--this.#count > 0) return
-    // A wake without a call would keep the process alive.
+    if (--this.#count > 0 || this.#isRestPlanned) return
+    this.#isRestPlanned = true
+    void this.#clock.turnEnd().then(() => this.#rest())
+  }
+
+  /** A wake without a call would keep the process alive. But calls in a row, one after the other, share it. */
+  #rest(): void {
+    this.#isRestPlanned = false
+    if (this.#count > 0) return
     this.#wake?.cancel()
     this.#wakeSlice = Infinity
   }

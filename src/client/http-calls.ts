@@ -47,7 +47,7 @@ export class HttpCalls {
 
   constructor(
     options: CompleteClientOptions,
-    shared: { readonly semaphore: Semaphore; readonly limit: CallLimit } | undefined = undefined,
+    shared?: { readonly semaphore: Semaphore; readonly limit: CallLimit },
   ) {
     this.#options = options
     this.#semaphore = shared?.semaphore ?? new Semaphore(options.concurrency)

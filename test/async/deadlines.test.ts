@@ -37,6 +37,7 @@ describe('the deadlines of calls', () => {
     for (const limit of limits.slice(1)) deadlines.end(limit)
     expect(clock.pending).toBe(1)
     deadlines.end(limits[0]!)
+    await clock.turnEnd()
     expect(clock.pending).toBe(0)
     expect(await clock.advance('1m')).toBe(0)
     expect(limits.some(({ isOver }) => isOver)).toBe(false)
@@ -78,11 +79,13 @@ describe('the limit of a call', () => {
   it('ends a wait that would not end, and hides what comes later', async () => {
     const clock = new VirtualClock()
     const limit = new Deadlines(clock).begin(100)
-    let fail = (_: Error): void => undefined
-    const waiting = limit.orOver(new Promise<string>((_, reject) => (fail = reject)))
+    const failing = new Promise<string>((_, reject) => {
+      clock.wakeAfter(500, () => reject(new Error('too late to matter')))
+    })
+    const waiting = limit.orOver(failing)
     await clock.advance(100)
     expect(await waiting).toBeUndefined()
-    fail(new Error('too late to matter'))
+    await clock.advance(500)
     expect(await limit.orOver(Promise.resolve('late'))).toBeUndefined()
   })
 

@@ -148,11 +148,11 @@ export class Client {
     const isStopping = process.isStopping
     const deadlines = this.#deadlinesOf(process)
     const limit = timeoutMs === undefined ? undefined : deadlines.begin(timeoutMs)
-    submit(operations, limit).then(
-      (answers) => {
-        if (limit !== undefined) deadlines.end(limit)
-        submissions.forEach((submission, index) => this.#answered(submission, answers[index]))
-      },
+    const submitted = submit(operations, limit).finally(() => {
+      if (limit !== undefined) deadlines.end(limit)
+    })
+    submitted.then(
+      (answers) => submissions.forEach((submission, index) => this.#answered(submission, answers[index])),
       (error: unknown) => {
         // An engine that is stopping rejects new operations.
         if (!isStopping) this.#journal.violated('face', `submit rejected: ${String(error)}`)
