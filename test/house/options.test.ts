@@ -122,7 +122,9 @@ describe('the tables of docs/timers.md', () => {
   it('have the defaults of a kind', () => {
     const cells = new Map(kindRows.map(([name, value, about]) => [namesIn(name!)[0], { value, about }]))
     const { attempts, minMs, maxMs } = defaultRetry
-    expect(cells.get('retry')!.value).toBe(`${attempts} attempts, \`${formatDuration(minMs)}..${formatDuration(maxMs)}\``)
+    expect(cells.get('retry')!.value).toBe(
+      `${attempts} attempts, \`${formatDuration(minMs)}..${formatDuration(maxMs)}\``,
+    )
     expect(cells.get('concurrency')!.value).toBe(written(CONCURRENCY))
     expect(cells.get('concurrency')!.about).toContain(
       `(${written(CONCURRENCY_OF_BATCHES)} for \`handleMany\`)`,

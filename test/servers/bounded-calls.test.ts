@@ -68,15 +68,16 @@ class WebProcess {
   }
 
   /** The next line that it prints. */
-  async line<Report>(): Promise<Report> {
+  async line<Report>(forMs = 60_000): Promise<Report> {
     const wanted = ++this.#lines
-    await until(`line ${wanted} of the process`, () => this.#out.split('\n').length > wanted, 90_000)
+    await until(`line ${wanted} of the process`, () => this.#out.split('\n').length > wanted, forMs)
     return JSON.parse(this.#out.split('\n')[wanted - 1]!) as Report
   }
 
   async ask(word: 'go' | 'stop'): Promise<readonly (string | readonly string[])[]> {
     this.#child.stdin!.write(`${word}\n`)
-    return await this.line()
+    // Ten times as long as its calls may take.
+    return await this.line(30_000)
   }
 
   async end(): Promise<void> {
