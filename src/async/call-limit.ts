@@ -1,5 +1,18 @@
 import { LimitError, StoreError } from '../error/index.js'
 
+/** A part of a call that must know when the call is over. An object costs less than a function for each call. */
+export interface OverListener {
+  giveUp(limit: CallLimit): void
+}
+
+/** What few calls need. */
+interface RareParts {
+  readonly listeners: Set<() => void>
+  cause: unknown
+  notDone: LimitError | undefined
+  unknownOutcome: StoreError | undefined
+}
+
 /**
  * How long one call may go on: until its deadline, or until its caller gives it up. When it is over, the parts that
  * work on the call are informed. What they have not sent yet must never be sent. Proven by
@@ -14,13 +27,11 @@ export class CallLimit {
    */
   hasActed = false
   readonly #timeoutMs: number
-  #listeners: Set<() => void> | undefined
+  #listener: OverListener | undefined
+  #rare: RareParts | undefined
   #isOver = false
   // How many steps are under way that end by themselves when the call is over, with a more exact answer.
   #selfEnding = 0
-  #cause: unknown
-  #notDone: LimitError | undefined
-  #unknownOutcome: StoreError | undefined
 
   constructor(deadline: number, timeoutMs: number) {
     this.deadline = deadline
@@ -37,13 +48,19 @@ export class CallLimit {
     return this.#selfEnding > 0
   }
 
+  /** Informs the listener once, when the call is over: at once if it is over now. */
+  addListener(listener: OverListener): void {
+    if (!this.#isOver && this.#listener === undefined) this.#listener = listener
+    else this.onOver(() => listener.giveUp(this))
+  }
+
   /** Calls `listener` once, when the call is over: at once if it is over now. Returns a function that removes it. */
   onOver(listener: () => void): () => void {
     if (this.#isOver) {
       listener()
       return () => undefined
     }
-    const listeners = (this.#listeners ??= new Set())
+    const { listeners } = this.#rareParts
     listeners.add(listener)
     return () => listeners.delete(listener)
   }
@@ -52,15 +69,17 @@ export class CallLimit {
   end(cause?: unknown): void {
     if (this.#isOver) return
     this.#isOver = true
-    this.#cause = cause
-    const listeners = this.#listeners
-    this.#listeners = undefined
-    for (const listener of listeners ?? []) listener()
+    const [listener, rare] = [this.#listener, this.#rareParts]
+    rare.cause = cause
+    listener?.giveUp(this)
+    for (const each of rare.listeners) each()
+    this.forget()
   }
 
   /** The caller has its answer: nobody needs to be informed any more. */
   forget(): void {
-    this.#listeners = undefined
+    this.#listener = undefined
+    this.#rare?.listeners.clear()
   }
 
   /** Resolves as `step` does, or with undefined as soon as the call is over. The step goes on, unwatched. */
@@ -69,6 +88,31 @@ export class CallLimit {
       const remove = this.onOver(() => resolve(undefined))
       step.then(resolve, reject).finally(remove)
     })
+  }
+
+  /** Resolves as `step` does, or rejects with the error of the call as soon as it is over. */
+  inTime<Answer>(step: Promise<Answer>): Promise<Answer> {
+    return new Promise((resolve, reject) => {
+      this.onOver(() => {
+        // The steps that end by themselves know more exactly what has happened.
+        if (!this.isSelfEnding) reject(this.error())
+      })
+      step.then(resolve, reject)
+    })
+  }
+
+  /** As `inTime`, for a step before anything is sent. */
+  orNotDone<Answer>(step: Promise<Answer>): Promise<Answer> {
+    return new Promise((resolve, reject) => {
+      const remove = this.onOver(() => reject(this.notDone()))
+      step.then(resolve, reject).finally(remove)
+    })
+  }
+
+  /** From now on, all steps of the call end by themselves when it is over. So it is not ended from outside. */
+  endsItself(): void {
+    this.#selfEnding++
+    this.hasActed = true
   }
 
   /** `step` ends by itself when the call is over. Until then the call is not ended from outside. */
@@ -95,8 +139,9 @@ export class CallLimit {
 
   /** For what was not sent, and never will be. `because` is the last error of the store, if it is known. */
   notDone(because?: Error): LimitError {
-    if (because !== undefined && this.#cause === undefined) return this.#newNotDone({ cause: because })
-    return (this.#notDone ??= this.#newNotDone(this.#options()))
+    const rare = this.#rareParts
+    if (because !== undefined && rare.cause === undefined) return this.#newNotDone({ cause: because })
+    return (rare.notDone ??= this.#newNotDone(this.#options()))
   }
 
   #newNotDone(options: ErrorOptions): LimitError {
@@ -106,20 +151,30 @@ export class CallLimit {
 
   /** For what was sent and not answered. */
   unknownOutcome(): StoreError {
-    return (this.#unknownOutcome ??= new StoreError(
+    return (this.#rareParts.unknownOutcome ??= new StoreError(
       'unknown-outcome',
       `${this.#why()} before this was answered: it may have happened`,
       this.#options(),
     ))
   }
 
+  get #rareParts(): RareParts {
+    return (this.#rare ??= {
+      listeners: new Set(),
+      cause: undefined,
+      notDone: undefined,
+      unknownOutcome: undefined,
+    })
+  }
+
   #why(): string {
-    return this.#cause === undefined
+    return this.#rareParts.cause === undefined
       ? `the timeout of ${this.#timeoutMs} ms was over`
       : 'the signal of the call was aborted'
   }
 
   #options(): ErrorOptions {
-    return this.#cause === undefined ? {} : { cause: this.#cause }
+    const { cause } = this.#rareParts
+    return cause === undefined ? {} : { cause }
   }
 }

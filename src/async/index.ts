@@ -1,5 +1,5 @@
 /** Small tools for asynchronous code: waiting, limiting and repeating. They depend on the clock and nothing else. */
-export { CallLimit } from './call-limit.js'
+export { CallLimit, type OverListener } from './call-limit.js'
 export { Deadlines } from './deadlines.js'
 export { KeepAlive } from './keep-alive.js'
 export { Mutex } from './mutex.js'

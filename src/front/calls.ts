@@ -35,34 +35,32 @@ export class Calls {
     return this.#timeoutMs
   }
 
-  /** Runs a call. `extraMs` is the time for which the call waits on purpose. */
-  run<Answer>(
+  /** Begins a call, which must end in time by itself. `end` must follow when it has its answer. */
+  begin(options: CallOptions = noOptions, extraMs = 0): CallLimit {
+    const { timeout, signal } = checked(options)
+    const timeoutMs = timeout === undefined ? this.#timeoutMs : callMsOf('timeout', timeout)
+    return this.#deadlines.begin(timeoutMs + extraMs, signal)
+  }
+
+  end(limit: CallLimit): void {
+    this.#deadlines.end(limit)
+  }
+
+  /** Runs a call to its end. `extraMs` is the time for which the call waits on purpose. */
+  async run<Answer>(
     options: CallOptions | undefined,
     call: (limit: CallLimit) => Promise<Answer>,
     extraMs = 0,
   ): Promise<Answer> {
-    return new Promise((resolve, reject) => {
-      const { timeout, signal } = checked(options ?? noOptions)
-      const timeoutMs = timeout === undefined ? this.#timeoutMs : callMsOf('timeout', timeout)
-      const limit = this.#deadlines.begin(timeoutMs + extraMs, signal)
-      limit.onOver(() => {
-        // The steps that end by themselves know more exactly what has happened.
-        if (!limit.isSelfEnding) reject(limit.error())
-      })
-      const answered = limit.isOver ? Promise.reject(limit.error()) : started(call, limit)
-      const end = (): void => this.#deadlines.end(limit)
-      answered.then(resolve, reject).then(end, end)
-    })
-  }
-}
-
-/** Starts a call at once: calls that are not awaited keep their order. */
-function started<Answer>(call: (limit: CallLimit) => Promise<Answer>, limit: CallLimit): Promise<Answer> {
-  try {
-    return call(limit)
-  } catch (error) {
-    // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- it is passed on as it is
-    return Promise.reject(error)
+    const limit = this.begin(options, extraMs)
+    try {
+      if (limit.isOver) throw limit.error()
+      // Called at once, so that calls which are not awaited keep their order.
+      const answered = call(limit)
+      return await (limit.isSelfEnding ? answered : limit.inTime(answered))
+    } finally {
+      this.end(limit)
+    }
   }
 }
 

@@ -162,6 +162,25 @@ describe('a call while the store does not answer', () => {
     })
   })
 
+  it('is not-done while it only waits for a schema or for the count of a quota', async () => {
+    const rig = await new Rig().open()
+    const slow = timer('slow', {
+      payload: {
+        '~standard': { version: 1, vendor: 'test', validate: () => new Promise<never>(() => undefined) },
+      },
+    })
+    const checked = rig.timers.set(slow, 'a', { in: '1h', payload: 1 as never }, { timeout: 500 })
+    await expect(rig.during(checked)).rejects.toMatchObject({ code: 'not-done' })
+    await rig.during(rig.timers.setQuota({ maxTimers: 10 }))
+    rig.down.isHanging = (name) => name === 'usage'
+    const counted = rig.timers.set(kind, 'b', { in: '1h', payload: 1 }, { timeout: 500 })
+    await expect(rig.during(counted)).rejects.toMatchObject({ code: 'not-done' })
+    rig.down.comeBack()
+    await rig.clock.advance('1m')
+    expect((await rig.during(rig.timers.list())).items.map(({ key }) => key)).toEqual(['there'])
+    expect(await rig.during(rig.timers.getQuota())).toMatchObject({ used: { timers: 1 } })
+  })
+
   it('needs one timer for many calls at once', async () => {
     const rig = await new Rig().open()
     const before = rig.clock.pending

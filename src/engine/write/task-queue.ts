@@ -11,7 +11,7 @@ export class TaskQueue {
   #waiting: Waiting[] = []
   #length = 0
   #plainTasks = 0
-  // How many operations were given up since the queue last dropped such. Some of them may be elsewhere.
+  // How many operations were given up since the queue last dropped such. Some of them may be elsewhere by now.
   #givenUp = 0
 
   /** How many operations wait. */
@@ -20,6 +20,7 @@ export class TaskQueue {
   }
 
   push(task: Waiting): void {
+    task.queue = this
     this.#waiting.push(task)
     if (task instanceof PlainTask) {
       this.#plainTasks++

@@ -1,6 +1,6 @@
 import type { Operation, ShardSetColumns, SetColumnsWrite, RequestedOperation } from '../../store/index.js'
 import type { TimerRow } from '../../timer/index.js'
-import type { CallLimit } from '../../async/index.js'
+import type { CallLimit, OverListener } from '../../async/index.js'
 import { type Answer, failed } from '../answer.js'
 
 /** Receives the answers to operations that were submitted together. One operation may be answered more than once. */
@@ -14,8 +14,14 @@ export interface ShareListener extends AnswerListener {
   areNew(newFrom: number): void
 }
 
+/** A queue that tasks wait in. */
+interface WaitingLine {
+  /** A task with this number of operations was given up. */
+  onGivenUp(count: number): void
+}
+
 /** An operation that waits to be written, or is on its way to the store. */
-export class Task {
+export class Task implements OverListener {
   readonly asked: RequestedOperation
   /** The id of the inbox request that it comes from; undefined for an operation of this instance. */
   readonly request: string | undefined
@@ -29,6 +35,8 @@ export class Task {
   isSent = false
   /** Its call is over, and its caller was answered without it. It is never sent (again). */
   isGivenUp = false
+  /** The queue that it was put into. */
+  queue: WaitingLine | undefined = undefined
   readonly #answered: AnswerListener
   readonly #index: number
 
@@ -53,6 +61,20 @@ export class Task {
   giveUp(limit: CallLimit): void {
     this.isGivenUp = true
     this.answer(failed(this.isSent ? limit.unknownOutcome() : limit.notDone()))
+    this.queue?.onGivenUp(1)
+  }
+}
+
+/** The tasks of one call in one shard. */
+export class TasksOfCall implements OverListener {
+  readonly #tasks: Task[] = []
+
+  add(task: Task): void {
+    this.#tasks.push(task)
+  }
+
+  giveUp(limit: CallLimit): void {
+    for (const task of this.#tasks) task.giveUp(limit)
   }
 }
 
@@ -62,12 +84,13 @@ export interface Sent extends Task {
 }
 
 /** Plain sets of one call that wait to be written, or are on their way. They become tasks only if that is needed. */
-export class PlainTask {
+export class PlainTask implements OverListener {
   readonly share: ShardSetColumns
   readonly request = undefined
   isNext = false
   isSent = false
   isGivenUp = false
+  queue: WaitingLine | undefined = undefined
   readonly #answered: ShareListener
   // The tasks that it has become.
   #tasks: readonly Task[] | undefined
@@ -91,6 +114,7 @@ export class PlainTask {
     this.isGivenUp = true
     if (this.#tasks !== undefined) for (const task of this.#tasks) task.giveUp(limit)
     else this.answer(failed(this.isSent ? limit.unknownOutcome() : limit.notDone()))
+    this.queue?.onGivenUp(this.length)
   }
 
   areNew(newFrom: number): void {

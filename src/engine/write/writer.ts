@@ -10,7 +10,7 @@ import type { Ownership } from '../own/ownership.js'
 import { BatchSender } from './batch-sender.js'
 import { MemoryUpdater } from './memory-updater.js'
 import { OperationPlanner } from './operation-planner.js'
-import { type AnswerListener, PlainTask, type Sent, type ShareListener, Task } from './task.js'
+import { type AnswerListener, PlainTask, type Sent, type ShareListener, Task, TasksOfCall } from './task.js'
 import { TaskQueue } from './task-queue.js'
 import { type CallLimit, type Mutex, Sleeper } from '../../async/index.js'
 import type { EngineSettings } from '../settings.js'
@@ -97,9 +97,14 @@ export class Writer {
     requests: readonly string[] = [],
     limit?: CallLimit,
   ): void {
-    const tasks = operations.map((operation, index) => new Task(operation, requests[index], answered, index))
-    for (const task of tasks) this.#enqueue(task)
-    limit?.onOver(() => this.#giveUp(tasks, tasks.length, limit))
+    const tasks = limit === undefined || operations.length === 1 ? undefined : new TasksOfCall()
+    for (let i = 0; i < operations.length; i++) {
+      const task = new Task(operations[i]!, requests[i], answered, i)
+      this.#enqueue(task)
+      if (tasks !== undefined) tasks.add(task)
+      else limit?.addListener(task)
+    }
+    if (tasks !== undefined) limit?.addListener(tasks)
     this.#start()
   }
 
@@ -107,15 +112,8 @@ export class Writer {
   submitPlain(share: ShardSetColumns, answered: ShareListener, limit?: CallLimit): void {
     const task = new PlainTask(share, answered)
     this.#enqueue(task)
-    limit?.onOver(() => this.#giveUp([task], task.length, limit))
+    limit?.addListener(task)
     this.#start()
-  }
-
-  /** A call is over: its operations are answered, and those that were not sent never are. */
-  #giveUp(tasks: readonly (Task | PlainTask)[], count: number, limit: CallLimit): void {
-    for (const task of tasks) task.giveUp(limit)
-    this.#queue.onGivenUp(count)
-    this.#behindInbox.onGivenUp(count)
   }
 
   #enqueue(task: Task | PlainTask): void {

@@ -93,7 +93,8 @@ export class Changes {
     const named = this.#names.nameOf(kindOrHandle, key)
     const name = named instanceof Promise ? await named : named
     const operation = this.#operations.cancel(name, options)
-    const [answer] = await limit.selfEnding(this.#engine.submit([operation], limit))
+    limit.endsItself()
+    const [answer] = await this.#engine.submit([operation], limit)
     return outcomeOf(answer!, withConflict(cancelOutcomes, options))
   }
 
@@ -135,7 +136,8 @@ export class Changes {
     const named = this.#names.nameOf(kindOrHandle, key)
     const name = named instanceof Promise ? await named : named
     const operation = this.#operations.move(name, dueAt, options)
-    const [answer] = await limit.selfEnding(this.#engine.submit([operation], limit))
+    limit.endsItself()
+    const [answer] = await this.#engine.submit([operation], limit)
     return outcomeOf(answer!, withConflict(moveOutcomes, options))
   }
 }

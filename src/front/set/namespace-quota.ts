@@ -87,8 +87,23 @@ export class NamespaceQuota {
   }
 
   /** Sets timers if they fit into the quota. Refuses all of them otherwise. */
-  async within<Answer>(operations: readonly SetRequest[], set: () => Promise<Answer>): Promise<Answer> {
-    let wanted = { timers: operations.length, bytes: bytesOf(operations) }
+  async within<Answer>(
+    operations: readonly SetRequest[],
+    set: () => Promise<Answer>,
+    limit?: CallLimit,
+  ): Promise<Answer> {
+    const admitted = this.#admit(operations, limit)
+    const wanted = await (limit === undefined ? admitted : limit.orNotDone(admitted))
+    try {
+      return await set()
+    } finally {
+      this.#add(this.#unanswered, wanted, -1)
+    }
+  }
+
+  /** By how much the use grows. Nothing may come between the last look at the use and the addition to it. */
+  async #admit(operations: readonly SetRequest[], limit: CallLimit | undefined): Promise<Usage> {
+    let wanted: Usage = { timers: operations.length, bytes: bytesOf(operations) }
     if (this.#count === undefined) await this.#recount()
     else if (this.#isDue()) void this.#recount().catch(() => undefined)
     if (!this.#fits(wanted)) {
@@ -96,13 +111,10 @@ export class NamespaceQuota {
       if (!this.#fits(wanted)) wanted = await this.#growthOf(operations)
       if (!this.#fits(wanted)) throw this.#refusal(wanted)
     }
+    if (limit?.isOver === true) throw limit.notDone()
     this.#add(this.#added, wanted, 1)
     this.#add(this.#unanswered, wanted, 1)
-    try {
-      return await set()
-    } finally {
-      this.#add(this.#unanswered, wanted, -1)
-    }
+    return wanted
   }
 
   get #used(): Usage {

@@ -72,17 +72,19 @@ export class Sets {
     trace: string | undefined,
   ): Promise<SetTimers> {
     const { engine, quota } = this.#parts
+    limit.endsItself()
     const plain = this.#plainSetsOf(kind, rows, keyOf, trace)
     if (plain !== undefined) {
-      const answers = await this.#submitted(kind, limit.selfEnding(engine.submitPlain(plain, limit)), limit)
+      const answers = await this.#submitted(kind, engine.submitPlain(plain, limit), limit)
       return answers instanceof Float64Array
         ? newTimers(plain, answers)
         : await this.#timersOf(plain.operations(), answers, limit)
     }
     const requests = this.requestsOf(kind, rows, keyOf, trace)
-    const operations = requests instanceof Promise ? await requests : requests
-    const submit = (): Promise<readonly SubmitAnswer[]> => limit.selfEnding(engine.submit(operations, limit))
-    const submitted = quota.isLimited ? quota.within(operations, submit) : submit()
+    const operations = requests instanceof Promise ? await limit.orNotDone(requests) : requests
+    const submitted = quota.isLimited
+      ? quota.within(operations, () => engine.submit(operations, limit), limit)
+      : engine.submit(operations, limit)
     return await this.#timersOf(operations, await this.#submitted(kind, submitted, limit), limit)
   }
 
@@ -95,8 +97,7 @@ export class Sets {
     if (kinds.isStored(name)) return await submitted
     // Awaited together, so that neither rejection is unhandled while the other is pending. The sets are what the caller
     // waits for: when the call is over, the kind is stored in the background.
-    const remembered = limit.selfEnding(limit.orOver(kinds.remember(name)))
-    const [answers] = await Promise.all([submitted, remembered])
+    const [answers] = await Promise.all([submitted, limit.orOver(kinds.remember(name))])
     return answers
   }
 
@@ -114,7 +115,7 @@ export class Sets {
     const set = results.all()
     if (!answers.some(isConflict)) return set
     // If the call is over first, the outcomes are known all the same.
-    return (await limit.selfEnding(limit.orOver(this.#withCurrent(set, operations)))) ?? set
+    return (await limit.orOver(this.#withCurrent(set, operations))) ?? set
   }
 
   /** The rows as columns, all checked; undefined if a row has more options or the quota must be asked. */
