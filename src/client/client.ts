@@ -1,3 +1,4 @@
+import type { CallLimit } from '../async/index.js'
 import type { Duration } from '../time/index.js'
 import { parseDuration } from '../time/index.js'
 import { checkKey, keyOfRow, keyOfSet, type SetTimer, type TimerView } from '../timer/index.js'
@@ -48,13 +49,20 @@ export class Client extends ServerRecords {
   readonly #calls: HttpCalls
   readonly #batches: Batches
   readonly #leaseBatches: LeaseBatches
+  readonly #limitedBy: (limit: CallLimit) => Client
 
-  constructor(url: string | URL, options: ClientOptions = {}) {
-    const calls = new HttpCalls(clientOptions(url, options))
+  constructor(url: string | URL, options: ClientOptions = {}, limited?: HttpCalls) {
+    const calls = limited ?? new HttpCalls(clientOptions(url, options))
     super(calls)
     this.#calls = calls
     this.#batches = new Batches(calls)
     this.#leaseBatches = new LeaseBatches(calls)
+    this.#limitedBy = (limit) => new Client(url, options, calls.limitedBy(limit))
+  }
+
+  /** @internal The same client for one call: its requests end when `limit` is over. */
+  limitedBy(limit: CallLimit): Client {
+    return this.#limitedBy(limit)
   }
 
   // ---- timers

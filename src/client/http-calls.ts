@@ -1,4 +1,4 @@
-import { Semaphore } from '../async/index.js'
+import { type CallLimit, Semaphore } from '../async/index.js'
 import { StoreError } from '../error/index.js'
 import type { CompleteClientOptions } from './client-options.js'
 import { MAX_PAUSE_MS, MAX_RETRY_AFTER_MS, MIN_PAUSE_MS } from './defaults.js'
@@ -26,6 +26,11 @@ type RequestResult =
       readonly afterMs: number
     }
 
+/** Whether the server may have got the change of a call. */
+interface SendState {
+  isSent: boolean
+}
+
 const busyStatuses: ReadonlySet<number> = new Set([429, 503])
 // A proxy sends these when the server behind it does not respond.
 const proxyStatuses: ReadonlySet<number> = new Set([502, 503, 504])
@@ -38,10 +43,20 @@ const proxyStatuses: ReadonlySet<number> = new Set([502, 503, 504])
 export class HttpCalls {
   readonly #options: CompleteClientOptions
   readonly #semaphore: Semaphore
+  readonly #limit: CallLimit | undefined
 
-  constructor(options: CompleteClientOptions) {
+  constructor(
+    options: CompleteClientOptions,
+    shared?: { readonly semaphore: Semaphore; readonly limit: CallLimit },
+  ) {
     this.#options = options
-    this.#semaphore = new Semaphore(options.concurrency)
+    this.#semaphore = shared?.semaphore ?? new Semaphore(options.concurrency)
+    this.#limit = shared?.limit
+  }
+
+  /** The same connection for one call. When the call is over, its requests are aborted, and no more are sent. */
+  limitedBy(limit: CallLimit): HttpCalls {
+    return new HttpCalls(this.#options, { semaphore: this.#semaphore, limit })
   }
 
   /** Returns the answer, or throws the error of the server or the connection. */
@@ -58,8 +73,9 @@ export class HttpCalls {
   ): Promise<Answer> {
     const { retries } = this.#options
     const init = this.#initOf(request)
+    const state: SendState = { isSent: false }
     for (let attempt = 1; ; attempt++) {
-      const result = await this.#limited(request, init)
+      const result = await this.#inTime(this.#limited(request, init, state), state)
       if (result.isAnswered) return result.answer as Answer
       if (!result.isRetryable || attempt > retries) return answerOf(result.problem, result.error)
       await this.#pause(Math.max(result.afterMs, this.#pauseMs(attempt)), request.signal)
@@ -76,26 +92,48 @@ export class HttpCalls {
     await this.#pause(this.#pauseMs(attempt), undefined)
   }
 
-  async #limited(request: CallRequest, init: RequestInit): Promise<RequestResult> {
-    if (request.waitMs !== undefined) return await this.#request(request, init)
-    return await this.#semaphore.run(() => this.#request(request, init))
+  /** The result of a request; as soon as the call is over, its error. */
+  async #inTime(requesting: Promise<RequestResult>, state: SendState): Promise<RequestResult> {
+    const limit = this.#limit
+    if (limit === undefined) return await requesting
+    const result = await limit.orOver(requesting)
+    if (result !== undefined) return result
+    const error = state.isSent ? limit.unknownOutcome() : limit.notDone()
+    return { isAnswered: false, problem: undefined, error, isRetryable: false, afterMs: 0 }
   }
 
-  async #request(request: CallRequest, init: RequestInit): Promise<RequestResult> {
+  async #limited(request: CallRequest, init: RequestInit, state: SendState): Promise<RequestResult> {
+    if (request.waitMs !== undefined) return await this.#request(request, init, state)
+    return await this.#semaphore.run(() => this.#request(request, init, state))
+  }
+
+  async #request(request: CallRequest, init: RequestInit, state: SendState): Promise<RequestResult> {
     const { url, clock, timeoutMs, fetch } = this.#options
     this.#checkSignals(request)
+    const [wasSent, hadActed] = [state.isSent, this.#limit?.hasActed ?? false]
+    if (request.method !== 'GET') {
+      state.isSent = true
+      this.#limit?.act()
+    }
     const timeout = new AbortController()
     const alarm = clock.wakeAfter(timeoutMs + (request.waitMs ?? 0), () => timeout.abort())
+    const unwatch = this.#limit?.onOver(() => timeout.abort())
     const signals = [timeout.signal, ...this.#signals(request)]
     try {
       const response = await fetch(url + pathOf(request), { ...init, signal: AbortSignal.any(signals) })
       return this.#read(response, await response.text())
     } catch (error) {
       this.#checkSignals(request)
+      // Nobody listens there, so the server did not get it.
+      if (causeOf(error) === 'ECONNREFUSED') {
+        state.isSent = wasSent
+        if (this.#limit !== undefined) this.#limit.hasActed = hadActed
+      }
       const why = timeout.signal.aborted ? `no response within ${timeoutMs} ms` : causeOf(error)
       return { isAnswered: false, problem: undefined, error: unreachable(url, why, error), ...again }
     } finally {
       alarm.cancel()
+      unwatch?.()
     }
   }
 
@@ -143,16 +181,19 @@ export class HttpCalls {
   }
 
   #pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
+    if (this.#limit?.isOver === true) return Promise.resolve()
     const signals = this.#signals({ signal })
     // An aborted signal emits no more events.
     if (signals.some(({ aborted }) => aborted)) return Promise.resolve()
     return new Promise((resolve) => {
       const end = (): void => {
         wake.cancel()
+        unwatch?.()
         for (const each of signals) each.removeEventListener('abort', end)
         resolve()
       }
       const wake = this.#options.clock.wakeAfter(ms, end)
+      const unwatch = this.#limit?.onOver(end)
       for (const each of signals) each.addEventListener('abort', end)
     })
   }
@@ -163,6 +204,7 @@ export class HttpCalls {
 
   /** Throws the caller's own reason if a signal is aborted. */
   #checkSignals(request: CallRequest): void {
+    if (this.#limit?.isOver === true) throw this.#limit.error()
     for (const signal of this.#signals(request)) signal.throwIfAborted()
   }
 }

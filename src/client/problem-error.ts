@@ -21,6 +21,7 @@ type ErrorClass = new (code: ErrorCode, message: string) => CarillonError
 const limits = new Set([
   'engine-busy',
   'expression-too-long',
+  'not-done',
   'payload-too-large',
   'quota-exceeded',
   'too-many-listeners',

@@ -14,7 +14,7 @@ import { OfferedAttempts } from './offer/offered-attempts.js'
 import { OfferTaker } from './offer/offer-taker.js'
 import { Offers } from './offer/offers.js'
 import { unhandledKinds } from './offer/unhandled-kinds.js'
-import { KeepAlive, Sleeper } from '../async/index.js'
+import { type CallLimit, KeepAlive, Sleeper } from '../async/index.js'
 import { Membership } from './cluster/membership.js'
 import { VISIT_LEASE_MS } from './defaults.js'
 import { IdleShardVisitor } from './own/idle-shard-visitor.js'
@@ -130,7 +130,10 @@ export class OwnerEngine implements TimerEngine {
       inboxClient: this.#inboxClient,
       peers,
       memberOf: (member) => membership.peerOf(member),
-      newDeadline: () => Math.ceil(clock.now() + settings.requestTimeoutMs),
+      newDeadline: (limit) => {
+        const timeoutMs = limit === undefined ? settings.requestTimeoutMs : limit.deadline - clock.monotonic()
+        return Math.ceil(clock.now() + timeoutMs)
+      },
     })
     this.#acquirer = new ShardAcquirer({
       ...common,
@@ -289,12 +292,12 @@ export class OwnerEngine implements TimerEngine {
   }
 
   /** Carries out operations, here or through the owner of their shard; one answer each. */
-  submit(operations: readonly RequestedOperation[]): Promise<readonly SubmitAnswer[]> {
-    return this.#isStopping ? Promise.reject(this.#stopped()) : this.#submitter.submit(operations)
+  submit(operations: readonly RequestedOperation[], limit?: CallLimit): Promise<readonly SubmitAnswer[]> {
+    return this.#isStopping ? Promise.reject(this.#stopped()) : this.#submitter.submit(operations, limit)
   }
 
-  submitPlain(sets: SetColumns): Promise<Float64Array | readonly SubmitAnswer[]> {
-    return this.#isStopping ? Promise.reject(this.#stopped()) : this.#submitter.submitPlain(sets)
+  submitPlain(sets: SetColumns, limit?: CallLimit): Promise<Float64Array | readonly SubmitAnswer[]> {
+    return this.#isStopping ? Promise.reject(this.#stopped()) : this.#submitter.submitPlain(sets, limit)
   }
 
   async applyAcknowledged(names?: readonly TimerName[]): Promise<void> {

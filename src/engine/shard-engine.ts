@@ -25,7 +25,7 @@ import type { Lane } from './fire/lane.js'
 import { LaneThroughput } from './fire/lane-throughput.js'
 import type { StartBudget } from './fire/start-budget.js'
 import type { Throttles } from './fire/throttles.js'
-import { Mutex, Sleeper } from '../async/index.js'
+import { type CallLimit, Mutex, Sleeper } from '../async/index.js'
 import { PutBack } from './load/put-back.js'
 import { SweepPlanner } from './settle/sweep-planner.js'
 import { FollowUpPace } from './settle/follow-up-pace.js'
@@ -264,23 +264,23 @@ export class ShardEngine {
   }
 
   /** One answer for each operation. 'lost' and 'unsure' mean that the shard is no longer here. */
-  submit(operations: readonly RequestedOperation[]): Promise<readonly Answer[]> {
+  submit(operations: readonly RequestedOperation[], limit?: CallLimit): Promise<readonly Answer[]> {
     if (this.#isOver || this.#leaving !== undefined)
       return Promise.resolve(operations.map(() => ({ outcome: 'lost' })))
     return new Promise((resolve) => {
-      this.#writer.submit(operations, new AnswerList(operations.length, resolve))
+      this.#writer.submit(operations, new AnswerList(operations.length, resolve), [], limit)
     })
   }
 
   /** As `submit`, of plain sets. If all of them are new timers, answers only the revision of the first. */
-  submitPlain(share: ShardSetColumns): Promise<number | readonly Answer[]> {
+  submitPlain(share: ShardSetColumns, limit?: CallLimit): Promise<number | readonly Answer[]> {
     const { length } = share.indexes
     if (this.#isOver || this.#leaving !== undefined)
       return Promise.resolve(Array.from(share.indexes, () => ({ outcome: 'lost' })))
     return new Promise((resolve) => {
       const answers = new AnswerList(length, resolve)
       const answered = (index: number, answer: Answer): void => answers.answered(index, answer)
-      this.#writer.submitPlain(share, { answered, areNew: resolve })
+      this.#writer.submitPlain(share, { answered, areNew: resolve }, limit)
     })
   }
 

@@ -1,3 +1,4 @@
+import type { CallLimit } from '../async/index.js'
 import type { SetColumns, RequestedOperation } from '../store/index.js'
 import type { Clock } from '../time/index.js'
 import type { TimerName, TimerRow } from '../timer/index.js'
@@ -48,8 +49,11 @@ export interface TimerEngine {
    * changes to timers of these names, or to any timer. Rejects with 'owner-unreachable' if that takes too long.
    */
   applyAcknowledged(names?: readonly TimerName[]): Promise<void>
-  /** Carries out operations; one answer each. */
-  submit(operations: readonly RequestedOperation[]): Promise<readonly SubmitAnswer[]>
+  /**
+   * Carries out operations; one answer each. When the call is over, it answers at once: 'not-done' for what was not
+   * sent and never will be, 'unknown-outcome' for the rest (promise 21). Without a limit, it waits for the store.
+   */
+  submit(operations: readonly RequestedOperation[], limit?: CallLimit): Promise<readonly SubmitAnswer[]>
   /** As `submit`, of plain sets in columns. If all of them are new timers, answers their revisions. */
-  submitPlain(sets: SetColumns): Promise<Float64Array | readonly SubmitAnswer[]>
+  submitPlain(sets: SetColumns, limit?: CallLimit): Promise<Float64Array | readonly SubmitAnswer[]>
 }

@@ -53,6 +53,8 @@ export const errorCodes = Object.freeze({
   'never-matches': 'Use a date that exists: this schedule would never occur.',
   'no-transactions':
     'Use PostgreSQL, or omit `using` and `transaction: true`: this store or server has no transactions to join.',
+  'not-done':
+    'The call was over before it was sent, so nothing happened and nothing will: try again, or raise `timeout`.',
   'not-leased':
     'Set the target of the kind to `lease`, with `deliver` or in the store, or lease another kind.',
   'not-over-http': 'A server cannot do this: open the store itself, or follow the message.',

@@ -7,7 +7,13 @@ export const timersDefaults = Object.freeze({
   historyRetention: '7d',
   tracing: false,
   lease: '30s',
+  callTimeout: '10s',
 } as const)
+
+// ---- calls
+
+/** The longest timeout of a call. */
+export const MAX_CALL_MS = 86_400_000
 
 // ---- kinds and handlers
 

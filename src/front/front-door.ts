@@ -1,3 +1,4 @@
+import type { CallLimit } from '../async/index.js'
 import type {
   Handle,
   HandleInTransaction,
@@ -6,9 +7,10 @@ import type {
   TargetForm,
   TargetView,
 } from '../delivery/index.js'
-import { checkFunction, checkOptions, InvalidInputError, shown, StateError } from '../error/index.js'
+import { checkFunction, checkOptions, InvalidInputError, shown } from '../error/index.js'
 import type { Listed } from '../store/index.js'
 import type { Duration } from '../time/index.js'
+import { keyOfSet } from '../timer/index.js'
 import type {
   DeadView,
   QuotaLimits,
@@ -18,12 +20,12 @@ import type {
   TimerHandle,
   TimerView,
 } from '../timer/index.js'
+import { type CallOptions, callOptionsOf } from './calls.js'
 import type { CancelOutcome, ChangeOptions, MoveOutcome } from './change/changes.js'
 import type { ManyOptions, ManyOutcome } from './change/many-changes.js'
 import type { Redriven } from './change/redrives.js'
 import type { Many, WhichDead } from './change/selection.js'
 import type { PauseOutcome, ResumeOutcome } from './change/timer-pauses.js'
-import type { Drained, DrainOptions } from './deliver/drain.js'
 import type {
   AckOptions,
   AckOutcome,
@@ -33,11 +35,10 @@ import type {
   ReleaseOutcome,
 } from './deliver/leases.js'
 import { type AnyKind, checkKindMade, type StoredPayload, type TimerKind, type UnknownKind } from './kind.js'
-import { Listeners } from './listeners.js'
+import { Lifecycle } from './lifecycle.js'
 import type { TimerEvent } from './read/history-policy.js'
 import type { ForecastOptions, ForecastSlice, PageOptions, TimerQuery, Why } from './read/records.js'
 import type { SetManyRow, SetOptions } from './set/set-request.js'
-import type { TimersEvent } from './timers-event.js'
 import type { Instant, When } from './when.js'
 
 const unconditional: ChangeOptions = Object.freeze({})
@@ -45,24 +46,11 @@ const unconditional: ChangeOptions = Object.freeze({})
 /**
  * The calls that both front doors have: `Timers` works on a store, `RemoteTimers` on a server. What only a store can do
  * is in `Timers`.
- * The public methods document each call. Overloads and the life cycle are implemented here. The front doors implement
+ * The public methods document each call. Overloads are implemented here. The front doors implement
  * the abstract methods; the protected ones have no overloads. Proven by test/front/verbs.test.ts and
  * test/client/remote-timers.test.ts.
  */
-export abstract class FrontDoor implements AsyncDisposable {
-  protected readonly listeners: Listeners
-  #isStarted = false
-  #stopping: Promise<void> | undefined
-
-  constructor(onEvent: (event: TimersEvent) => void) {
-    this.listeners = new Listeners(onEvent)
-  }
-
-  /** Adds a listener. Call the returned function to remove it. */
-  onEvent(listener: (event: TimersEvent) => void): () => void {
-    return this.listeners.add(listener)
-  }
-
+export abstract class FrontDoor extends Lifecycle {
   // ---- life cycle
 
   /** Reads what the store or server knows. `openTimers` calls it. */
@@ -73,35 +61,6 @@ export abstract class FrontDoor implements AsyncDisposable {
    * its own, and passes their events to its own listeners. A second call returns the same object.
    */
   abstract within(namespace: string): Promise<FrontDoor>
-
-  /** Starts to load and fire timers. Idempotent. */
-  async start(): Promise<void> {
-    this.checkOpen()
-    if (this.#isStarted) return
-    this.#isStarted = true
-    await this.startFiring()
-  }
-
-  /** Waits for running attempts, for a limited time, and releases everything. Idempotent. */
-  stop(): Promise<void> {
-    this.#stopping ??= this.stopFiring()
-    return this.#stopping
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.stop()
-  }
-
-  /**
-   * Makes one bounded pass: fires all due timers, waits for their handlers, and releases the shards. For serverless
-   * functions, which run now and then. Returns how many attempts it started.
-   */
-  async drain(options: DrainOptions = {}): Promise<Drained> {
-    this.checkOpen()
-    if (this.#isStarted)
-      throw new StateError('started', 'these timers were started and fire on their own: do not drain them')
-    return await this.drainDue(options)
-  }
 
   // ---- handlers
 
@@ -146,16 +105,16 @@ export abstract class FrontDoor implements AsyncDisposable {
    * at once, others within about two seconds. A guard keeps a stored webhook on the public internet, unless `guard`
    * says otherwise. A webhook without a `secret` keeps its previous one.
    */
-  abstract setTarget(kind: AnyKind, target: TargetForm): Promise<TargetView>
+  abstract setTarget(kind: AnyKind, target: TargetForm, options?: CallOptions): Promise<TargetView>
 
   /** The stored target of a kind, without its secrets; undefined when there is none. */
-  abstract getTarget(kind: AnyKind): Promise<TargetView | undefined>
+  abstract getTarget(kind: AnyKind, options?: CallOptions): Promise<TargetView | undefined>
 
   /** All stored targets, sorted by kind, without their secrets. */
-  abstract listTargets(): Promise<readonly TargetView[]>
+  abstract listTargets(options?: CallOptions): Promise<readonly TargetView[]>
 
   /** Removes the stored target of a kind. Its timers wait, unless they have a handler. */
-  abstract removeTarget(kind: AnyKind): Promise<'removed' | 'unknown'>
+  abstract removeTarget(kind: AnyKind, options?: CallOptions): Promise<'removed' | 'unknown'>
 
   // ---- workers
 
@@ -174,7 +133,7 @@ export abstract class FrontDoor implements AsyncDisposable {
     options: LeaseRequestOptions = {},
   ): Promise<readonly LeasedFiring[]> {
     this.checkOpen()
-    checkOptions('lease', options, ['max', 'wait', 'duration', 'signal'])
+    checkOptions('lease', options, ['max', 'wait', 'duration', 'timeout', 'signal'])
     return await this.leaseFirings(kinds, options)
   }
 
@@ -182,7 +141,7 @@ export abstract class FrontDoor implements AsyncDisposable {
   abstract ack(receipt: string, options?: AckOptions): Promise<AckOutcome>
 
   /** Makes the lease end `duration` from now. */
-  abstract extend(receipt: string, duration: Duration): Promise<ExtendOutcome>
+  abstract extend(receipt: string, duration: Duration, options?: CallOptions): Promise<ExtendOutcome>
 
   /** Reports that the attempt at a leased firing failed. The timer is retried, or becomes a dead letter. */
   abstract release(receipt: string, options?: ReleaseOptions): Promise<ReleaseOutcome>
@@ -194,59 +153,77 @@ export abstract class FrontDoor implements AsyncDisposable {
     kind: TimerKind<Payload, Input>,
     key: string,
     options: SetOptions<NoInfer<Input>>,
+    limits?: CallOptions,
   ): Promise<SetTimer>
-  set<Payload, Input>(kind: TimerKind<Payload, Input>, options: SetOptions<NoInfer<Input>>): Promise<SetTimer>
-  set(
+  set<Payload, Input>(
+    kind: TimerKind<Payload, Input>,
+    options: SetOptions<NoInfer<Input>>,
+    limits?: CallOptions,
+  ): Promise<SetTimer>
+  async set(
     kind: UnknownKind,
     keyOrOptions: string | SetOptions<unknown>,
-    options?: SetOptions<unknown>,
+    optionsOrLimits?: SetOptions<unknown> | CallOptions,
+    limits?: CallOptions,
   ): Promise<SetTimer> {
-    return this.setTimer(kind, keyOrOptions, options)
+    if (isOptions(keyOrOptions)) {
+      const key = keyOfSet(kind, keyOrOptions, keyOrOptions)
+      return await this.setTimer(kind, key, keyOrOptions, optionsOrLimits as CallOptions | undefined)
+    }
+    const key = keyOfSet(kind, keyOrOptions, optionsOrLimits)
+    return await this.setTimer(kind, key, optionsOrLimits as SetOptions<unknown>, limits)
   }
 
   /** Sets many timers of one kind in one call. The results have the order of the rows. */
   abstract setMany<Payload, Input>(
     kind: TimerKind<Payload, Input>,
     rows: readonly SetManyRow<NoInfer<Input>>[],
+    limits?: CallOptions,
   ): Promise<SetTimers>
 
   /** Changes the due time of a timer and keeps its payload. Names the timer by kind and key, or by handle. */
-  move(kind: AnyKind, key: string, when: When): Promise<MoveOutcome>
+  move(kind: AnyKind, key: string, when: When, options?: CallOptions): Promise<MoveOutcome>
   move(kind: AnyKind, key: string, when: When, options: ChangeOptions): Promise<MoveOutcome | 'conflict'>
-  move(handle: TimerHandle, when: When): Promise<MoveOutcome>
+  move(handle: TimerHandle, when: When, options?: CallOptions): Promise<MoveOutcome>
   move(
     kindOrHandle: AnyKind,
     keyOrWhen: string | When,
-    when?: When,
+    whenOrOptions?: When | CallOptions,
     options: ChangeOptions = unconditional,
   ): Promise<MoveOutcome | 'conflict'> {
-    return typeof keyOrWhen === 'string'
-      ? this.moveTimer(kindOrHandle, keyOrWhen, when, options)
-      : this.moveTimer(kindOrHandle, undefined, keyOrWhen, options)
+    const isByKey = typeof keyOrWhen === 'string'
+    const key = isByKey ? keyOrWhen : undefined
+    const when = isByKey ? (whenOrOptions as When | undefined) : keyOrWhen
+    const given = isByKey ? options : ((whenOrOptions ?? unconditional) as CallOptions)
+    return this.calls.run(callOptionsOf(given), (limit) =>
+      this.moveTimer(kindOrHandle, key, when, given, limit),
+    )
   }
 
   /** Fires a timer now, whatever its due time. Names it by kind and key, or by handle. */
-  fireNow(kind: AnyKind, key: string): Promise<MoveOutcome>
+  fireNow(kind: AnyKind, key: string, options?: CallOptions): Promise<MoveOutcome>
   fireNow(kind: AnyKind, key: string, options: ChangeOptions): Promise<MoveOutcome | 'conflict'>
-  fireNow(handle: TimerHandle): Promise<MoveOutcome>
+  fireNow(handle: TimerHandle, options?: CallOptions): Promise<MoveOutcome>
   fireNow(
     kindOrHandle: AnyKind,
-    key?: string,
-    options: ChangeOptions = unconditional,
+    keyOrOptions?: string | CallOptions,
+    options?: ChangeOptions,
   ): Promise<MoveOutcome | 'conflict'> {
-    return this.fireTimerNow(kindOrHandle, key, options)
+    const [key, given] = keyAndOptions(keyOrOptions, options)
+    return this.calls.run(callOptionsOf(given), (limit) => this.fireTimerNow(kindOrHandle, key, given, limit))
   }
 
   /** Cancels a timer. Names it by kind and key, or by handle. The outcome says whether it had fired already. */
-  cancel(kind: AnyKind, key: string): Promise<CancelOutcome>
+  cancel(kind: AnyKind, key: string, options?: CallOptions): Promise<CancelOutcome>
   cancel(kind: AnyKind, key: string, options: ChangeOptions): Promise<CancelOutcome | 'conflict'>
-  cancel(handle: TimerHandle): Promise<CancelOutcome>
+  cancel(handle: TimerHandle, options?: CallOptions): Promise<CancelOutcome>
   cancel(
     kindOrHandle: AnyKind,
-    key?: string,
-    options: ChangeOptions = unconditional,
+    keyOrOptions?: string | CallOptions,
+    options?: ChangeOptions,
   ): Promise<CancelOutcome | 'conflict'> {
-    return this.cancelTimer(kindOrHandle, key, options)
+    const [key, given] = keyAndOptions(keyOrOptions, options)
+    return this.calls.run(callOptionsOf(given), (limit) => this.cancelTimer(kindOrHandle, key, given, limit))
   }
 
   /** Moves the timers with these keys, or all timers that match a query. */
@@ -256,40 +233,53 @@ export abstract class FrontDoor implements AsyncDisposable {
   abstract cancelMany(many: Many, options?: ManyOptions): Promise<ManyOutcome<CancelOutcome>>
 
   /** Reads a timer; undefined when there is none. Names it by kind and key, or by handle. */
-  get<Kind extends UnknownKind>(kind: Kind, key: string): Promise<TimerView<StoredPayload<Kind>> | undefined>
-  get(kind: string, key: string): Promise<TimerView | undefined>
-  get(handle: TimerHandle): Promise<TimerView | undefined>
-  get(kindOrHandle: AnyKind, key?: string): Promise<TimerView | undefined> {
-    return this.getTimer(kindOrHandle, key)
+  get<Kind extends UnknownKind>(
+    kind: Kind,
+    key: string,
+    options?: CallOptions,
+  ): Promise<TimerView<StoredPayload<Kind>> | undefined>
+  get(kind: string, key: string, options?: CallOptions): Promise<TimerView | undefined>
+  get(handle: TimerHandle, options?: CallOptions): Promise<TimerView | undefined>
+  get(
+    kindOrHandle: AnyKind,
+    keyOrOptions?: string | CallOptions,
+    options?: CallOptions,
+  ): Promise<TimerView | undefined> {
+    const [key, given] = keyAndOptions(keyOrOptions, options)
+    return this.calls.run(given, (limit) => this.getTimer(kindOrHandle, key, limit))
   }
 
   // ---- reading
 
   /** One page of the timers that match a query. */
-  abstract list(query?: TimerQuery & PageOptions): Promise<Listed<TimerView>>
+  abstract list(query?: TimerQuery & PageOptions, options?: CallOptions): Promise<Listed<TimerView>>
 
   /** Counts the timers that are due in each slice of a span of time. */
-  abstract forecast(options?: ForecastOptions): Promise<readonly ForecastSlice[]>
+  abstract forecast(query?: ForecastOptions, options?: CallOptions): Promise<readonly ForecastSlice[]>
 
   /** What happened to timers, oldest first, as far as the history keeps it. */
   abstract history(
     query?: { kind?: AnyKind; key?: string; from?: Instant; until?: Instant } & PageOptions,
+    options?: CallOptions,
   ): Promise<Listed<TimerEvent>>
 
   /** All that is known about a key: the timer, its history and its dead letters, also as sentences. */
-  abstract why(kind: AnyKind, key: string): Promise<Why>
+  abstract why(kind: AnyKind, key: string, options?: CallOptions): Promise<Why>
 
   /** One page of the dead letters: timers whose last attempt failed. */
-  abstract dead(query?: { kind?: AnyKind; key?: string } & PageOptions): Promise<Listed<DeadView>>
+  abstract dead(
+    query?: { kind?: AnyKind; key?: string } & PageOptions,
+    options?: CallOptions,
+  ): Promise<Listed<DeadView>>
 
   /**
    * Sets dead letters again, due now: those with these ids, or all that match a query. It never replaces a timer. If a
    * letter's key has a timer, the letter gets a new key, and the result lists it under `beside`.
    */
-  abstract redrive(which: WhichDead): Promise<Redriven>
+  abstract redrive(which: WhichDead, options?: CallOptions): Promise<Redriven>
 
   /** The names of the kinds that were set or handled in this namespace. */
-  abstract kinds(): Promise<readonly string[]>
+  abstract kinds(options?: CallOptions): Promise<readonly string[]>
 
   // ---- quotas
 
@@ -297,10 +287,10 @@ export abstract class FrontDoor implements AsyncDisposable {
    * Limits what this namespace may hold, in every instance. Others apply it within about two seconds. A `set` above the
    * limit fails with 'quota-exceeded'; existing timers stay. `undefined` removes the quota.
    */
-  abstract setQuota(limits: QuotaLimits | undefined): Promise<void>
+  abstract setQuota(limits: QuotaLimits | undefined, options?: CallOptions): Promise<void>
 
   /** The quota and its use, from a count that is at most a moment old; an empty object when there is no quota. */
-  abstract getQuota(): Promise<QuotaView>
+  abstract getQuota(options?: CallOptions): Promise<QuotaView>
 
   // ---- pausing
 
@@ -309,36 +299,32 @@ export abstract class FrontDoor implements AsyncDisposable {
    * are resumed. Other instances apply it within about two seconds. A paused timer that is set, moved or fired is no
    * longer paused.
    */
-  pause(kind?: AnyKind): Promise<'paused'>
-  pause(kind: AnyKind, key: string): Promise<PauseOutcome>
-  async pause(kind?: AnyKind, key?: string): Promise<PauseOutcome> {
-    if (kind !== undefined && key !== undefined) return await this.pauseTimer(kind, key)
-    await this.putPause(kind, true)
+  pause(kind?: AnyKind, key?: undefined, options?: CallOptions): Promise<'paused'>
+  pause(kind: AnyKind, key: string, options?: CallOptions): Promise<PauseOutcome>
+  async pause(kind?: AnyKind, key?: string, options?: CallOptions): Promise<PauseOutcome> {
+    if (kind !== undefined && key !== undefined)
+      return await this.calls.run(options, (limit) => this.pauseTimer(kind, key, limit))
+    await this.calls.run(options, (limit) => this.putPause(kind, true, limit))
     return 'paused'
   }
 
   /** Ends a pause. A timer that was not paused stays as it is, with the same outcome. */
-  resume(kind?: AnyKind): Promise<'resumed'>
-  resume(kind: AnyKind, key: string): Promise<ResumeOutcome>
-  async resume(kind?: AnyKind, key?: string): Promise<ResumeOutcome> {
-    if (kind !== undefined && key !== undefined) return await this.resumeTimer(kind, key)
-    await this.putPause(kind, false)
+  resume(kind?: AnyKind, key?: undefined, options?: CallOptions): Promise<'resumed'>
+  resume(kind: AnyKind, key: string, options?: CallOptions): Promise<ResumeOutcome>
+  async resume(kind?: AnyKind, key?: string, options?: CallOptions): Promise<ResumeOutcome> {
+    if (kind !== undefined && key !== undefined)
+      return await this.calls.run(options, (limit) => this.resumeTimer(kind, key, limit))
+    await this.calls.run(options, (limit) => this.putPause(kind, false, limit))
     return 'resumed'
   }
 
   /** The names of the paused kinds, and whether the whole namespace is paused. `get` shows whether a timer is. */
-  abstract paused(): Promise<{ readonly all: boolean; readonly kinds: readonly string[] }>
+  abstract paused(
+    options?: CallOptions,
+  ): Promise<{ readonly all: boolean; readonly kinds: readonly string[] }>
 
   // ---- for the front doors
 
-  protected checkOpen(): void {
-    if (this.#stopping !== undefined)
-      throw new StateError('stopped', 'these timers were stopped: open new ones')
-  }
-
-  protected abstract startFiring(): Promise<void>
-  protected abstract stopFiring(): Promise<void>
-  protected abstract drainDue(options: DrainOptions): Promise<Drained>
   protected abstract handleOne(kind: UnknownKind, handle: Handle<unknown>, isTransactional: boolean): void
   protected abstract leaseFirings(
     kinds: AnyKind | readonly AnyKind[],
@@ -346,33 +332,55 @@ export abstract class FrontDoor implements AsyncDisposable {
   ): Promise<readonly LeasedFiring[]>
   protected abstract setTimer(
     kind: UnknownKind,
-    keyOrOptions: string | SetOptions<unknown>,
-    options: SetOptions<unknown> | undefined,
+    key: string | undefined,
+    options: SetOptions<unknown>,
+    limits: CallOptions | undefined,
   ): Promise<SetTimer>
   protected abstract moveTimer(
     kindOrHandle: AnyKind,
     key: string | undefined,
     when: When | undefined,
     options: ChangeOptions,
+    limit: CallLimit,
   ): Promise<MoveOutcome | 'conflict'>
   protected abstract fireTimerNow(
     kindOrHandle: AnyKind,
     key: string | undefined,
     options: ChangeOptions,
+    limit: CallLimit,
   ): Promise<MoveOutcome | 'conflict'>
   protected abstract cancelTimer(
     kindOrHandle: AnyKind,
     key: string | undefined,
     options: ChangeOptions,
+    limit: CallLimit,
   ): Promise<CancelOutcome | 'conflict'>
-  protected abstract getTimer(kindOrHandle: AnyKind, key: string | undefined): Promise<TimerView | undefined>
-  protected abstract pauseTimer(kind: AnyKind, key: string): Promise<PauseOutcome>
-  protected abstract resumeTimer(kind: AnyKind, key: string): Promise<ResumeOutcome>
+  protected abstract getTimer(
+    kindOrHandle: AnyKind,
+    key: string | undefined,
+    limit: CallLimit,
+  ): Promise<TimerView | undefined>
+  protected abstract pauseTimer(kind: AnyKind, key: string, limit: CallLimit): Promise<PauseOutcome>
+  protected abstract resumeTimer(kind: AnyKind, key: string, limit: CallLimit): Promise<ResumeOutcome>
   /** Pauses or resumes a kind; the whole namespace when `kind` is undefined. */
-  protected abstract putPause(kind: AnyKind | undefined, isPaused: boolean): Promise<void>
+  protected abstract putPause(kind: AnyKind | undefined, isPaused: boolean, limit: CallLimit): Promise<void>
+}
+
+/** With a handle, the options follow it directly, because it has no key. */
+function keyAndOptions(
+  keyOrOptions: string | CallOptions | undefined,
+  options: ChangeOptions = unconditional,
+): [key: string | undefined, options: ChangeOptions] {
+  const isHandle = typeof keyOrOptions === 'object' && keyOrOptions !== null
+  return isHandle ? [undefined, keyOrOptions] : [keyOrOptions, options]
 }
 
 /** The type of both front doors, without their protected members, so that a plain object can implement it. */
 export interface TimersApi extends Omit<FrontDoor, 'within'> {
   within(namespace: string): Promise<TimersApi>
+}
+
+/** Whether a timer is set without a key: the options come first. */
+function isOptions(keyOrOptions: unknown): keyOrOptions is SetOptions<unknown> {
+  return typeof keyOrOptions === 'object' && keyOrOptions !== null
 }

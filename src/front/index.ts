@@ -1,6 +1,7 @@
 /** The front door: `openTimers`, and the types of its calls. */
 export type { Drained, DrainOptions } from './deliver/drain.js'
 export type { HistoryPolicy, TimerEvent } from './read/history-policy.js'
+export type { CallOptions } from './calls.js'
 export {
   type AnyKind,
   type KindOptions,

@@ -1,9 +1,10 @@
 import { type GuardOptions, leaseMsOf } from '../delivery/index.js'
 import type { EngineSettings, Peers } from '../engine/index.js'
-import { checkFunction, checkOptions, InvalidInputError, shown } from '../error/index.js'
+import { checkFunction, checkOptions, InvalidInputError, shown, StoreError } from '../error/index.js'
 import { openStore, type Store, type StoreMode, type StoreUrl } from '../store/index.js'
 import { type Clock, type Duration, parseDuration, systemClock } from '../time/index.js'
 import { checkNamespace } from '../timer/index.js'
+import { Calls } from './calls.js'
 import { timersDefaults } from './defaults.js'
 import { eventLog } from './event-log.js'
 import type { HistoryPolicy } from './read/history-policy.js'
@@ -36,6 +37,11 @@ export interface TimersOptions {
    * those that the program itself names. `false` guards none.
    */
   readonly guard?: GuardOptions | false
+  /**
+   * How long a call may take, up to a day. After that it fails: with 'not-done' if nothing happened, and with
+   * 'unknown-outcome' if it may have happened. Default 10 s. Each call accepts a `timeout` of its own.
+   */
+  readonly callTimeout?: Duration
   /** For a server: its API key, `ck_…`. It may be the password of the URL instead. */
   readonly apiKey?: string
   /** For a server: how long a worker lease lasts. It is extended while a handler runs. Default 30 s. */
@@ -65,6 +71,7 @@ const optionNames = [
   'history',
   'historyRetention',
   'guard',
+  'callTimeout',
   'apiKey',
   'lease',
   'peers',
@@ -103,6 +110,7 @@ async function openRemote(url: string, options: TimersOptions): Promise<RemoteTi
   const { apiKey, clock = systemClock, random = Math.random } = options
   const { namespace = timersDefaults.namespace, lease = timersDefaults.lease } = options
   checkNamespace(namespace)
+  const calls = callsOf(options, clock)
   const timers = new RemoteTimers({
     url,
     options: apiKey === undefined ? {} : { apiKey },
@@ -111,8 +119,11 @@ async function openRemote(url: string, options: TimersOptions): Promise<RemoteTi
     random,
     leaseMs: leaseMsOf('lease', lease),
     onEvent: listenerOf(options, clock),
+    calls,
   })
-  await timers.open()
+  await inTime(calls, timers.open(), () => {
+    return new StoreError('server-unreachable', `the server did not answer within ${calls.timeoutMs} ms`)
+  })
   return timers
 }
 
@@ -133,11 +144,13 @@ async function openLocal(options: TimersOptions): Promise<Timers> {
     )
   }
   const historyMs = parseDuration(options.historyRetention ?? timersDefaults.historyRetention)
+  const calls = callsOf(options, clock)
   const ownsStore = typeof options.store === 'string'
   const store =
     typeof options.store === 'string'
       ? await openStore(options.store, { clock, ...storeModeOf(options.engine) })
       : options.store
+  let isLate = false
   try {
     const tracing = options.tracing === true ? await loadTracing() : undefined
     const timers = new Timers({
@@ -156,13 +169,31 @@ async function openLocal(options: TimersOptions): Promise<Timers> {
       peers: options.peers,
       tracing,
       onEvent: listenerOf(options, clock),
+      calls,
     })
-    await timers.open()
+    await inTime(calls, timers.open(), () => {
+      isLate = true
+      // Its heartbeats end, and the store is stopped, as soon as it answers.
+      void timers.stop().catch(() => undefined)
+      return new StoreError('store-unavailable', `the store did not answer within ${calls.timeoutMs} ms`)
+    })
     return timers
   } catch (error) {
-    if (ownsStore) await store.stop()
+    if (ownsStore && !isLate) await inTime(calls, store.stop(), () => error as Error)
     throw error
   }
+}
+
+function callsOf({ callTimeout = timersDefaults.callTimeout }: TimersOptions, clock: Clock): Calls {
+  return new Calls(clock, callTimeout)
+}
+
+/** Waits for one step of opening, for as long as a call may take. */
+async function inTime(calls: Calls, step: Promise<void>, errorOf: () => Error): Promise<void> {
+  await calls.run(undefined, async (limit) => {
+    await limit.selfEnding(limit.orOver(step))
+    if (limit.isOver) throw errorOf()
+  })
 }
 
 async function loadTracing(): Promise<Tracing> {

@@ -2,6 +2,7 @@ import type { GuardOptions } from '../delivery/index.js'
 import type { EngineSettings, Peers } from '../engine/index.js'
 import type { Store } from '../store/index.js'
 import type { Clock } from '../time/index.js'
+import type { Calls } from './calls.js'
 import type { HistoryPolicy } from './read/history-policy.js'
 import type { SharedEngine } from './shared-engine.js'
 import type { TimersEvent } from './timers-event.js'
@@ -25,6 +26,8 @@ export interface TimersParts {
   /** Undefined when tracing is off. */
   readonly tracing?: Tracing | undefined
   readonly onEvent: (event: TimersEvent) => void
+  /** Runs the calls. By default with the default timeout. */
+  readonly calls?: Calls
   readonly peers?: Peers | undefined
   /** The engine of the timers whose `within` opened these. Without it, these timers make their own engine. */
   readonly within?: SharedEngine

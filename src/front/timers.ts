@@ -1,26 +1,29 @@
-import { PeriodicTasks } from '../async/index.js'
+import { type CallLimit, PeriodicTasks } from '../async/index.js'
 import type { Handle, HandleMany, LeasedFiring, Target, TargetForm, TargetView } from '../delivery/index.js'
 import type { TimerEngine } from '../engine/index.js'
 import { checkFunction, StateError } from '../error/index.js'
 import type { Listed } from '../store/index.js'
 import type { Duration } from '../time/index.js'
-import { keyOfRow, keyOfSet } from '../timer/index.js'
+import { keyOfRow } from '../timer/index.js'
 import type { DeadView, QuotaLimits, QuotaView, SetTimer, SetTimers, TimerView } from '../timer/index.js'
+import { type CallOptions, callOptionsOf, Calls } from './calls.js'
 import { type CancelOutcome, type ChangeOptions, Changes, type MoveOutcome } from './change/changes.js'
 import type { EachChange } from './change/each-change.js'
 import type { ManyOptions, ManyOutcome } from './change/many-changes.js'
 import type { Redriven } from './change/redrives.js'
 import type { Many, WhichDead } from './change/selection.js'
 import type { PauseOutcome, ResumeOutcome } from './change/timer-pauses.js'
+import { CLAIM_MS, timersDefaults } from './defaults.js'
 import { type Drained, type DrainOptions, Drains } from './deliver/drain.js'
 import { FiringRouter } from './deliver/firing-router.js'
-import type {
-  AckOptions,
-  AckOutcome,
-  ExtendOutcome,
-  LeaseRequestOptions,
-  ReleaseOptions,
-  ReleaseOutcome,
+import {
+  type AckOptions,
+  type AckOutcome,
+  type ExtendOutcome,
+  type LeaseRequestOptions,
+  type ReleaseOptions,
+  type ReleaseOutcome,
+  waitMsOf,
 } from './deliver/leases.js'
 import { FrontDoor } from './front-door.js'
 import type { AnyKind, KindOptions, TimerKind, UnknownKind } from './kind.js'
@@ -68,7 +71,7 @@ export class Timers extends FrontDoor {
   readonly #namespaces = new NamespaceTimers((namespace) => this.#openWithin(namespace))
 
   constructor(parts: TimersParts) {
-    super(parts.onEvent)
+    super(parts.onEvent, parts.calls ?? new Calls(parts.clock, timersDefaults.callTimeout))
     const { store, random, namespace, history, tracing } = parts
     const { listeners } = this
     const onStoreError = listeners.emitStoreError
@@ -157,26 +160,27 @@ export class Timers extends FrontDoor {
     await this.#upkeep.open()
   }
 
-  async within(namespace: string): Promise<Timers> {
+  async within(namespace: string, options?: CallOptions): Promise<Timers> {
     this.checkOpen()
-    return namespace === this.#parts.namespace ? this : await this.#namespaces.of(namespace)
-  }
-
-  override async start(): Promise<void> {
-    this.checkOpen()
-    await this.#drains.idle
-    await super.start()
+    if (namespace === this.#parts.namespace) return this
+    return await this.calls.run(options, () => this.#namespaces.of(namespace))
   }
 
   protected async startFiring(): Promise<void> {
+    await this.#drains.idle
     await this.engine.start()
     await this.#upkeep.start()
     await this.#namespaces.start()
   }
 
-  protected async stopFiring(): Promise<void> {
+  protected get stopMs(): number {
+    const { stopMs, settleMs } = this.engine.settings
+    return stopMs + settleMs
+  }
+
+  protected async stopFiring(limit: CallLimit): Promise<void> {
     this.#tasks.stop()
-    if (this.#parts.within === undefined) await this.#stopEngine()
+    if (this.#parts.within === undefined) await this.#stopEngine(limit)
     else await this.#leaveEngine()
   }
 
@@ -210,32 +214,38 @@ export class Timers extends FrontDoor {
     this.#router.deliverTo(kind, target)
   }
 
-  async setTarget(kind: AnyKind, target: TargetForm): Promise<TargetView> {
+  async setTarget(kind: AnyKind, target: TargetForm, options?: CallOptions): Promise<TargetView> {
     this.checkOpen()
     const name = this.#kinds.newNameOf(kind)
-    const view = await this.#router.storedTargets.set(name, target)
-    await this.#kinds.remember(name)
-    return view
+    return await this.calls.run(options, async (limit) => {
+      const view = await this.#router.storedTargets.set(name, target, limit)
+      await this.#kinds.remember(name)
+      return view
+    })
   }
 
-  async getTarget(kind: AnyKind): Promise<TargetView | undefined> {
-    return await this.#router.storedTargets.get(this.#kinds.newNameOf(kind))
+  async getTarget(kind: AnyKind, options?: CallOptions): Promise<TargetView | undefined> {
+    const name = this.#kinds.newNameOf(kind)
+    return await this.calls.run(options, () => this.#router.storedTargets.get(name))
   }
 
-  async listTargets(): Promise<readonly TargetView[]> {
-    return await this.#router.storedTargets.list()
+  async listTargets(options?: CallOptions): Promise<readonly TargetView[]> {
+    return await this.calls.run(options, () => this.#router.storedTargets.list())
   }
 
-  async removeTarget(kind: AnyKind): Promise<'removed' | 'unknown'> {
+  async removeTarget(kind: AnyKind, options?: CallOptions): Promise<'removed' | 'unknown'> {
     this.checkOpen()
-    return await this.#router.storedTargets.remove(this.#kinds.newNameOf(kind))
+    const name = this.#kinds.newNameOf(kind)
+    return await this.calls.run(options, (limit) => this.#router.storedTargets.remove(name, limit))
   }
 
   protected async leaseFirings(
     kinds: AnyKind | readonly AnyKind[],
     options: LeaseRequestOptions,
   ): Promise<readonly LeasedFiring[]> {
-    return await this.#router.leases.lease(kinds, options)
+    const { wait = 0, timeout } = options
+    const lease = (limit: CallLimit) => this.#router.leases.lease(kinds, options, limit)
+    return await this.calls.run(timeout === undefined ? {} : { timeout }, lease, waitMsOf(wait) + CLAIM_MS)
   }
 
   async ack(receipt: string, options: AckOptions = {}): Promise<AckOutcome> {
@@ -254,19 +264,27 @@ export class Timers extends FrontDoor {
 
   protected async setTimer(
     kind: UnknownKind,
-    keyOrOptions: string | SetOptions<unknown>,
-    options: SetOptions<unknown> = keyOrOptions as SetOptions<unknown>,
+    key: string | undefined,
+    options: SetOptions<unknown>,
+    limits: CallOptions | undefined,
   ): Promise<SetTimer> {
-    const key = keyOfSet(kind, keyOrOptions, options)
-    const answers = await this.#sets.set(kind, [options], () => key)
-    return answers.at(0)!
+    // The hot path: `Sets` ends in time by itself.
+    const limit = this.calls.begin(limits)
+    try {
+      const answers = await this.#sets.set(kind, [options], () => key, limit)
+      return answers.at(0)!
+    } finally {
+      this.calls.end(limit)
+    }
   }
 
   async setMany<Payload, Input>(
     kind: TimerKind<Payload, Input>,
     rows: readonly SetManyRow<NoInfer<Input>>[],
+    limits?: CallOptions,
   ): Promise<SetTimers> {
-    return await this.#sets.set(kind, rows, (index) => keyOfRow(kind, rows[index]!))
+    const keyOf = (index: number): string | undefined => keyOfRow(kind, rows[index]!)
+    return await this.calls.run(limits, (limit) => this.#sets.set(kind, rows, keyOf, limit))
   }
 
   /** Sets timers in your own transaction, if the store has them: `timers.using(client).set(…)` before `commit`. */
@@ -279,39 +297,46 @@ export class Timers extends FrontDoor {
     key: string | undefined,
     when: When | undefined,
     options: ChangeOptions,
+    limit: CallLimit,
   ): Promise<MoveOutcome | 'conflict'> {
-    return this.#changes.move(kindOrHandle, key, when, options)
+    return this.#changes.move(kindOrHandle, key, when, options, limit)
   }
 
   protected fireTimerNow(
     kindOrHandle: AnyKind,
     key: string | undefined,
     options: ChangeOptions,
+    limit: CallLimit,
   ): Promise<MoveOutcome | 'conflict'> {
-    return this.#changes.fireNow(kindOrHandle, key, options)
+    return this.#changes.fireNow(kindOrHandle, key, options, limit)
   }
 
   protected cancelTimer(
     kindOrHandle: AnyKind,
     key: string | undefined,
     options: ChangeOptions,
+    limit: CallLimit,
   ): Promise<CancelOutcome | 'conflict'> {
-    return this.#changes.cancel(kindOrHandle, key, options)
+    return this.#changes.cancel(kindOrHandle, key, options, limit)
   }
 
   async moveMany(many: Many, when: When, options: ManyOptions = {}): Promise<ManyOutcome<MoveOutcome>> {
-    return await this.#changes.moveMany(many, when, options)
+    return await this.calls.run(callOptionsOf(options), (limit) =>
+      this.#changes.moveMany(many, when, options, limit),
+    )
   }
 
   async cancelMany(many: Many, options: ManyOptions = {}): Promise<ManyOutcome<CancelOutcome>> {
-    return await this.#changes.cancelMany(many, options)
+    return await this.calls.run(callOptionsOf(options), (limit) =>
+      this.#changes.cancelMany(many, options, limit),
+    )
   }
 
   /** Moves and cancels different timers; one result for each. For the batches of a server. */
   readonly changeEach: EachChange['apply'] = (changes) => this.#changes.changeEach(changes)
 
-  async redrive(which: WhichDead): Promise<Redriven> {
-    return await this.#changes.redrive(which)
+  async redrive(which: WhichDead, options?: CallOptions): Promise<Redriven> {
+    return await this.calls.run(options, (limit) => this.#changes.redrive(which, limit))
   }
 
   // ---- reading
@@ -320,50 +345,56 @@ export class Timers extends FrontDoor {
     return await this.#records.get(await this.#names.nameOf(kindOrHandle, key))
   }
 
-  list(query: TimerQuery & PageOptions = {}): Promise<Listed<TimerView>> {
-    return this.#records.list(query)
+  list(query: TimerQuery & PageOptions = {}, options?: CallOptions): Promise<Listed<TimerView>> {
+    return this.calls.run(options, () => this.#records.list(query))
   }
 
-  forecast(options: ForecastOptions = {}): Promise<readonly ForecastSlice[]> {
-    return this.#records.forecast(options)
+  forecast(query: ForecastOptions = {}, options?: CallOptions): Promise<readonly ForecastSlice[]> {
+    return this.calls.run(options, () => this.#records.forecast(query))
   }
 
   history(
     query: { kind?: AnyKind; key?: string; from?: Instant; until?: Instant } & PageOptions = {},
+    options?: CallOptions,
   ): Promise<Listed<TimerEvent>> {
-    return this.#records.history(query)
+    return this.calls.run(options, () => this.#records.history(query))
   }
 
-  why(kind: AnyKind, key: string): Promise<Why> {
-    return this.#records.why(kind, key)
+  why(kind: AnyKind, key: string, options?: CallOptions): Promise<Why> {
+    return this.calls.run(options, () => this.#records.why(kind, key))
   }
 
-  dead(query: { kind?: AnyKind; key?: string } & PageOptions = {}): Promise<Listed<DeadView>> {
-    return this.#records.dead(query)
+  dead(
+    query: { kind?: AnyKind; key?: string } & PageOptions = {},
+    options?: CallOptions,
+  ): Promise<Listed<DeadView>> {
+    return this.calls.run(options, () => this.#records.dead(query))
   }
 
   /** Statistics of this instance and of its store. */
-  async stats(): Promise<TimersStats> {
-    await this.engine.applyAcknowledged()
-    const store = await this.#parts.store.counts()
+  async stats(options?: CallOptions): Promise<TimersStats> {
+    const store = await this.calls.run(options, async () => {
+      await this.engine.applyAcknowledged()
+      return await this.#parts.store.counts()
+    })
     const pending = store.created - store.settled - store.cancelled - store.replaced - store.dead
     return { ...this.engine.stats(), pending, store }
   }
 
-  async kinds(): Promise<readonly string[]> {
-    await this.#kinds.refresh()
+  async kinds(options?: CallOptions): Promise<readonly string[]> {
+    await this.calls.run(options, () => this.#kinds.refresh())
     return this.#kinds.names
   }
 
   // ---- quotas and pauses
 
-  async setQuota(limits: QuotaLimits | undefined): Promise<void> {
+  async setQuota(limits: QuotaLimits | undefined, options?: CallOptions): Promise<void> {
     this.checkOpen()
-    await this.#quota.put(limits)
+    await this.calls.run(options, (limit) => this.#quota.put(limits, limit))
   }
 
-  async getQuota(): Promise<QuotaView> {
-    return await this.#quota.view()
+  async getQuota(options?: CallOptions): Promise<QuotaView> {
+    return await this.calls.run(options, () => this.#quota.view())
   }
 
   /** As `getQuota`, from this instance's last count. */
@@ -375,17 +406,18 @@ export class Timers extends FrontDoor {
     return this.#router.pauses.current
   }
 
-  protected async pauseTimer(kind: AnyKind, key: string): Promise<PauseOutcome> {
-    return await this.#changes.pause(kind, key)
+  protected async pauseTimer(kind: AnyKind, key: string, limit: CallLimit): Promise<PauseOutcome> {
+    return await this.#changes.pause(kind, key, limit)
   }
 
-  protected async resumeTimer(kind: AnyKind, key: string): Promise<ResumeOutcome> {
-    return await this.#changes.resume(kind, key)
+  protected async resumeTimer(kind: AnyKind, key: string, limit: CallLimit): Promise<ResumeOutcome> {
+    return await this.#changes.resume(kind, key, limit)
   }
 
-  protected async putPause(kind: AnyKind | undefined, isPaused: boolean): Promise<void> {
+  protected async putPause(kind: AnyKind | undefined, isPaused: boolean, limit: CallLimit): Promise<void> {
     this.checkOpen()
-    await this.#router.putPause(kind === undefined ? undefined : await this.#kinds.nameOf(kind), isPaused)
+    const name = kind === undefined ? undefined : await this.#kinds.nameOf(kind)
+    await this.#router.putPause(name, isPaused, limit)
   }
 
   // ---- other namespaces and the engine
@@ -397,6 +429,7 @@ export class Timers extends FrontDoor {
       ownsStore: false,
       within: this.#shared,
       onEvent: this.listeners.emit,
+      calls: this.calls,
     })
     await timers.open()
     this.engine.refresh()
@@ -410,7 +443,10 @@ export class Timers extends FrontDoor {
     await this.#router.stopTargets()
   }
 
-  async #stopEngine(): Promise<void> {
+  async #stopEngine(limit: CallLimit): Promise<void> {
+    const { store, ownsStore } = this.#parts
+    // Without its connections, the engine ends too, and the process can end.
+    if (ownsStore) limit.onOver(() => void store.stop().catch(() => undefined))
     this.#shared.stopWaiting()
     // Handlers get half of the time to end by themselves. Then their signals are aborted.
     const patience = this.#parts.clock.wakeAfter(this.engine.settings.stopMs / 2, () => {
@@ -421,6 +457,6 @@ export class Timers extends FrontDoor {
     await this.#router.stopTargets()
     this.#router.stopLeases()
     patience.cancel()
-    if (this.#parts.ownsStore) await this.#parts.store.stop()
+    if (ownsStore) await store.stop()
   }
 }

@@ -261,9 +261,13 @@ export class Server {
     this.#workerIdempotency.stop()
     this.#leaseBatchIdempotency.stop()
     this.#metrics.stop()
-    await timers.stop()
-    await forwarding?.peers.stop()
-    if (ownsStore) await store.stop()
+    try {
+      await timers.stop()
+    } finally {
+      // Also if the store did not answer: its connections would keep the process alive.
+      await forwarding?.peers.stop()
+      if (ownsStore) await store.stop()
+    }
   }
 
   /** On an unused store, kind `hello` gets the log as its target, so that the first example works. */

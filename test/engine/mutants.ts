@@ -38,7 +38,7 @@ const noStoreFloor: Patch = {
 function writeDirectly(type: 'set' | 'cancel'): Patch {
   return {
     file: 'engine/write/submitter.ts',
-    find: 'if (engine === undefined) return await ownerRouter.ask(shard, operations)',
+    find: 'if (engine === undefined) return await ownerRouter.ask(shard, operations, limit)',
     replace: `if (engine === undefined && operations.every((operation) => operation.type === '${type}')) {
       const row = (await this.#parts.store.shards())[shard]
       const position = (operation) => Math.max(operation.dueAt ?? 0, row.settledLevel.position)
@@ -54,7 +54,7 @@ function writeDirectly(type: 'set' | 'cancel'): Patch {
         return operations.map(() => ({ outcome: 'failed', error: new LimitError('unknown-outcome', String(error)) }))
       }
     }
-    if (engine === undefined) return await ownerRouter.ask(shard, operations)`,
+    if (engine === undefined) return await ownerRouter.ask(shard, operations, limit)`,
   }
 }
 
@@ -1319,6 +1319,61 @@ export const mutants: readonly Mutant[] = [
         file: 'engine/shard-engine.ts',
         find: 'this.#isHandingOver = true\n',
         replace: 'this.#isHandingOver = true\n    this.#attempts.halt()\n',
+      },
+    ],
+  },
+  {
+    name: 'an operation that was given up while it waited is still written',
+    patches: [
+      {
+        file: 'engine/write/task-queue.ts',
+        find: 'for (const task of waiting) if (!task.isGivenUp) this.push(task)',
+        replace: 'for (const task of waiting) this.push(task)',
+      },
+      {
+        file: 'engine/write/writer.ts',
+        find: 'if (tasksOf(batch).every(({ isGivenUp }) => isGivenUp)) return',
+        replace: '',
+      },
+      {
+        file: 'engine/write/batch-sender.ts',
+        find: 'const batch = given.some(({ isGivenUp }) => isGivenUp)',
+        replace: 'const batch = given.length < 0',
+      },
+      {
+        file: 'engine/write/batch-sender.ts',
+        find: 'if (task.isGivenUp) return []',
+        replace: '',
+      },
+    ],
+  },
+  {
+    name: 'an operation that is on its way is answered not-done',
+    patches: [
+      {
+        file: 'engine/write/batch-sender.ts',
+        find: 'markSent(batch, true)',
+        replace: 'markSent(batch, false)',
+      },
+    ],
+  },
+  {
+    name: 'plain sets that are on their way are answered not-done',
+    patches: [
+      {
+        file: 'engine/write/batch-sender.ts',
+        find: 'task.isSent = true',
+        replace: 'task.isSent = false',
+      },
+    ],
+  },
+  {
+    name: 'a request whose append was not answered is answered not-done',
+    patches: [
+      {
+        file: 'engine/write/inbox-client.ts',
+        find: 'if (answers === undefined) return limit?.unknownOutcome()',
+        replace: 'if (answers === undefined) return limit?.notDone()',
       },
     ],
   },

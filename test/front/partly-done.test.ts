@@ -74,11 +74,11 @@ describe('a call on many timers that fails for some of them', () => {
     pair.unreachable.add(2)
     const error = await partialOf(pair.during(pair.asker.setMany(kind, rows(40))))
     expect(error).toMatchObject({ code: 'partly-done', untried: 0 })
-    expect(error.cause).toMatchObject({ code: 'store-unavailable' })
+    expect(error.cause).toMatchObject({ code: 'not-done', cause: { code: 'store-unavailable' } })
     expect(error.rows.map(({ key }) => key)).toEqual(keys(40))
     for (const { key, kind: of, answer, error: failure } of error.rows) {
       expect(of).toBe('kind')
-      if (isOf(2)(key)) expect(failure).toMatchObject({ code: 'store-unavailable' })
+      if (isOf(2)(key)) expect(failure).toMatchObject({ code: 'not-done' })
       else expect(answer).toMatchObject({ outcome: 'set', key, dueAt: expect.any(Number) })
     }
     await pair.clock.advance('5s')
@@ -109,12 +109,14 @@ describe('a call on many timers that fails for some of them', () => {
     const pair = await new Pair().open()
     for (let shard = 0; shard < SHARDS; shard++) pair.unreachable.add(shard)
     await expect(pair.during(pair.asker.setMany(kind, rows(40)))).rejects.toMatchObject({
-      name: 'StoreError',
-      code: 'store-unavailable',
+      name: 'LimitError',
+      code: 'not-done',
+      cause: { code: 'store-unavailable' },
     })
     await expect(pair.during(pair.asker.set(kind, 'a', { in: 1, payload: 1 }))).rejects.toMatchObject({
-      name: 'StoreError',
-      code: 'store-unavailable',
+      name: 'LimitError',
+      code: 'not-done',
+      cause: { code: 'store-unavailable' },
     })
     expect((await pair.owner.list()).items).toEqual([])
     await pair.stop()

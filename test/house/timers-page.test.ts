@@ -83,6 +83,12 @@ ${stop}`,
 assert.deepEqual(answers['cancelMany'], [{ found: 250 }])
 ${stop}`,
   },
+  "await timers.get(remind, 'order:7', { timeout: '2s' })": {
+    before: setting + set + `const request = new Request('http://localhost')\n`,
+    after: `assert.equal((answers['get']![0] as { key: string }).key, 'order:7')
+assert.deepEqual(answers['cancelMany'], [{ found: 1, cancelled: 1 }])
+${stop}`,
+  },
   'const { items, cursor } = await timers.list': {
     before:
       setting + `await plain.set(remind, 'order:7', { at: Date.now() - 1000, payload, tags: ['vip'] })\n`,

@@ -8,7 +8,7 @@ import type { EngineOptions } from '../owner-engine.js'
 import { EngineCounts } from '../counts.js'
 import type { EngineStats } from '../stats.js'
 import { unlimitedPolicy } from '../delivery-policy.js'
-import { KeepAlive, Sleeper } from '../../async/index.js'
+import { type CallLimit, KeepAlive, Sleeper } from '../../async/index.js'
 import { KindFilter } from '../cluster/kind-filter.js'
 import { Membership } from '../cluster/membership.js'
 import { newNonce } from '../own/ownership.js'
@@ -227,13 +227,16 @@ export class ClaimEngine implements TimerEngine {
     return this.#attempts.progressOf(row)
   }
 
-  async submit(operations: readonly RequestedOperation[]): Promise<readonly SubmitAnswer[]> {
+  async submit(
+    operations: readonly RequestedOperation[],
+    limit?: CallLimit,
+  ): Promise<readonly SubmitAnswer[]> {
     if (this.#isStopping) throw new StateError('stopped', 'this instance was stopped: open another')
-    return operations.length === 0 ? [] : await this.#writer.submit(operations)
+    return operations.length === 0 ? [] : await this.#writer.submit(operations, limit)
   }
 
-  submitPlain(sets: SetColumns): Promise<readonly SubmitAnswer[]> {
-    return this.submit(sets.operations())
+  submitPlain(sets: SetColumns, limit?: CallLimit): Promise<readonly SubmitAnswer[]> {
+    return this.submit(sets.operations(), limit)
   }
 
   async #open(): Promise<void> {

@@ -11,19 +11,25 @@ import { shardOf } from '../../timer/index.js'
 import type { SubmitAnswer } from '../answer.js'
 import type { EngineCounts } from '../counts.js'
 import type { EngineSettings } from '../settings.js'
-import { Sleeper } from '../../async/index.js'
+import { type CallLimit, Sleeper } from '../../async/index.js'
 
-/** Operations that came together, and the callback for their answers. */
+/** Operations that came together. */
 interface Task {
   readonly operations: readonly RequestedOperation[]
-  readonly giveUpAt: number
+  /** When it ends at the latest; undefined if that is for its limit to say. */
+  readonly giveUpAt: number | undefined
+  /** Only the first answer counts. */
   readonly answer: (answers: readonly SubmitAnswer[]) => void
+  /** It is on its way to the store, or it is not known whether it has arrived there. */
+  isSent: boolean
+  /** Its call is over. It is never sent (again). */
+  isGivenUp: boolean
 }
 
 /**
  * Writes timers that no instance owns: one write at a time, in the order in which operations came. Operations that come
- * during a write share the next one. If the store was unavailable, the write is sent again until `requestTimeoutMs` is
- * over. A write of unknown outcome is not sent again, because the timer may have fired since: a `set` is looked up, and
+ * during a write share the next one. If the store was unavailable, the write is sent again until the call is over, or
+ * `requestTimeoutMs` if it has no limit. When a call is over, what was not sent is withdrawn (promise 21). A write of unknown outcome is not sent again, because the timer may have fired since: a `set` is looked up, and
  * anything else fails as unknown.
  *
  * Proven by test/engine/claim.test.ts.
@@ -39,6 +45,7 @@ export class ClaimWriter {
   #queue: Task[] = []
   #queued = 0
   #running: Promise<void> | undefined
+  #isDraining = false
 
   constructor(parts: {
     store: Store
@@ -63,7 +70,7 @@ export class ClaimWriter {
     return this.#running === undefined
   }
 
-  submit(operations: readonly RequestedOperation[]): Promise<readonly SubmitAnswer[]> {
+  submit(operations: readonly RequestedOperation[], limit?: CallLimit): Promise<readonly SubmitAnswer[]> {
     const { maxQueued, requestTimeoutMs } = this.#settings
     if (this.#queued > 0 && this.#queued + operations.length > maxQueued) {
       const error = new LimitError(
@@ -73,15 +80,22 @@ export class ClaimWriter {
       return Promise.resolve(operations.map(() => failed(error)))
     }
     this.#queued += operations.length
-    const giveUpAt = this.#clock.monotonic() + requestTimeoutMs
+    const giveUpAt = limit === undefined ? this.#clock.monotonic() + requestTimeoutMs : undefined
     return new Promise((answer) => {
-      this.#queue.push({ operations, giveUpAt, answer })
+      const task: Task = { operations, giveUpAt, answer, isSent: false, isGivenUp: false }
+      this.#queue.push(task)
+      limit?.onOver(() => {
+        task.isGivenUp = true
+        const error = task.isSent ? limit.unknownOutcome() : limit.notDone()
+        answer(operations.map(() => failed(error)))
+      })
       this.#running ??= this.#run()
     })
   }
 
-  /** Resolves when all queued operations are written. */
+  /** Resolves when all queued operations are written, or could not be. */
   async drain(): Promise<void> {
+    this.#isDraining = true
     this.#sleeper.cancelAll()
     await this.#running
   }
@@ -91,14 +105,8 @@ export class ClaimWriter {
     await Promise.resolve()
     while (this.#queue.length > 0) {
       const tasks = this.#take()
-      const operations = tasks.flatMap((task) => task.operations)
-      const answers = await this.#written(operations, Math.max(...tasks.map(({ giveUpAt }) => giveUpAt)))
-      this.#queued -= operations.length
-      let from = 0
-      for (const task of tasks) {
-        task.answer(answers.slice(from, from + task.operations.length))
-        from += task.operations.length
-      }
+      await this.#writeTasks(tasks)
+      for (const { operations } of tasks) this.#queued -= operations.length
     }
     this.#running = undefined
   }
@@ -114,25 +122,40 @@ export class ClaimWriter {
     return this.#queue.splice(0, count)
   }
 
-  async #written(
-    operations: readonly RequestedOperation[],
-    giveUpAt: number,
-  ): Promise<readonly SubmitAnswer[]> {
+  /** Writes tasks together until each is answered or given up. */
+  async #writeTasks(taken: readonly Task[]): Promise<void> {
     for (;;) {
-      try {
-        return await this.#write(operations)
-      } catch (error) {
-        if (error instanceof InvalidInputError || error instanceof LimitError) {
-          return await this.#singledOut(operations, error, giveUpAt)
-        }
-        if (error instanceof StateError) return operations.map(() => failed(error))
-        if (!(error instanceof StoreError)) throw error
-        if (error.code === 'unknown-outcome') return await this.#lookedUp(operations, error)
-        if (error.code !== 'store-unavailable' || this.#clock.monotonic() >= giveUpAt) {
-          return operations.map(() => failed(error))
-        }
+      const tasks = taken.filter(({ isGivenUp }) => !isGivenUp)
+      if (tasks.length === 0) return
+      for (const task of tasks) task.isSent = true
+      const answers = await this.#written(tasks.flatMap(({ operations }) => operations))
+      if (!(answers instanceof StoreError)) {
+        answerAll(tasks, answers)
+        return
+      }
+      for (const task of tasks) task.isSent = false
+      const now = this.#clock.monotonic()
+      for (const task of tasks) {
+        if (task.giveUpAt === undefined ? !this.#isDraining : now < task.giveUpAt) continue
+        task.isGivenUp = true
+        task.answer(task.operations.map(() => failed(answers)))
       }
       await this.#sleeper.sleep(this.#settings.retryMs)
+    }
+  }
+
+  /** One answer each, or the error if the store was unavailable: then nothing happened. */
+  async #written(operations: readonly RequestedOperation[]): Promise<readonly SubmitAnswer[] | StoreError> {
+    try {
+      return await this.#write(operations)
+    } catch (error) {
+      if (error instanceof InvalidInputError || error instanceof LimitError)
+        return await this.#singledOut(operations, error)
+      if (error instanceof StateError) return operations.map(() => failed(error))
+      if (!(error instanceof StoreError)) throw error
+      if (error.code === 'store-unavailable') return error
+      if (error.code === 'unknown-outcome') return await this.#lookedUp(operations, error)
+      return operations.map(() => failed(error))
     }
   }
 
@@ -140,11 +163,14 @@ export class ClaimWriter {
   async #singledOut(
     operations: readonly RequestedOperation[],
     error: CarillonError,
-    giveUpAt: number,
   ): Promise<readonly SubmitAnswer[]> {
     if (operations.length === 1) return [failed(error)]
     const answers: SubmitAnswer[] = []
-    for (const operation of operations) answers.push(...(await this.#written([operation], giveUpAt)))
+    for (const operation of operations) {
+      const written = await this.#written([operation])
+      if (written instanceof StoreError) answers.push(failed(written))
+      else answers.push(...written)
+    }
     return answers
   }
 
@@ -193,6 +219,14 @@ export class ClaimWriter {
 /** The position of a row that nobody owns is its due time. */
 function placed(operation: RequestedOperation): Operation {
   return operation.type === 'cancel' ? operation : { ...operation, position: operation.dueAt }
+}
+
+function answerAll(tasks: readonly Task[], answers: readonly SubmitAnswer[]): void {
+  let from = 0
+  for (const { operations, answer } of tasks) {
+    answer(answers.slice(from, from + operations.length))
+    from += operations.length
+  }
 }
 
 function answerOf(answer: OperationAnswer): SubmitAnswer {

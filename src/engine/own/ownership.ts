@@ -104,7 +104,7 @@ export class Ownership {
    * of the request itself (bad input, a bad level, the inbox first) is thrown on as it is.
    */
   async call<Answer>(name: string, send: (fence: Fence) => Promise<Answer>): Promise<Answer> {
-    await this.#refencingDone()
+    await this.whenFenced()
     if (this.#isOver) throw new LostShardError()
     const fence = this.#fence
     try {
@@ -124,7 +124,7 @@ export class Ownership {
         throw new LostShardError()
       }
       if (error.code === 'fenced') {
-        await this.#refencingDone()
+        await this.whenFenced()
         if (this.#isOver) throw new LostShardError()
         if (fence.epoch !== this.#fence.epoch) throw new RetryableCallError(error.message)
         this.lose(error.message)
@@ -138,6 +138,11 @@ export class Ownership {
       }
       throw new RetryableCallError(error.message)
     }
+  }
+
+  /** Resolves when the epoch is not being raised: a call would be sent at once. */
+  async whenFenced(): Promise<void> {
+    while (this.#refencing !== undefined) await this.#refencing
   }
 
   /**
@@ -201,10 +206,6 @@ export class Ownership {
     this.#isOver = true
     this.#sleeper.cancelAll()
     this.#onLost(reason)
-  }
-
-  async #refencingDone(): Promise<void> {
-    while (this.#refencing !== undefined) await this.#refencing
   }
 
   #refence(): Promise<void> {

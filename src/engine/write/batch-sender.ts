@@ -14,7 +14,7 @@ import type { Clock } from '../../time/index.js'
 import type { EngineCounts } from '../counts.js'
 import type { Attempts } from '../fire/attempts.js'
 import type { Loader } from '../load/loader.js'
-import { UnknownOutcomeError } from '../own/call-errors.js'
+import { LostShardError, UnknownOutcomeError } from '../own/call-errors.js'
 import type { Ownership } from '../own/ownership.js'
 import type { MemoryUpdater } from './memory-updater.js'
 import type { StartHolds } from './start-holds.js'
@@ -76,8 +76,11 @@ export class BatchSender {
 
   /** Sends set columns once. Answers what has to be sent again. */
   async sendColumns(task: PlainTask): Promise<readonly Sent[]> {
-    const { loader, memory } = this.#parts
+    const { loader, memory, ownership } = this.#parts
+    await ownership.whenFenced()
+    if (task.isGivenUp) return []
     const write = new SetColumnsWrite(task.share, loader.floor, !task.isNext)
+    task.isSent = true
     try {
       const answer = await this.#call(write, write.length)
       if (answer.newFrom === undefined) return this.#applyEach(task.sent(write), answer)
@@ -85,6 +88,7 @@ export class BatchSender {
       task.areNew(answer.newFrom)
       return []
     } catch (error) {
+      task.isSent = mayBeWritten(error)
       return await this.#recover(() => task.sent(write), error)
     }
   }
@@ -95,7 +99,14 @@ export class BatchSender {
   }
 
   /** Sends a batch once. Answers what has to be sent again. */
-  async #sendOnce(batch: readonly Sent[]): Promise<readonly Sent[]> {
+  async #sendOnce(given: readonly Sent[]): Promise<readonly Sent[]> {
+    await this.#parts.ownership.whenFenced()
+    // What was given up until now is not sent (promise 21).
+    const batch = given.some(({ isGivenUp }) => isGivenUp)
+      ? given.filter(({ isGivenUp }) => !isGivenUp)
+      : given
+    if (batch.length === 0) return []
+    markSent(batch, true)
     const operations = batch.map(({ operation }) => operation)
     const ifInboxEmpty = !batch[0]!.isNext
     try {
@@ -104,6 +115,7 @@ export class BatchSender {
       this.#parts.memory.applyNew(batch, answer.newFrom, answer.readLevel)
       return []
     } catch (error) {
+      markSent(batch, mayBeWritten(error))
       return await this.#recover(() => batch, error)
     }
   }
@@ -168,14 +180,24 @@ export class BatchSender {
     return again
   }
 
-  /** The same operation, with a position that is not below a settled level. */
+  /** The same operation, which was not written, with a position that is not below a settled level. */
   #raised(sent: Sent, level: Place): Sent {
+    sent.isSent = false
     const { operation } = sent
     if (operation.type !== 'set' && operation.type !== 'move') return sent
     const floor = Math.max(level.position, this.#parts.ownership.settledLevel.position)
     sent.operation = { ...operation, position: Math.max(operation.dueAt, floor) }
     return sent
   }
+}
+
+function markSent(batch: readonly Sent[], isSent: boolean): void {
+  for (const sent of batch) sent.isSent = isSent
+}
+
+/** Whether a call that failed like this may have happened. */
+function mayBeWritten(error: unknown): boolean {
+  return error instanceof UnknownOutcomeError || error instanceof LostShardError
 }
 
 /** How an operation ended, judged by the current row; undefined when it was not carried out. */

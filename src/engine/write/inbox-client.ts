@@ -8,7 +8,7 @@ import type {
   Store,
 } from '../../store/index.js'
 import { type Answer, failed, type SubmitAnswer } from '../answer.js'
-import { Sleeper } from '../../async/index.js'
+import { type CallLimit, Sleeper } from '../../async/index.js'
 import type { EngineSettings } from '../settings.js'
 
 // A deadline is never later than this from now.
@@ -63,13 +63,18 @@ export class InboxClient {
     for (const sleeper of this.#sleepers.values()) sleeper.cancelAll()
   }
 
-  async ask(shard: number, operations: readonly RequestedOperation[]): Promise<readonly SubmitAnswer[]> {
-    const giveUpAt = this.#clock.monotonic() + this.#settings.requestTimeoutMs
-    const requests = await this.#appendAll(shard, operations, giveUpAt)
+  /** With a `limit`, it gives up when the call is over, and otherwise after `requestTimeoutMs`. */
+  async ask(
+    shard: number,
+    operations: readonly RequestedOperation[],
+    limit?: CallLimit,
+  ): Promise<readonly SubmitAnswer[]> {
+    const giveUpAt = limit?.deadline ?? this.#clock.monotonic() + this.#settings.requestTimeoutMs
+    const requests = await this.#appendAll(shard, operations, giveUpAt, limit)
     if (requests instanceof CarillonError) return operations.map(() => failed(requests))
-    const areFree = await this.#areFree(requests)
+    const areFree = (await orOver(limit, this.#areFree(requests))) ?? requests.map(() => false)
     const open = requests.filter((_, index) => !areFree[index])
-    const outcomes = (await this.#awaitAnswers(shard, open, giveUpAt)).values()
+    const outcomes = (await this.#awaitAnswers(shard, open, giveUpAt, limit)).values()
     return areFree.map((isFree) =>
       isFree ? { outcome: 'appended' } : (answerOf(outcomes.next().value, shard) ?? unreachable(shard)),
     )
@@ -96,12 +101,13 @@ export class InboxClient {
     shard: number,
     operations: readonly Asked[],
     giveUpAt: number,
+    limit?: CallLimit,
   ): Promise<readonly InboxRequest<Asked>[] | CarillonError> {
-    const { requestTimeoutMs } = this.#settings
+    const leftMs = Math.max(1, giveUpAt - this.#clock.monotonic())
     // If the store's clock was ahead once, the inbox refuses deadlines earlier than those it has forgotten.
-    for (let forMs = requestTimeoutMs; forMs <= MAX_DEADLINE_MS; forMs *= 2) {
+    for (let forMs = leftMs; forMs <= Math.max(leftMs, MAX_DEADLINE_MS); forMs *= 2) {
       const requests = this.#requestsOf(shard, operations, forMs)
-      const appended = await this.#append(shard, requests, giveUpAt)
+      const appended = await this.#append(shard, requests, giveUpAt, limit)
       if (appended === 'expired') continue
       if (appended !== undefined) return appended
       this.#store.wake(shard)
@@ -129,16 +135,19 @@ export class InboxClient {
     shard: number,
     requests: readonly InboxRequest[],
     giveUpAt: number,
+    limit?: CallLimit,
   ): Promise<readonly (Outcome | undefined)[]> {
     const outcomes = new Array<Outcome | undefined>(requests.length).fill(undefined)
     let open = [...outcomes.keys()]
     while (open.length > 0) {
       const ids = open.map((index) => requests[index]!.id)
-      const found = await this.#readAnswers(shard, ids)
+      const found = (await orOver(limit, this.#readAnswers(shard, ids))) ?? []
       for (const [at, index] of open.entries()) outcomes[index] = found[at]
       open = open.filter((index) => outcomes[index] === undefined)
-      if (open.length === 0 || this.#isOver || this.#clock.monotonic() >= giveUpAt) break
-      if (!(await this.#visitor.visit(shard))) await this.#sleeperOf(shard).sleep(this.#settings.retryMs)
+      const isOver = this.#isOver || limit?.isOver === true || this.#clock.monotonic() >= giveUpAt
+      if (open.length === 0 || isOver) break
+      const hasVisited = await orOver(limit, this.#visitor.visit(shard))
+      if (hasVisited !== true) await orOver(limit, this.#sleeperOf(shard).sleep(this.#settings.retryMs))
     }
     return outcomes
   }
@@ -148,17 +157,19 @@ export class InboxClient {
     shard: number,
     operations: readonly RequestedOperation[],
     answers: readonly Answer[],
+    limit?: CallLimit,
   ): readonly SubmitAnswer[] | Promise<readonly SubmitAnswer[]> {
-    return answers.every(isFinal) ? answers : this.#askNext(shard, operations, answers)
+    return answers.every(isFinal) ? answers : this.#askNext(shard, operations, answers, limit)
   }
 
   async #askNext(
     shard: number,
     operations: readonly RequestedOperation[],
     answers: readonly Answer[],
+    limit: CallLimit | undefined,
   ): Promise<readonly SubmitAnswer[]> {
     const lost = operations.filter((_, index) => answers[index]!.outcome === 'lost')
-    const asked = (lost.length === 0 ? [] : await this.ask(shard, lost)).values()
+    const asked = (lost.length === 0 ? [] : await this.ask(shard, lost, limit)).values()
     return answers.map((answer): SubmitAnswer => {
       if (answer.outcome === 'lost') return asked.next().value!
       if (answer.outcome !== 'unsure') return answer
@@ -183,23 +194,28 @@ export class InboxClient {
     shard: number,
     requests: readonly InboxRequest[],
     giveUpAt: number,
+    limit: CallLimit | undefined,
   ): Promise<CarillonError | 'expired' | undefined> {
     let unsure: StoreError | undefined
+    let last: StoreError | undefined
     for (;;) {
+      if (limit?.isOver === true) return unsure ?? limit.notDone(last)
       try {
-        const answers = await this.#store.append(requests)
+        const answers = await orOver(limit, this.#store.append(requests))
+        if (answers === undefined) return limit?.unknownOutcome()
         if (!answers.includes('expired')) return undefined
         return unsure === undefined && answers.every((answer) => answer === 'expired')
           ? 'expired'
           : expired(shard)
       } catch (error) {
         if (!(error instanceof StoreError)) throw error
+        last = error
         // A later refusal does not undo an append that may have happened.
         if (error.code === 'unknown-outcome') unsure = error
-        const isOver = this.#isOver || error.code === 'store-failed'
-        if (isOver || this.#clock.monotonic() >= giveUpAt) return unsure ?? error
+        if (this.#isOver || error.code === 'store-failed') return unsure ?? error
+        if (this.#clock.monotonic() >= giveUpAt) return unsure ?? limit?.notDone(error) ?? error
       }
-      await this.#sleeperOf(shard).sleep(this.#settings.retryMs)
+      await orOver(limit, this.#sleeperOf(shard).sleep(this.#settings.retryMs))
     }
   }
 
@@ -221,6 +237,10 @@ export class InboxClient {
   #newId(): string {
     return [0, 0, 0].map(() => Math.floor(this.#random() * 2 ** 32).toString(36)).join('')
   }
+}
+
+function orOver<Given>(limit: CallLimit | undefined, step: Promise<Given>): Promise<Given | undefined> {
+  return limit === undefined ? step : limit.orOver(step)
 }
 
 function isFinal(answer: Answer): answer is SubmitAnswer {

@@ -1,3 +1,4 @@
+import type { CallLimit } from '../../async/index.js'
 import { type CarillonError, StoreError } from '../../error/index.js'
 import type { RequestedOperation, ShardRow } from '../../store/index.js'
 import { nameKey } from '../../timer/index.js'
@@ -19,7 +20,7 @@ export class OwnerRouter {
   readonly #inboxClient: InboxClient
   readonly #peers: Peers | undefined
   readonly #memberOf: (id: string) => PeerMember | undefined
-  readonly #newDeadline: () => number
+  readonly #newDeadline: (limit: CallLimit | undefined) => number
   readonly #ownerIds = new Map<number, string>()
   // The calls under way for each name: a later call by the other way must not overtake them.
   readonly #underWay = {
@@ -33,7 +34,7 @@ export class OwnerRouter {
     /** How to ask a member directly; undefined if it cannot be asked. */
     memberOf: (id: string) => PeerMember | undefined
     /** By the store's clock. */
-    newDeadline: () => number
+    newDeadline: (limit: CallLimit | undefined) => number
   }) {
     this.#inboxClient = parts.inboxClient
     this.#peers = parts.peers
@@ -51,12 +52,18 @@ export class OwnerRouter {
     return this.#ownerIds.get(shard) ?? ''
   }
 
-  async ask(shard: number, operations: readonly RequestedOperation[]): Promise<readonly SubmitAnswer[]> {
-    if (this.#peers === undefined) return await this.#inboxClient.ask(shard, operations)
+  async ask(
+    shard: number,
+    operations: readonly RequestedOperation[],
+    limit?: CallLimit,
+  ): Promise<readonly SubmitAnswer[]> {
+    if (this.#peers === undefined) return await this.#inboxClient.ask(shard, operations, limit)
     const member = operations.some(isPlainSet) ? undefined : this.#ownerOf(shard)
-    if (member === undefined)
-      return await this.#inTurn('by-inbox', operations, () => this.#inboxClient.ask(shard, operations))
-    return await this.#inTurn('directly', operations, () => this.#askDirectly(member, shard, operations))
+    const ask = (): Promise<readonly SubmitAnswer[]> =>
+      member === undefined
+        ? this.#inboxClient.ask(shard, operations, limit)
+        : this.#askDirectly(member, shard, operations, limit)
+    return await this.#inTurn(member === undefined ? 'by-inbox' : 'directly', operations, ask, limit)
   }
 
   #ownerOf(shard: number): PeerMember | undefined {
@@ -68,11 +75,14 @@ export class OwnerRouter {
     member: PeerMember,
     shard: number,
     operations: readonly RequestedOperation[],
+    limit: CallLimit | undefined,
   ): Promise<readonly SubmitAnswer[]> {
-    const asked = await this.#peers!.ask(member, { shard, deadline: this.#newDeadline(), operations })
-    if (asked.outcome === 'not-done') return await this.#inboxClient.ask(shard, operations)
+    if (limit?.isOver === true) return operations.map(() => failed(limit.notDone()))
+    const asking = this.#peers!.ask(member, { shard, deadline: this.#newDeadline(limit), operations })
+    const asked = (await (limit?.orOver(asking) ?? asking)) ?? { outcome: 'unsure' }
+    if (asked.outcome === 'not-done') return await this.#inboxClient.ask(shard, operations, limit)
     if (asked.outcome === 'unsure') return operations.map(() => failed(unanswered(shard)))
-    return await this.#inboxClient.completeAnswers(shard, operations, asked.answers)
+    return await this.#inboxClient.completeAnswers(shard, operations, asked.answers, limit)
   }
 
   /**
@@ -83,6 +93,7 @@ export class OwnerRouter {
     way: Way,
     operations: readonly RequestedOperation[],
     work: () => Promise<Given>,
+    limit: CallLimit | undefined,
   ): Promise<Given> {
     const mine = this.#underWay[way]
     const names = operations.map(nameKey)
@@ -93,7 +104,8 @@ export class OwnerRouter {
       way === 'directly'
         ? [...same, ...earlier(this.#underWay['by-inbox'])]
         : earlier(this.#underWay.directly)
-    const working = before.length === 0 ? work() : Promise.allSettled(before).then(work)
+    const turn = Promise.allSettled(before)
+    const working = before.length === 0 ? work() : (limit?.orOver(turn) ?? turn).then(work)
     // A call by the other way waits for all of them, not only for the last.
     const over = Promise.allSettled([...same, working]).finally(() => {
       for (const name of names) if (mine.get(name) === over) mine.delete(name)

@@ -1,3 +1,4 @@
+import type { CallLimit } from '../../async/index.js'
 import { CarillonError, LimitError } from '../../error/index.js'
 import type { RequestedOperation, SetColumns, ShardSetColumns, Store } from '../../store/index.js'
 import { shardOf } from '../../timer/index.js'
@@ -29,18 +30,24 @@ export class Submitter {
     this.#shardCount = parts.store.shardCount
   }
 
-  submit(operations: readonly RequestedOperation[]): Promise<readonly SubmitAnswer[]> {
+  /** Once the call is over, `limit` has ended: what was not sent by then never is. */
+  submit(operations: readonly RequestedOperation[], limit?: CallLimit): Promise<readonly SubmitAnswer[]> {
     if (operations.length === 0) return Promise.resolve([])
+    if (limit?.isOver === true) return Promise.resolve(operations.map(() => failed(limit.notDone())))
     // The answer of a single shard is passed on as it is, without a promise for each step.
-    if (this.#shardCount === 1) return this.#submitTo(0, operations)
-    if (operations.length === 1) return this.#submitTo(shardOf(operations[0]!, this.#shardCount), operations)
-    return this.#submitAll(operations)
+    if (this.#shardCount === 1) return this.#submitTo(0, operations, limit)
+    if (operations.length === 1)
+      return this.#submitTo(shardOf(operations[0]!, this.#shardCount), operations, limit)
+    return this.#submitAll(operations, limit)
   }
 
-  async #submitAll(operations: readonly RequestedOperation[]): Promise<readonly SubmitAnswer[]> {
+  async #submitAll(
+    operations: readonly RequestedOperation[],
+    limit: CallLimit | undefined,
+  ): Promise<readonly SubmitAnswer[]> {
     const answers = new Array<SubmitAnswer>(operations.length)
     const submit = async (shard: number, batch: ShardBatch): Promise<void> => {
-      const given = await this.#submitSafely(shard, batch.operations)
+      const given = await this.#submitSafely(shard, batch.operations, limit)
       for (let at = 0; at < given.length; at++) answers[batch.indexes[at]!] = given[at]!
     }
     const batches = batchesOf(operations, this.#shardCount)
@@ -49,11 +56,12 @@ export class Submitter {
   }
 
   /** As `submit`, of plain sets. If all of them are new timers of this instance's shards, answers their revisions. */
-  async submitPlain(sets: SetColumns): Promise<Float64Array | readonly SubmitAnswer[]> {
+  async submitPlain(sets: SetColumns, limit?: CallLimit): Promise<Float64Array | readonly SubmitAnswer[]> {
+    if (limit?.isOver === true) return Array.from({ length: sets.length }, () => failed(limit.notDone()))
     const revisions = new Float64Array(sets.length)
     const others: { readonly indexes: Uint32Array; readonly answers: readonly SubmitAnswer[] }[] = []
     const submit = async (shard: number, indexes: Uint32Array): Promise<void> => {
-      const given = await this.#submitColumns(shard, { sets, indexes })
+      const given = await this.#submitColumns(shard, { sets, indexes }, limit)
       if (typeof given === 'number') {
         for (let at = 0; at < indexes.length; at++) revisions[indexes[at]!] = given + at
       } else others.push({ indexes, answers: given })
@@ -72,15 +80,19 @@ export class Submitter {
   }
 
   /** Plain sets of one shard. If all of them are new timers, answers the revision of the first. */
-  async #submitColumns(shard: number, columns: ShardSetColumns): Promise<number | readonly SubmitAnswer[]> {
+  async #submitColumns(
+    shard: number,
+    columns: ShardSetColumns,
+    limit: CallLimit | undefined,
+  ): Promise<number | readonly SubmitAnswer[]> {
     const { sets, indexes } = columns
     const engine = this.#parts.shards.get(shard)
     if (engine === undefined || !this.#hasRoom(engine, indexes.length))
-      return await this.#submitSafely(shard, sets.operations(indexes))
-    const given = await engine.submitPlain(columns)
+      return await this.#submitSafely(shard, sets.operations(indexes), limit)
+    const given = await engine.submitPlain(columns, limit)
     if (typeof given === 'number') return given
     return await orFailed(given.length, async () =>
-      this.#parts.inboxClient.completeAnswers(shard, sets.operations(indexes), given),
+      this.#parts.inboxClient.completeAnswers(shard, sets.operations(indexes), given, limit),
     )
   }
 
@@ -92,26 +104,36 @@ export class Submitter {
     const engine = this.#parts.shards.get(shard)
     if (engine === undefined) return undefined
     if (operations.some((operation) => shardOf(operation, this.#shardCount) !== shard)) return undefined
-    return await this.#submitHere(engine, operations)
+    return await this.#submitHere(engine, operations, undefined)
   }
 
   /** An error in one shard is no answer for the others. */
-  #submitSafely(shard: number, operations: readonly RequestedOperation[]): Promise<readonly SubmitAnswer[]> {
-    return orFailed(operations.length, () => this.#submitTo(shard, operations))
+  #submitSafely(
+    shard: number,
+    operations: readonly RequestedOperation[],
+    limit: CallLimit | undefined,
+  ): Promise<readonly SubmitAnswer[]> {
+    return orFailed(operations.length, () => this.#submitTo(shard, operations, limit))
   }
 
   async #submitTo(
     shard: number,
     operations: readonly RequestedOperation[],
+    limit: CallLimit | undefined,
   ): Promise<readonly SubmitAnswer[]> {
     const { shards, ownerRouter, inboxClient } = this.#parts
     const engine = shards.get(shard)
-    if (engine === undefined) return await ownerRouter.ask(shard, operations)
-    return inboxClient.completeAnswers(shard, operations, await this.#submitHere(engine, operations))
+    if (engine === undefined) return await ownerRouter.ask(shard, operations, limit)
+    const answers = await this.#submitHere(engine, operations, limit)
+    return inboxClient.completeAnswers(shard, operations, answers, limit)
   }
 
-  #submitHere(engine: ShardEngine, operations: readonly RequestedOperation[]): Promise<readonly Answer[]> {
-    if (this.#hasRoom(engine, operations.length)) return engine.submit(operations)
+  #submitHere(
+    engine: ShardEngine,
+    operations: readonly RequestedOperation[],
+    limit: CallLimit | undefined,
+  ): Promise<readonly Answer[]> {
+    if (this.#hasRoom(engine, operations.length)) return engine.submit(operations, limit)
     const { maxQueued } = this.#parts.settings
     const error = new LimitError(
       'engine-busy',

@@ -11,6 +11,8 @@ export class TaskQueue {
   #waiting: Waiting[] = []
   #length = 0
   #plainTasks = 0
+  // How many operations were given up since the queue last dropped such. Some of them may be elsewhere by now.
+  #givenUp = 0
 
   /** How many operations wait. */
   get length(): number {
@@ -18,6 +20,7 @@ export class TaskQueue {
   }
 
   push(task: Waiting): void {
+    task.queue = this
     this.#waiting.push(task)
     if (task instanceof PlainTask) {
       this.#plainTasks++
@@ -48,12 +51,28 @@ export class TaskQueue {
     return this.#waiting.splice(0)
   }
 
+  /** Operations were given up. They are dropped before the next batch is taken, or once they could be half of all. */
+  onGivenUp(count: number): void {
+    this.#givenUp += count
+    if (this.#givenUp * 2 >= this.#length) this.#dropGivenUp()
+  }
+
+  #dropGivenUp(): void {
+    this.#givenUp = 0
+    const waiting = this.#waiting
+    this.#waiting = []
+    this.#length = 0
+    this.#plainTasks = 0
+    for (const task of waiting) if (!task.isGivenUp) this.push(task)
+  }
+
   /**
    * Takes the next operations, up to `most`, or the next plain sets if they are many or alone. Two operations that depend
    * on the same timer's current row never share a batch (rule 8). Neither do operations that must wait for the inbox and
    * operations that need not (rule 3).
    */
   takeBatch(most: number): readonly Task[] | PlainTask {
+    if (this.#givenUp > 0) this.#dropGivenUp()
     const [first] = this.#waiting
     if (first instanceof PlainTask && first.length <= most) {
       if (first.length >= WORTH_OWN_WRITE || this.#waiting.length === 1) {

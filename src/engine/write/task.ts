@@ -1,6 +1,7 @@
 import type { Operation, ShardSetColumns, SetColumnsWrite, RequestedOperation } from '../../store/index.js'
 import type { TimerRow } from '../../timer/index.js'
-import type { Answer } from '../answer.js'
+import type { CallLimit, OverListener } from '../../async/index.js'
+import { type Answer, failed } from '../answer.js'
 
 /** Receives the answers to operations that were submitted together. One operation may be answered more than once. */
 export interface AnswerListener {
@@ -13,8 +14,14 @@ export interface ShareListener extends AnswerListener {
   areNew(newFrom: number): void
 }
 
+/** A queue that tasks wait in. */
+interface WaitingLine {
+  /** A task with this number of operations was given up. */
+  onGivenUp(count: number): void
+}
+
 /** An operation that waits to be written, or is on its way to the store. */
-export class Task {
+export class Task implements OverListener {
   readonly asked: RequestedOperation
   /** The id of the inbox request that it comes from; undefined for an operation of this instance. */
   readonly request: string | undefined
@@ -24,6 +31,12 @@ export class Task {
   held: TimerRow | undefined = undefined
   /** Everything that was in the inbox before it has been applied. */
   isNext: boolean
+  /** It is on its way to the store, or it is not known whether it has arrived there. */
+  isSent = false
+  /** Its call is over, and its caller was answered without it. It is never sent (again). */
+  isGivenUp = false
+  /** The queue that it was put into. */
+  queue: WaitingLine | undefined = undefined
   readonly #answered: AnswerListener
   readonly #index: number
 
@@ -43,6 +56,26 @@ export class Task {
   answer(answer: Answer): void {
     this.#answered.answered(this.#index, answer)
   }
+
+  /** Its call is over. If it has been answered, this has no effect. */
+  giveUp(limit: CallLimit): void {
+    this.isGivenUp = true
+    this.answer(failed(this.isSent ? limit.unknownOutcome() : limit.notDone()))
+    this.queue?.onGivenUp(1)
+  }
+}
+
+/** The tasks of one call in one shard. */
+export class TasksOfCall implements OverListener {
+  readonly #tasks: Task[] = []
+
+  add(task: Task): void {
+    this.#tasks.push(task)
+  }
+
+  giveUp(limit: CallLimit): void {
+    for (const task of this.#tasks) task.giveUp(limit)
+  }
 }
 
 /** A task on its way to the store. */
@@ -51,11 +84,16 @@ export interface Sent extends Task {
 }
 
 /** Plain sets of one call that wait to be written, or are on their way. They become tasks only if that is needed. */
-export class PlainTask {
+export class PlainTask implements OverListener {
   readonly share: ShardSetColumns
   readonly request = undefined
   isNext = false
+  isSent = false
+  isGivenUp = false
+  queue: WaitingLine | undefined = undefined
   readonly #answered: ShareListener
+  // The tasks that it has become.
+  #tasks: readonly Task[] | undefined
 
   constructor(share: ShardSetColumns, answered: ShareListener) {
     this.share = share
@@ -71,6 +109,14 @@ export class PlainTask {
     for (let index = 0; index < this.length; index++) this.#answered.answered(index, answer)
   }
 
+  /** Its call is over. */
+  giveUp(limit: CallLimit): void {
+    this.isGivenUp = true
+    if (this.#tasks !== undefined) for (const task of this.#tasks) task.giveUp(limit)
+    else this.answer(failed(this.isSent ? limit.unknownOutcome() : limit.notDone()))
+    this.queue?.onGivenUp(this.length)
+  }
+
   areNew(newFrom: number): void {
     this.#answered.areNew(newFrom)
   }
@@ -78,21 +124,27 @@ export class PlainTask {
   /** A task for each, not prepared yet. */
   tasks(): Task[] {
     const { sets, indexes } = this.share
-    return sets.operations(indexes).map((operation, at) => this.#task(operation, at))
+    const tasks = sets.operations(indexes).map((operation, at) => this.#task(operation, at))
+    this.#tasks = tasks
+    return tasks
   }
 
   /** A task for each, with the operation that was sent. */
   sent({ operations }: SetColumnsWrite): Sent[] {
-    return operations.map((operation, at) => {
+    const tasks = operations.map((operation, at) => {
       const task = this.#task(operation, at)
       task.operation = operation
       return task as Sent
     })
+    this.#tasks = tasks
+    return tasks
   }
 
   #task(asked: RequestedOperation, at: number): Task {
     const task = new Task(asked, undefined, this.#answered, at)
     task.isNext = this.isNext
+    task.isSent = this.isSent
+    task.isGivenUp = this.isGivenUp
     return task
   }
 }

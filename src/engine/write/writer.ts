@@ -11,9 +11,9 @@ import type { Ownership } from '../own/ownership.js'
 import { BatchSender } from './batch-sender.js'
 import { MemoryUpdater } from './memory-updater.js'
 import { OperationPlanner } from './operation-planner.js'
-import { type AnswerListener, PlainTask, type Sent, type ShareListener, Task } from './task.js'
+import { type AnswerListener, PlainTask, type Sent, type ShareListener, Task, TasksOfCall } from './task.js'
 import { TaskQueue } from './task-queue.js'
-import { type Mutex, Sleeper } from '../../async/index.js'
+import { type CallLimit, type Mutex, Sleeper } from '../../async/index.js'
 import type { EngineSettings } from '../settings.js'
 import type { Settler } from '../settle/settler.js'
 import type { SweepPlanner } from '../settle/sweep-planner.js'
@@ -89,21 +89,32 @@ export class Writer {
     return !this.#isRunning && this.#behindInbox.length === 0
   }
 
-  /** Takes operations. `requests` are the ids of the requests that they come from; none for operations of this instance. */
+  /**
+   * Takes operations. `requests` are the ids of the requests that they come from; none for operations of this instance.
+   * When the call of such operations is over, those that were not sent are withdrawn.
+   */
   submit(
     operations: readonly RequestedOperation[],
     answered: AnswerListener,
     requests: readonly string[] = [],
+    limit?: CallLimit,
   ): void {
+    const tasks = limit === undefined || operations.length === 1 ? undefined : new TasksOfCall()
     for (let i = 0; i < operations.length; i++) {
-      this.#enqueue(new Task(operations[i]!, requests[i], answered, i))
+      const task = new Task(operations[i]!, requests[i], answered, i)
+      this.#enqueue(task)
+      if (tasks !== undefined) tasks.add(task)
+      else limit?.addListener(task)
     }
+    if (tasks !== undefined) limit?.addListener(tasks)
     this.#start()
   }
 
   /** Takes the plain sets of one call. */
-  submitPlain(share: ShardSetColumns, answered: ShareListener): void {
-    this.#enqueue(new PlainTask(share, answered))
+  submitPlain(share: ShardSetColumns, answered: ShareListener, limit?: CallLimit): void {
+    const task = new PlainTask(share, answered)
+    this.#enqueue(task)
+    limit?.addListener(task)
     this.#start()
   }
 
@@ -243,6 +254,7 @@ export class Writer {
       const finish = await mutex.lock()
       try {
         if (this.#isOver) throw new LostShardError()
+        if (tasksOf(batch).every(({ isGivenUp }) => isGivenUp)) return
         if (!needsNoRoom && !this.#hasRoomFor(batch)) {
           isShort = true
           continue

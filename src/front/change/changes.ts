@@ -1,5 +1,7 @@
+import type { CallLimit } from '../../async/index.js'
 import type { TimerEngine } from '../../engine/index.js'
-import type { Store } from '../../store/index.js'
+import type { RequestedOperation, Store } from '../../store/index.js'
+import type { CallOptions } from '../calls.js'
 import type { AnyKind } from '../kind.js'
 import type { Kinds } from '../kinds.js'
 import type { NameTurns } from '../name-turns.js'
@@ -21,8 +23,8 @@ const cancelOutcomes = ['cancelled', 'firing', 'settled', 'unknown'] as const
 export type MoveOutcome = (typeof moveOutcomes)[number]
 export type CancelOutcome = (typeof cancelOutcomes)[number]
 
-/** The condition of a change. */
-export interface ChangeOptions {
+/** The condition and the limits of a change. */
+export interface ChangeOptions extends CallOptions {
   /** Change the timer only if it has this revision. The outcome is 'conflict' otherwise. */
   readonly ifRevision?: number
 }
@@ -75,52 +77,64 @@ export class Changes {
     key: string | undefined,
     when: When | undefined,
     options: ChangeOptions,
+    limit: CallLimit,
   ): Promise<MoveOutcome | 'conflict'> {
-    return await this.#moveTo(kindOrHandle, key, this.#operations.dueAt(when), options)
+    return await this.#moveTo(kindOrHandle, key, this.#operations.dueAt(when), options, limit)
   }
 
   async fireNow(
     kindOrHandle: AnyKind,
     key: string | undefined,
     options: ChangeOptions,
+    limit: CallLimit,
   ): Promise<MoveOutcome | 'conflict'> {
-    return await this.#moveTo(kindOrHandle, key, this.#engine.clock.now(), options)
+    return await this.#moveTo(kindOrHandle, key, this.#engine.clock.now(), options, limit)
   }
 
   async cancel(
     kindOrHandle: AnyKind,
     key: string | undefined,
     options: ChangeOptions,
+    limit: CallLimit,
   ): Promise<CancelOutcome | 'conflict'> {
     const named = this.#nameOf(kindOrHandle, key)
     const name = named instanceof Promise ? await named : named
-    const [answer] = await this.#engine.submit([this.#operations.cancel(name, options)])
+    const operation = this.#operations.cancel(name, options)
+    limit.endsItself()
+    const [answer] = await this.#engine.submit([operation], limit)
     return outcomeOf(answer!, withConflict(cancelOutcomes, options))
   }
 
-  async moveMany(many: Many, when: When, options: ManyOptions): Promise<ManyOutcome<MoveOutcome>> {
+  async moveMany(
+    many: Many,
+    when: When,
+    options: ManyOptions,
+    limit: CallLimit,
+  ): Promise<ManyOutcome<MoveOutcome>> {
     const dueAt = this.#operations.dueAt(when)
-    return await this.#many.change(many, options, moveOutcomes, (name) => this.#operations.move(name, dueAt))
+    const change = (name: Named): RequestedOperation => this.#operations.move(name, dueAt)
+    return await this.#many.change(many, options, moveOutcomes, change, limit)
   }
 
-  async cancelMany(many: Many, options: ManyOptions): Promise<ManyOutcome<CancelOutcome>> {
-    return await this.#many.change(many, options, cancelOutcomes, (name) => this.#operations.cancel(name))
+  async cancelMany(many: Many, options: ManyOptions, limit: CallLimit): Promise<ManyOutcome<CancelOutcome>> {
+    const change = (name: Named): RequestedOperation => this.#operations.cancel(name)
+    return await this.#many.change(many, options, cancelOutcomes, change, limit)
   }
 
   async changeEach(changes: readonly TimerChange[]): Promise<readonly ChangeResult[]> {
     return await this.#each.apply(changes)
   }
 
-  async redrive(which: WhichDead): Promise<Redriven> {
-    return await this.#redrives.redrive(this.#selection.dead(which))
+  async redrive(which: WhichDead, limit: CallLimit): Promise<Redriven> {
+    return await this.#redrives.redrive(this.#selection.dead(which), limit)
   }
 
-  async pause(kind: AnyKind, key: string): Promise<PauseOutcome> {
-    return await this.#pauses.pause(await this.#names.nameOf(kind, key))
+  async pause(kind: AnyKind, key: string, limit: CallLimit): Promise<PauseOutcome> {
+    return await this.#pauses.pause(await this.#names.nameOf(kind, key), limit)
   }
 
-  async resume(kind: AnyKind, key: string): Promise<ResumeOutcome> {
-    return await this.#pauses.resume(await this.#names.nameOf(kind, key))
+  async resume(kind: AnyKind, key: string, limit: CallLimit): Promise<ResumeOutcome> {
+    return await this.#pauses.resume(await this.#names.nameOf(kind, key), limit)
   }
 
   /** As `nameOf` of the names; also waits for earlier sets of this name that read the store first. */
@@ -135,10 +149,13 @@ export class Changes {
     key: string | undefined,
     dueAt: number,
     options: ChangeOptions,
+    limit: CallLimit,
   ): Promise<MoveOutcome | 'conflict'> {
     const named = this.#nameOf(kindOrHandle, key)
     const name = named instanceof Promise ? await named : named
-    const [answer] = await this.#engine.submit([this.#operations.move(name, dueAt, options)])
+    const operation = this.#operations.move(name, dueAt, options)
+    limit.endsItself()
+    const [answer] = await this.#engine.submit([operation], limit)
     return outcomeOf(answer!, withConflict(moveOutcomes, options))
   }
 }

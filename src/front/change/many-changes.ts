@@ -1,12 +1,15 @@
+import type { CallLimit } from '../../async/index.js'
 import type { TimerEngine } from '../../engine/index.js'
+import { checkOptions } from '../../error/index.js'
 import type { RequestedOperation } from '../../store/index.js'
+import { type CallOptions, callOptionNames } from '../calls.js'
 import { BATCH_ROWS } from '../defaults.js'
 import { outcomeOf } from '../outcome.js'
 import { PartialResults } from './partial-results.js'
 import type { Named } from '../timer-names.js'
 import type { Many, Selection } from './selection.js'
 
-export interface ManyOptions {
+export interface ManyOptions extends CallOptions {
   /** Only count the timers, and change none. */
   readonly dryRun?: boolean
 }
@@ -28,21 +31,28 @@ export class ManyChanges {
 
   async change<const Outcome extends 'moved' | 'cancelled' | 'firing' | 'settled' | 'unknown'>(
     many: Many,
-    { dryRun = false }: ManyOptions,
+    options: ManyOptions,
     expected: readonly Outcome[],
     change: (name: Named) => RequestedOperation,
+    limit: CallLimit,
   ): Promise<ManyOutcome<Outcome>> {
+    const { dryRun = false } = checkedManyOptions(options)
     const names = await this.#selection.timers(many)
     const counts: Record<string, number> & { found: number } = { found: names.length }
     if (dryRun) return counts as ManyOutcome<Outcome>
     const results = new PartialResults<Outcome>()
     for (let at = 0; at < names.length; at += BATCH_ROWS) {
       const batch = names.slice(at, at + BATCH_ROWS)
-      const answers = await this.#engine.submit(batch.map(change))
+      const answers = await limit.selfEnding(this.#engine.submit(batch.map(change), limit))
       const isComplete = results.add(batch, answers, (answer) => outcomeOf(answer, expected))
       if (!isComplete) results.all(names.length - at - batch.length)
     }
     for (const outcome of results.all()) counts[outcome] = (counts[outcome] ?? 0) + 1
     return counts as ManyOutcome<Outcome>
   }
+}
+
+export function checkedManyOptions(options: ManyOptions): ManyOptions {
+  checkOptions('a call on many', options, ['dryRun', ...callOptionNames])
+  return options
 }

@@ -1,6 +1,7 @@
 import { checkOptions, checkInteger, InvalidInputError } from '../../error/index.js'
 import type { HistoryNote, RequestedOperation } from '../../store/index.js'
 import type { Clock } from '../../time/index.js'
+import { callOptionNames } from '../calls.js'
 import { type HistoryPolicy, noteOf, type TimerEvent } from '../read/history-policy.js'
 import type { Named } from '../timer-names.js'
 import { dueAtOf, type When } from '../when.js'
@@ -48,7 +49,7 @@ export function noScheduleInMove(): InvalidInputError {
 }
 
 function conditionOf(condition: Condition): Condition {
-  checkOptions('a change', condition, ['ifRevision'])
+  checkOptions('a change', condition, ['ifRevision', ...callOptionNames])
   const { ifRevision } = condition
   if (ifRevision === undefined) return {}
   checkInteger('ifRevision', ifRevision, 0)

@@ -1,3 +1,4 @@
+import type { CallLimit } from '../../async/index.js'
 import type { Store } from '../../store/index.js'
 
 /**
@@ -33,7 +34,8 @@ export class Pauses {
   }
 
   /** Pauses or resumes a kind; all kinds when `kind` is undefined. */
-  async put(kind: string | undefined, isPaused: boolean): Promise<void> {
+  async put(kind: string | undefined, isPaused: boolean, limit?: CallLimit): Promise<void> {
+    limit?.act()
     await this.#store.putSetting(this.#prefix + (kind ?? ''), isPaused ? 'paused' : undefined)
     await this.refresh()
   }

@@ -1,3 +1,4 @@
+import type { CallLimit } from '../../async/index.js'
 import type { SubmitAnswer, TimerEngine } from '../../engine/index.js'
 import type { DeadLetter, HistoryNote, Store } from '../../store/index.js'
 import type { Clock } from '../../time/index.js'
@@ -71,12 +72,12 @@ export class Redrives {
     this.#noted = parts.noted
   }
 
-  async redrive(batches: AsyncIterable<readonly DeadLetter[]>): Promise<Redriven> {
+  async redrive(batches: AsyncIterable<readonly DeadLetter[]>, limit: CallLimit): Promise<Redriven> {
     const results = new PartialResults<RedriveAnswer>()
     for await (const letters of batches) {
       const sets = letters.map((letter) => this.#setOf(letter, newIdentity(this.#random), letter.row.key))
-      const answers = [...(await this.#engine.submit(sets))]
-      await this.#setBeside(letters, sets, answers)
+      const answers = [...(await limit.selfEnding(this.#engine.submit(sets, limit)))]
+      await this.#setBeside(letters, sets, answers, limit)
       const rows = letters.map(({ row }) => row)
       const isComplete = results.add(rows, answers, (answer, index) =>
         answerOf(letters[index]!, sets[index]!, answer),
@@ -91,11 +92,13 @@ export class Redrives {
     letters: readonly DeadLetter[],
     sets: SetRequest[],
     answers: SubmitAnswer[],
+    limit: CallLimit,
   ): Promise<void> {
     const taken = [...answers.keys()].filter((index) => answers[index]!.outcome === 'conflict')
     if (taken.length === 0) return
     for (const index of taken) sets[index] = this.#besideOf(letters[index]!)
-    const given = await this.#engine.submit(taken.map((index) => sets[index]!))
+    const beside = taken.map((index) => sets[index]!)
+    const given = await limit.selfEnding(this.#engine.submit(beside, limit))
     for (const [at, index] of taken.entries()) answers[index] = given[at]!
   }
 

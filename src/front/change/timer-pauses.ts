@@ -1,3 +1,4 @@
+import type { CallLimit } from '../../async/index.js'
 import type { TimerEngine } from '../../engine/index.js'
 import type { HistoryNote } from '../../store/index.js'
 import { decodeDetails, encodeDetails, type TimerDetails, type TimerRow } from '../../timer/index.js'
@@ -30,19 +31,19 @@ export class TimerPauses {
     this.#noted = parts.noted
   }
 
-  async pause(name: Named): Promise<PauseOutcome> {
+  async pause(name: Named, limit: CallLimit): Promise<PauseOutcome> {
     for (;;) {
       const row = await this.#records.row(name)
       if (row === undefined) return 'unknown'
       if (isPausedRow(row)) return 'paused'
       const details = { ...decodeDetails(row.details), pausedDueAt: row.dueAt }
-      const outcome = await this.#rewrite(row, NEVER, details, this.#noted('paused', {}))
+      const outcome = await this.#rewrite(row, NEVER, details, this.#noted('paused', {}), limit)
       if (outcome === 'moved') return 'paused'
       if (outcome !== 'conflict') return outcome
     }
   }
 
-  async resume(name: Named): Promise<ResumeOutcome> {
+  async resume(name: Named, limit: CallLimit): Promise<ResumeOutcome> {
     for (;;) {
       const row = await this.#records.row(name)
       if (row === undefined) return 'unknown'
@@ -53,6 +54,7 @@ export class TimerPauses {
         pausedDueAt,
         details,
         this.#noted('resumed', { dueAt: pausedDueAt }),
+        limit,
       )
       if (outcome === 'moved') return 'resumed'
       if (outcome !== 'conflict') return outcome
@@ -65,19 +67,18 @@ export class TimerPauses {
     dueAt: number,
     details: TimerDetails,
     noted: { readonly note?: HistoryNote },
+    limit: CallLimit,
   ) {
-    const [answer] = await this.#engine.submit([
-      {
-        type: 'move',
-        namespace,
-        kind,
-        key,
-        ifRevision: revision,
-        dueAt,
-        details: encodeDetails(details),
-        ...noted,
-      },
-    ])
+    const name = { namespace, kind, key }
+    const move = {
+      type: 'move',
+      ...name,
+      ifRevision: revision,
+      dueAt,
+      details: encodeDetails(details),
+      ...noted,
+    } as const
+    const [answer] = await limit.selfEnding(this.#engine.submit([move], limit))
     return outcomeOf(answer!, ['moved', 'firing', 'settled', 'unknown', 'conflict'])
   }
 }

@@ -1,4 +1,4 @@
-import type { PeriodicTasks } from '../../async/index.js'
+import type { CallLimit, PeriodicTasks } from '../../async/index.js'
 import {
   Guard,
   type GuardOptions,
@@ -173,9 +173,9 @@ export class FiringRouter implements NamespaceDelivery {
   }
 
   /** Pauses or resumes a kind; all kinds when `kind` is undefined. */
-  async putPause(kind: string | undefined, isPaused: boolean): Promise<void> {
+  async putPause(kind: string | undefined, isPaused: boolean, limit?: CallLimit): Promise<void> {
     this.#parts.checkOpen()
-    await this.pauses.put(kind, isPaused)
+    await this.pauses.put(kind, isPaused, limit)
     this.#parts.shared.engine.refresh()
   }
 

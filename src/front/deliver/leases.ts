@@ -1,7 +1,9 @@
+import type { CallLimit } from '../../async/index.js'
 import { type LeaseBroker, type LeasedFiring, leaseMsOf } from '../../delivery/index.js'
 import { checkOptions, checkInteger, InvalidInputError, shown, StateError } from '../../error/index.js'
 import { type Duration, parseDuration } from '../../time/index.js'
 import { CLAIM_MS, MAX_LEASE_WAIT_MS, MAX_REASON_LENGTH, MAX_LEASED_AT_ONCE } from '../defaults.js'
+import { type CallOptions, callOptionNames } from '../calls.js'
 import type { AnyKind } from '../kind.js'
 import type { Kinds } from '../kinds.js'
 
@@ -12,16 +14,18 @@ export interface LeaseRequestOptions {
   readonly wait?: Duration
   /** How long the lease lasts, up to 12 hours. Default: the duration of the kind's target. */
   readonly duration?: Duration
+  /** How long the call may take besides `wait`. Default: the option `callTimeout` of `openTimers`. */
+  readonly timeout?: Duration
   /** Ends the wait early, for example when the worker has gone. */
   readonly signal?: AbortSignal
 }
 
-export interface AckOptions {
+export interface AckOptions extends CallOptions {
   /** Fire once more at this time, instead of ending. */
   readonly again?: { readonly in: Duration } | { readonly at: number | Date }
 }
 
-export interface ReleaseOptions {
+export interface ReleaseOptions extends CallOptions {
   /** The delay before the next attempt. Default: by the retry policy. */
   readonly in?: Duration
   /** What went wrong, for the history and the dead letter. */
@@ -58,6 +62,7 @@ export class Leases {
   async lease(
     kinds: AnyKind | readonly AnyKind[],
     options: LeaseRequestOptions,
+    limit: CallLimit,
   ): Promise<readonly LeasedFiring[]> {
     const { max = 1, wait = 0, duration, signal } = options
     checkInteger('max', max, 1, MAX_LEASED_AT_ONCE)
@@ -67,11 +72,13 @@ export class Leases {
       leaseMs: duration === undefined ? undefined : leaseMsOf('duration', duration),
       signal,
     }
-    return await this.#broker.take({ kinds: await this.#namesOf(kinds), ...request })
+    const names = await this.#namesOf(kinds)
+    limit.act()
+    return await limit.selfEnding(this.#broker.take({ kinds: names, ...request }))
   }
 
   ack(receipt: string, options: AckOptions): AckOutcome {
-    checkOptions('ack', options, ['again'])
+    checkOptions('ack', options, ['again', ...callOptionNames])
     return this.#broker.ack(receipt, options.again) ? 'acked' : 'stale'
   }
 
@@ -80,7 +87,7 @@ export class Leases {
   }
 
   release(receipt: string, options: ReleaseOptions): ReleaseOutcome {
-    checkOptions('release', options, ['in', 'reason', 'dead'])
+    checkOptions('release', options, ['in', 'reason', 'dead', ...callOptionNames])
     const { in: delay, reason = 'the worker released it', dead: isDead = false } = options
     if (typeof reason !== 'string' || reason.length > MAX_REASON_LENGTH)
       throw new InvalidInputError(
@@ -110,7 +117,8 @@ export class Leases {
   }
 }
 
-function waitMsOf(wait: Duration): number {
+/** How long the call waits for the first firing. */
+export function waitMsOf(wait: Duration): number {
   const ms = parseDuration(wait)
   if (ms <= MAX_LEASE_WAIT_MS) return ms
   throw new InvalidInputError(

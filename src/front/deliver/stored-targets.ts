@@ -1,3 +1,4 @@
+import type { CallLimit } from '../../async/index.js'
 import {
   decodeTargetForm,
   encodeTargetForm,
@@ -55,7 +56,7 @@ export class StoredTargets {
   }
 
   /** Stores a target for a kind, and replaces the previous one. Refuses a target that cannot be used. */
-  async set(kind: string, form: TargetForm): Promise<TargetView> {
+  async set(kind: string, form: TargetForm, limit: CallLimit): Promise<TargetView> {
     // Through JSON, because this is what the store keeps.
     const plain = decodeTargetForm(JSON.stringify(form ?? null))
     for (;;) {
@@ -68,6 +69,7 @@ export class StoredTargets {
           `this namespace has ${this.#versions.size} targets, the most is ${MAX_TARGETS}`,
         )
       const text = encodeTargetForm(kept)
+      limit.act()
       const version = await this.#store.putSetting(this.#prefix + kind, text, stored?.version ?? 0)
       // Another instance has changed it meanwhile, perhaps also the secret to keep: try again.
       if (version === undefined) continue
@@ -76,8 +78,9 @@ export class StoredTargets {
     }
   }
 
-  async remove(kind: string): Promise<'removed' | 'unknown'> {
+  async remove(kind: string, limit: CallLimit): Promise<'removed' | 'unknown'> {
     if ((await this.#find(kind)) === undefined) return 'unknown'
+    limit.act()
     await this.#store.putSetting(this.#prefix + kind, undefined)
     await this.#changed()
     return 'removed'

@@ -1,7 +1,7 @@
 import type { Client } from '../../client/index.js'
 import { checkOptions } from '../../error/index.js'
 import { checkKey } from '../../timer/index.js'
-import type { ManyOptions, ManyOutcome } from '../change/many-changes.js'
+import { checkedManyOptions, type ManyOptions, type ManyOutcome } from '../change/many-changes.js'
 import type { Many } from '../change/selection.js'
 
 /** How to change timers, many in one request. */
@@ -26,9 +26,10 @@ export class ManyAtServer {
 
   async change<Outcome extends string>(
     many: Many,
-    { dryRun = false }: ManyOptions,
+    options: ManyOptions,
     change: Change<Outcome | 'conflict'>,
   ): Promise<ManyOutcome<Outcome>> {
+    const { dryRun = false } = checkedManyOptions(options)
     if ('keys' in many) {
       checkOptions('a call on many', many, ['kind', 'keys'])
       const { kind, keys } = many

@@ -1,3 +1,4 @@
+import type { CallLimit } from '../../async/index.js'
 import { Client, type ClientOptions } from '../../client/index.js'
 import type { Handle, HandleMany, LeasedFiring, TargetForm, TargetView } from '../../delivery/index.js'
 import { CarillonError, checkFunction, checkOptions, checkInteger, StoreError } from '../../error/index.js'
@@ -6,7 +7,6 @@ import type { Clock, Duration } from '../../time/index.js'
 import {
   checkKey,
   type DeadView,
-  keyOfSet,
   type QuotaLimits,
   type QuotaView,
   type SetTimer,
@@ -14,21 +14,23 @@ import {
   type TimerHandle,
   type TimerView,
 } from '../../timer/index.js'
+import { type CallOptions, callOptionsOf, type Calls } from '../calls.js'
 import type { CancelOutcome, ChangeOptions, MoveOutcome } from '../change/changes.js'
 import type { ManyOptions, ManyOutcome } from '../change/many-changes.js'
 import type { Redriven } from '../change/redrives.js'
 import type { Many, WhichDead } from '../change/selection.js'
 import type { PauseOutcome, ResumeOutcome } from '../change/timer-pauses.js'
-import { MAX_PAGE_ITEMS, MAX_PAGE_ITEMS_OF_SERVER, PAGE_ITEMS } from '../defaults.js'
+import { MAX_PAGE_ITEMS, MAX_PAGE_ITEMS_OF_SERVER, PAGE_ITEMS, REMOTE_STOP_MS } from '../defaults.js'
 import { type Drained, drainBoundsOf, type DrainOptions } from '../deliver/drain.js'
 import { batchHandlerOf, handlerOf } from '../deliver/handler-of.js'
-import type {
-  AckOptions,
-  AckOutcome,
-  ExtendOutcome,
-  LeaseRequestOptions,
-  ReleaseOptions,
-  ReleaseOutcome,
+import {
+  type AckOptions,
+  type AckOutcome,
+  type ExtendOutcome,
+  type LeaseRequestOptions,
+  type ReleaseOptions,
+  type ReleaseOutcome,
+  waitMsOf,
 } from '../deliver/leases.js'
 import { FrontDoor } from '../front-door.js'
 import { type AnyKind, checkKindMade, isKind, type TimerKind, type UnknownKind } from '../kind.js'
@@ -52,6 +54,7 @@ export interface RemoteParts {
   readonly random: () => number
   readonly leaseMs: number
   readonly onEvent: (event: TimersEvent) => void
+  readonly calls: Calls
 }
 
 /**
@@ -63,7 +66,6 @@ export class RemoteTimers extends FrontDoor {
   readonly #parts: RemoteParts
   readonly #client: Client
   readonly #workers: RemoteWorkers
-  readonly #many: ManyAtServer
   readonly #namespaces = new NamespaceTimers((namespace) => this.#openWithin(namespace))
 
   static {
@@ -71,14 +73,13 @@ export class RemoteTimers extends FrontDoor {
   }
 
   constructor(parts: RemoteParts) {
-    super(parts.onEvent)
+    super(parts.onEvent, parts.calls)
     const { url, options, namespace, clock, random, leaseMs } = parts
     const { listeners } = this
     const client = new Client(url, { ...options, namespace, clock, random })
     this.#parts = parts
     this.#client = client
     this.#workers = new RemoteWorkers({ client, clock, random, listeners, leaseMs })
-    this.#many = new ManyAtServer(client)
   }
 
   // ---- life cycle
@@ -88,14 +89,19 @@ export class RemoteTimers extends FrontDoor {
     await this.#client.kinds()
   }
 
-  async within(namespace: string): Promise<RemoteTimers> {
+  async within(namespace: string, options?: CallOptions): Promise<RemoteTimers> {
     this.checkOpen()
-    return namespace === this.#parts.namespace ? this : await this.#namespaces.of(namespace)
+    if (namespace === this.#parts.namespace) return this
+    return await this.calls.run(options, () => this.#namespaces.of(namespace))
   }
 
   protected async startFiring(): Promise<void> {
     await this.#workers.start()
     await this.#namespaces.start()
+  }
+
+  protected get stopMs(): number {
+    return REMOTE_STOP_MS
   }
 
   protected async stopFiring(): Promise<void> {
@@ -124,58 +130,62 @@ export class RemoteTimers extends FrontDoor {
     this.#workers.add(batchHandlerOf(kind, handle))
   }
 
-  async setTarget(kind: AnyKind, target: TargetForm): Promise<TargetView> {
+  async setTarget(kind: AnyKind, target: TargetForm, options?: CallOptions): Promise<TargetView> {
     this.checkOpen()
-    return (await this.#client.setTarget(kind, target)) as TargetView
+    return (await this.#call(options, (client) => client.setTarget(kind, target))) as TargetView
   }
 
-  async getTarget(kind: AnyKind): Promise<TargetView | undefined> {
-    return (await this.#client.getTarget(kind)) as TargetView | undefined
+  async getTarget(kind: AnyKind, options?: CallOptions): Promise<TargetView | undefined> {
+    return (await this.#call(options, (client) => client.getTarget(kind))) as TargetView | undefined
   }
 
-  async listTargets(): Promise<readonly TargetView[]> {
-    return (await this.#client.listTargets()) as readonly TargetView[]
+  async listTargets(options?: CallOptions): Promise<readonly TargetView[]> {
+    return (await this.#call(options, (client) => client.listTargets())) as readonly TargetView[]
   }
 
-  async removeTarget(kind: AnyKind): Promise<'removed' | 'unknown'> {
+  async removeTarget(kind: AnyKind, options?: CallOptions): Promise<'removed' | 'unknown'> {
     this.checkOpen()
-    return await this.#client.removeTarget(kind)
+    return await this.#call(options, (client) => client.removeTarget(kind))
   }
 
   protected async leaseFirings(
     kinds: AnyKind | readonly AnyKind[],
     options: LeaseRequestOptions,
   ): Promise<readonly LeasedFiring[]> {
-    return await this.#client.lease(kinds, options)
+    const { timeout, ...request } = options
+    const limits = timeout === undefined ? {} : { timeout }
+    const lease = (limit: CallLimit) => this.#client.limitedBy(limit).lease(kinds, request)
+    return await this.calls.run(limits, lease, waitMsOf(options.wait ?? 0))
   }
 
   async ack(receipt: string, options: AckOptions = {}): Promise<AckOutcome> {
-    return await this.#client.ack(receipt, options)
+    return await this.#call(callOptionsOf(options), (client) => client.ack(receipt, options))
   }
 
-  async extend(receipt: string, duration: Duration): Promise<ExtendOutcome> {
-    return await this.#client.extend(receipt, duration)
+  async extend(receipt: string, duration: Duration, options?: CallOptions): Promise<ExtendOutcome> {
+    return await this.#call(options, (client) => client.extend(receipt, duration))
   }
 
   async release(receipt: string, options: ReleaseOptions = {}): Promise<ReleaseOutcome> {
-    return await this.#client.release(receipt, options)
+    const { timeout: _, signal: __, ...release } = options
+    return await this.#call(callOptionsOf(options), (client) => client.release(receipt, release))
   }
 
   // ---- setting and changing
 
   protected async setTimer(
     kind: UnknownKind,
-    keyOrOptions: string | SetOptions<unknown>,
-    options: SetOptions<unknown> = keyOrOptions as SetOptions<unknown>,
+    key: string | undefined,
+    options: SetOptions<unknown>,
+    limits: CallOptions | undefined,
   ): Promise<SetTimer> {
     checkKindMade(kind)
-    const key = keyOfSet(kind, keyOrOptions, options)
     const row = key === undefined ? options : { ...options, key }
     await checkRows(kind, [row], this.#parts.clock.now())
     this.checkOpen()
-    const result = await (key === undefined
-      ? this.#client.set(kind, options)
-      : this.#client.set(kind, key, options))
+    const result = await this.#call(limits, (client) =>
+      key === undefined ? client.set(kind, options) : client.set(kind, key, options),
+    )
     const { outcome, handle, dueAt, revision } = result
     return { outcome, key: result.key, handle, dueAt, revision }
   }
@@ -183,11 +193,12 @@ export class RemoteTimers extends FrontDoor {
   async setMany<Payload, Input>(
     kind: TimerKind<Payload, Input>,
     rows: readonly SetManyRow<NoInfer<Input>>[],
+    limits?: CallOptions,
   ): Promise<SetTimers> {
     checkKindMade(kind)
     await checkRows(kind, rows, this.#parts.clock.now())
     this.checkOpen()
-    return await this.#client.setMany(kind, rows)
+    return await this.#call(limits, (client) => client.setMany(kind, rows))
   }
 
   protected async moveTimer(
@@ -195,141 +206,152 @@ export class RemoteTimers extends FrontDoor {
     key: string | undefined,
     when: When | undefined,
     options: ChangeOptions,
+    limit: CallLimit,
   ): Promise<MoveOutcome | 'conflict'> {
     this.checkOpen()
+    const client = this.#client.limitedBy(limit)
     const time = moveTimeOf(when, this.#parts.clock.now())
-    if (key === undefined) return await this.#client.moveHandle(handleOf(kindOrHandle), time)
-    return await orIfUnknownKind(kindOrHandle, 'unknown', this.#client.move(kindOrHandle, key, time, options))
+    if (key === undefined) return await client.moveHandle(handleOf(kindOrHandle), time)
+    return await orIfUnknownKind(kindOrHandle, 'unknown', client.move(kindOrHandle, key, time, options))
   }
 
   protected async fireTimerNow(
     kindOrHandle: AnyKind,
     key: string | undefined,
     options: ChangeOptions,
+    limit: CallLimit,
   ): Promise<MoveOutcome | 'conflict'> {
     this.checkOpen()
-    return await orIfUnknownKind(kindOrHandle, 'unknown', this.#client.fireNow(kindOrHandle, key, options))
+    const fired = this.#client.limitedBy(limit).fireNow(kindOrHandle, key, options)
+    return await orIfUnknownKind(kindOrHandle, 'unknown', fired)
   }
 
   protected async cancelTimer(
     kindOrHandle: AnyKind,
     key: string | undefined,
     options: ChangeOptions,
+    limit: CallLimit,
   ): Promise<CancelOutcome | 'conflict'> {
     this.checkOpen()
-    return await orIfUnknownKind(kindOrHandle, 'unknown', this.#client.cancel(kindOrHandle, key, options))
+    const cancelled = this.#client.limitedBy(limit).cancel(kindOrHandle, key, options)
+    return await orIfUnknownKind(kindOrHandle, 'unknown', cancelled)
   }
 
   async moveMany(many: Many, when: When, options: ManyOptions = {}): Promise<ManyOutcome<MoveOutcome>> {
     this.checkOpen()
     const time = moveTimeOf(when, this.#parts.clock.now())
-    return await this.#many.change(many, options, {
-      byKeys: (kind, keys) => this.#client.moveMany(kind, keys, time),
-      byHandles: (handles) => this.#client.moveHandles(handles, time),
-    })
+    return await this.#call(callOptionsOf(options), (client) =>
+      new ManyAtServer(client).change(many, options, {
+        byKeys: (kind, keys) => client.moveMany(kind, keys, time),
+        byHandles: (handles) => client.moveHandles(handles, time),
+      }),
+    )
   }
 
   async cancelMany(many: Many, options: ManyOptions = {}): Promise<ManyOutcome<CancelOutcome>> {
     this.checkOpen()
-    return await this.#many.change(many, options, {
-      byKeys: (kind, keys) => this.#client.cancelMany(kind, keys),
-      byHandles: (handles) => this.#client.cancelHandles(handles),
-    })
+    return await this.#call(callOptionsOf(options), (client) =>
+      new ManyAtServer(client).change(many, options, {
+        byKeys: (kind, keys) => client.cancelMany(kind, keys),
+        byHandles: (handles) => client.cancelHandles(handles),
+      }),
+    )
   }
 
-  async redrive(which: WhichDead): Promise<Redriven> {
+  async redrive(which: WhichDead, options?: CallOptions): Promise<Redriven> {
     this.checkOpen()
-    return await this.#client.redrive(which)
+    // It may need several requests, which end together.
+    return await this.calls.run(options, (limit) => this.#client.limitedBy(limit).redrive(which))
   }
 
   // ---- reading
 
-  protected async getTimer(kindOrHandle: AnyKind, key: string | undefined): Promise<TimerView | undefined> {
-    return await orIfUnknownKind(kindOrHandle, undefined, this.#client.get(kindOrHandle, key))
+  protected async getTimer(
+    kindOrHandle: AnyKind,
+    key: string | undefined,
+    limit: CallLimit,
+  ): Promise<TimerView | undefined> {
+    const read = this.#client.limitedBy(limit).get(kindOrHandle, key)
+    return await orIfUnknownKind(kindOrHandle, undefined, read)
   }
 
-  async list(query: TimerQuery & PageOptions = {}): Promise<Listed<TimerView>> {
+  async list(query: TimerQuery & PageOptions = {}, options?: CallOptions): Promise<Listed<TimerView>> {
     checkOptions('list', query, ['kind', 'keyPrefix', 'tag', 'dueFrom', 'dueUntil', 'limit', 'cursor'])
-    return await this.#pages(query, (page) => this.#client.list({ ...query, ...page }))
+    return await this.#call(options, (client) => pagesOf(query, (page) => client.list({ ...query, ...page })))
   }
 
-  async forecast(options: ForecastOptions = {}): Promise<readonly ForecastSlice[]> {
-    checkOptions('forecast', options, ['kind', 'from', 'over', 'slice'])
-    return await this.#client.forecast(options)
+  async forecast(query: ForecastOptions = {}, options?: CallOptions): Promise<readonly ForecastSlice[]> {
+    checkOptions('forecast', query, ['kind', 'from', 'over', 'slice'])
+    return await this.#call(options, (client) => client.forecast(query))
   }
 
   async history(
     query: { kind?: AnyKind; key?: string; from?: Instant; until?: Instant } & PageOptions = {},
+    options?: CallOptions,
   ): Promise<Listed<TimerEvent>> {
     checkOptions('history', query, ['kind', 'key', 'from', 'until', 'limit', 'cursor'])
-    return await this.#pages(
-      query,
-      async (page) => (await this.#client.history({ ...query, ...page })) as Listed<TimerEvent>,
+    return await this.#call(options, (client) =>
+      pagesOf(query, async (page) => (await client.history({ ...query, ...page })) as Listed<TimerEvent>),
     )
   }
 
-  async why(kind: AnyKind, key: string): Promise<Why> {
+  async why(kind: AnyKind, key: string, options?: CallOptions): Promise<Why> {
     checkKey(key)
-    const { timer, events, dead, told } = await this.#client.why(kind, key)
+    const { timer, events, dead, told } = await this.#call(options, (client) => client.why(kind, key))
     return { timer, events: events as readonly TimerEvent[], dead, told }
   }
 
-  async dead(query: { kind?: AnyKind; key?: string } & PageOptions = {}): Promise<Listed<DeadView>> {
+  async dead(
+    query: { kind?: AnyKind; key?: string } & PageOptions = {},
+    options?: CallOptions,
+  ): Promise<Listed<DeadView>> {
     checkOptions('dead', query, ['kind', 'key', 'limit', 'cursor'])
-    return await this.#pages(query, (page) => this.#client.dead({ ...query, ...page }))
+    return await this.#call(options, (client) => pagesOf(query, (page) => client.dead({ ...query, ...page })))
   }
 
-  async kinds(): Promise<readonly string[]> {
-    return await this.#client.kinds()
+  async kinds(options?: CallOptions): Promise<readonly string[]> {
+    return await this.#call(options, (client) => client.kinds())
   }
 
   // ---- quotas and pauses
 
-  async setQuota(limits: QuotaLimits | undefined): Promise<void> {
+  async setQuota(limits: QuotaLimits | undefined, options?: CallOptions): Promise<void> {
     this.checkOpen()
-    await this.#client.setQuota(limits)
+    await this.#call(options, (client) => client.setQuota(limits))
   }
 
-  async getQuota(): Promise<QuotaView> {
-    return await this.#client.getQuota()
+  async getQuota(options?: CallOptions): Promise<QuotaView> {
+    return await this.#call(options, (client) => client.getQuota())
   }
 
-  async paused(): Promise<{ readonly all: boolean; readonly kinds: readonly string[] }> {
-    return await this.#client.paused()
+  async paused(options?: CallOptions): Promise<{ readonly all: boolean; readonly kinds: readonly string[] }> {
+    return await this.#call(options, (client) => client.paused())
   }
 
-  protected async pauseTimer(kind: AnyKind, key: string): Promise<PauseOutcome> {
+  protected async pauseTimer(kind: AnyKind, key: string, limit: CallLimit): Promise<PauseOutcome> {
     this.checkOpen()
-    return await orIfUnknownKind(kind, 'unknown', this.#client.pause(kind, key))
+    return await orIfUnknownKind(kind, 'unknown', this.#client.limitedBy(limit).pause(kind, key))
   }
 
-  protected async resumeTimer(kind: AnyKind, key: string): Promise<ResumeOutcome> {
+  protected async resumeTimer(kind: AnyKind, key: string, limit: CallLimit): Promise<ResumeOutcome> {
     this.checkOpen()
-    return await orIfUnknownKind(kind, 'unknown', this.#client.resume(kind, key))
+    return await orIfUnknownKind(kind, 'unknown', this.#client.limitedBy(limit).resume(kind, key))
   }
 
-  protected async putPause(kind: AnyKind | undefined, isPaused: boolean): Promise<void> {
+  protected async putPause(kind: AnyKind | undefined, isPaused: boolean, limit: CallLimit): Promise<void> {
     this.checkOpen()
-    await (isPaused ? this.#client.pause(kind) : this.#client.resume(kind))
+    const client = this.#client.limitedBy(limit)
+    await (isPaused ? client.pause(kind) : client.resume(kind))
   }
 
   // ---- helpers
 
-  /** Combines several pages of the server into one, because they are shorter than the library's. */
-  async #pages<Item>(
-    { kind, limit = PAGE_ITEMS, cursor }: PageOptions & { readonly kind?: AnyKind },
-    page: (of: { limit: number; cursor: string | undefined }) => Promise<Listed<Item>>,
-  ): Promise<Listed<Item>> {
-    checkInteger('limit', limit, 1, MAX_PAGE_ITEMS)
-    const items: Item[] = []
-    let at = cursor
-    do {
-      const of = { limit: Math.min(limit - items.length, MAX_PAGE_ITEMS_OF_SERVER), cursor: at }
-      const part = await orIfUnknownKind(kind ?? '', emptyPage, page(of))
-      items.push(...part.items)
-      at = part.cursor
-    } while (at !== undefined && items.length < limit)
-    return { items, cursor: at }
+  /** Runs a call with a client of its own, whose requests end with the call. */
+  #call<Answer>(
+    options: CallOptions | undefined,
+    call: (client: Client) => Promise<Answer>,
+  ): Promise<Answer> {
+    return this.calls.run(options, (limit) => limit.selfEnding(call(this.#client.limitedBy(limit))))
   }
 
   async #openWithin(namespace: string): Promise<RemoteTimers> {
@@ -337,6 +359,23 @@ export class RemoteTimers extends FrontDoor {
     await timers.open()
     return timers
   }
+}
+
+/** Combines several pages of the server into one, because they are shorter than the library's. */
+async function pagesOf<Item>(
+  { kind, limit = PAGE_ITEMS, cursor }: PageOptions & { readonly kind?: AnyKind },
+  page: (of: { limit: number; cursor: string | undefined }) => Promise<Listed<Item>>,
+): Promise<Listed<Item>> {
+  checkInteger('limit', limit, 1, MAX_PAGE_ITEMS)
+  const items: Item[] = []
+  let at = cursor
+  do {
+    const of = { limit: Math.min(limit - items.length, MAX_PAGE_ITEMS_OF_SERVER), cursor: at }
+    const part = await orIfUnknownKind(kind ?? '', emptyPage, page(of))
+    items.push(...part.items)
+    at = part.cursor
+  } while (at !== undefined && items.length < limit)
+  return { items, cursor: at }
 }
 
 const emptyPage: { readonly items: readonly never[]; readonly cursor: undefined } = Object.freeze({

@@ -1,3 +1,4 @@
+import type { CallLimit } from '../../async/index.js'
 import type { TimerEngine } from '../../engine/index.js'
 import { checkOptions, checkInteger, LimitError } from '../../error/index.js'
 import type { Store, Usage } from '../../store/index.js'
@@ -68,8 +69,9 @@ export class NamespaceQuota {
   }
 
   /** Stores the quota, or removes it. */
-  async put(limits: QuotaLimits | undefined): Promise<void> {
+  async put(limits: QuotaLimits | undefined, limit?: CallLimit): Promise<void> {
     if (limits !== undefined) checkLimits(limits)
+    limit?.act()
     await this.#store.putSetting(this.#name, limits === undefined ? undefined : JSON.stringify(limits))
     await this.refresh()
   }
@@ -90,8 +92,23 @@ export class NamespaceQuota {
   }
 
   /** Sets timers if they fit into the quota. Refuses all of them otherwise. */
-  async within<Answer>(operations: readonly SetRequest[], set: () => Promise<Answer>): Promise<Answer> {
-    let wanted = { timers: operations.length, bytes: bytesOf(operations) }
+  async within<Answer>(
+    operations: readonly SetRequest[],
+    set: () => Promise<Answer>,
+    limit?: CallLimit,
+  ): Promise<Answer> {
+    const admitted = this.#admit(operations, limit)
+    const wanted = await (limit === undefined ? admitted : limit.orNotDone(admitted))
+    try {
+      return await set()
+    } finally {
+      this.#add(this.#unanswered, wanted, -1)
+    }
+  }
+
+  /** By how much the use grows. Nothing may come between the last look at the use and the addition to it. */
+  async #admit(operations: readonly SetRequest[], limit: CallLimit | undefined): Promise<Usage> {
+    let wanted: Usage = { timers: operations.length, bytes: bytesOf(operations) }
     if (this.#count === undefined) await this.#recount()
     else if (this.#isDue()) void this.#recount().catch(() => undefined)
     if (!this.#fits(wanted)) {
@@ -99,13 +116,10 @@ export class NamespaceQuota {
       if (!this.#fits(wanted)) wanted = await this.#growthOf(operations)
       if (!this.#fits(wanted)) throw this.#refusal(wanted)
     }
+    if (limit?.isOver === true) throw limit.notDone()
     this.#add(this.#added, wanted, 1)
     this.#add(this.#unanswered, wanted, 1)
-    try {
-      return await set()
-    } finally {
-      this.#add(this.#unanswered, wanted, -1)
-    }
+    return wanted
   }
 
   get #used(): Usage {

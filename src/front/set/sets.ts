@@ -1,3 +1,4 @@
+import type { CallLimit } from '../../async/index.js'
 import type { SubmitAnswer, TimerEngine } from '../../engine/index.js'
 import type { SetColumns, Store } from '../../store/index.js'
 import type { Clock } from '../../time/index.js'
@@ -58,11 +59,12 @@ export class Sets {
     kind: UnknownKind,
     rows: readonly SetOptions<unknown>[],
     keyOf: (index: number) => string | undefined,
+    limit: CallLimit,
   ): Promise<SetTimers> {
     const { tracing, namespace } = this.#parts
-    if (tracing === undefined) return this.#set(kind, rows, keyOf, undefined)
+    if (tracing === undefined) return this.#set(kind, rows, keyOf, limit, undefined)
     const where = { namespace, kind: kind.name, count: rows.length }
-    return tracing.setting(where, parentOf(rows), (trace) => this.#set(kind, rows, keyOf, trace))
+    return tracing.setting(where, parentOf(rows), (trace) => this.#set(kind, rows, keyOf, limit, trace))
   }
 
   /** Sets timers in a transaction of the caller. */
@@ -74,24 +76,27 @@ export class Sets {
     kind: UnknownKind,
     rows: readonly SetOptions<unknown>[],
     keyOf: (index: number) => string | undefined,
+    limit: CallLimit,
     trace: string | undefined,
   ): Promise<SetTimers> {
     const { engine, turns } = this.#parts
+    limit.endsItself()
     const plain = this.#plainSetsOf(kind, rows, keyOf, trace)
     if (plain !== undefined) {
       const earlier = turns.isIdle ? undefined : turns.earlier(plain.operations())
-      if (earlier !== undefined) await earlier
-      const answers = await this.#submitted(kind, engine.submitPlain(plain))
+      if (earlier !== undefined) await limit.orNotDone(earlier)
+      const answers = await this.#submitted(kind, engine.submitPlain(plain, limit), limit)
       return answers instanceof Float64Array
         ? newTimers(plain, answers)
-        : await this.#timersOf(plain.operations(), answers)
+        : await this.#timersOf(plain.operations(), answers, limit)
     }
     const requests = this.requestsOf(kind, rows, keyOf, trace)
-    const operations = requests instanceof Promise ? await requests : requests
-    if (rows.some(({ on }) => on !== undefined)) return await this.#setChanged(kind, rows, operations)
+    const operations = requests instanceof Promise ? await limit.orNotDone(requests) : requests
+    if (rows.some(({ on }) => on !== undefined)) return await this.#setChanged(kind, rows, operations, limit)
     const earlier = turns.earlier(operations)
-    if (earlier !== undefined) await earlier
-    return await this.#timersOf(operations, await this.#submitted(kind, this.#submit(operations)))
+    if (earlier !== undefined) await limit.orNotDone(earlier)
+    const submitted = this.#submit(operations, limit)
+    return await this.#timersOf(operations, await this.#submitted(kind, submitted, limit), limit)
   }
 
   /** Sets rows of which some have a schedule. Those that would change nothing are not submitted. */
@@ -99,44 +104,53 @@ export class Sets {
     kind: UnknownKind,
     rows: readonly SetOptions<unknown>[],
     operations: readonly SetRequest[],
+    limit: CallLimit,
   ): Promise<SetTimers> {
-    const { unchanged, submitted } = await this.#parts.turns.run(operations, async () => {
-      const found = await this.#unchanged.find(operations, (index) => rows[index]!.on !== undefined)
-      const changed = operations.filter((_, index) => !found.has(index))
-      const answers = changed.length === 0 ? Promise.resolve([]) : this.#submit(changed)
-      // The turn ends here: the answers are awaited outside of it.
-      return { unchanged: found, submitted: this.#submitted(kind, answers) }
-    })
+    const { unchanged, submitted } = await limit.orNotDone(
+      this.#parts.turns.run(operations, async () => {
+        const found = await this.#unchanged.find(operations, (index) => rows[index]!.on !== undefined)
+        const changed = operations.filter((_, index) => !found.has(index))
+        // A call that is over by now submits nothing.
+        const isOver = changed.length === 0 || limit.isOver
+        const answers = isOver ? Promise.resolve([]) : this.#submit(changed, limit)
+        // The turn ends here: the answers are awaited outside of it.
+        return { unchanged: found, submitted: this.#submitted(kind, answers, limit) }
+      }),
+    )
     const answers = (await submitted).values()
     const all = operations.map((_, index): SubmitAnswer => {
       const row = unchanged.get(index)
       if (row === undefined) return answers.next().value!
       return { outcome: 'set', revision: row.revision, replaced: undefined }
     })
-    return await this.#timersOf(operations, all, unchanged)
+    return await this.#timersOf(operations, all, limit, unchanged)
   }
 
-  #submit(operations: readonly SetRequest[]): Promise<readonly SubmitAnswer[]> {
+  #submit(operations: readonly SetRequest[], limit: CallLimit): Promise<readonly SubmitAnswer[]> {
     const { engine, quota } = this.#parts
     return quota.isLimited
-      ? quota.within(operations, () => engine.submit(operations))
-      : engine.submit(operations)
+      ? quota.within(operations, () => engine.submit(operations, limit), limit)
+      : engine.submit(operations, limit)
   }
 
   async #submitted<Answers>(
     { name }: { readonly name: string },
     submitted: Promise<Answers>,
+    limit: CallLimit,
   ): Promise<Answers> {
     const { kinds } = this.#parts
-    // Awaited together, so that neither rejection is unhandled while the other is pending.
-    if (!kinds.isStored(name)) await Promise.all([submitted, kinds.remember(name)])
-    return await submitted
+    if (kinds.isStored(name)) return await submitted
+    // Awaited together, so that neither rejection is unhandled while the other is pending. The sets are what the caller
+    // waits for: when the call is over, the kind is stored in the background.
+    const [answers] = await Promise.all([submitted, limit.orOver(kinds.remember(name))])
+    return answers
   }
 
   /** Turns the engine's answers into the caller's results. `unchanged` has the rows of sets that changed nothing. */
   async #timersOf(
     operations: readonly SetRequest[],
     answers: readonly SubmitAnswer[],
+    limit: CallLimit,
     unchanged: ReadonlyMap<number, TimerRow> = noRows,
   ): Promise<SetTimers> {
     const timerOf = (answer: SubmitAnswer, index: number): SetTimer => {
@@ -149,7 +163,9 @@ export class Sets {
     const results = new PartialResults<SetTimer>()
     results.add(operations, answers, timerOf)
     const set = results.all()
-    return answers.some(isConflict) ? await this.#withCurrent(set, operations) : set
+    if (!answers.some(isConflict)) return set
+    // If the call is over first, the outcomes are known all the same.
+    return (await limit.orOver(this.#withCurrent(set, operations))) ?? set
   }
 
   /** The rows as columns, all checked; undefined if a row has more options or the quota must be asked. */

@@ -32,6 +32,7 @@ const statuses: Readonly<Partial<Record<ErrorCode, number>>> = Object.freeze({
   'payload-too-large': 413,
   'quota-exceeded': 403,
   'rate-limited': 429,
+  'not-done': 503,
   'not-leased': 409,
   'receipt-stale': 410,
   'request-timeout': 408,

@@ -17,6 +17,7 @@ export const promises = Object.freeze({
   17: 'every process sees what was acknowledged to any process',
   18: 'calls work while no instance is started',
   19: 'a due timer starts at an instance that handles its kind',
+  21: "a call that was answered 'not-done' never takes effect",
   fit: 'an instance whose clock is far off starts nothing',
   'hand-over': 'no attempt starts while one runs in a process that let go of the shard and lives',
   rebalance: 'a rebalance does not hold up what is due',

@@ -52,6 +52,9 @@ export interface Workload {
   readonly rivalChance: number
 }
 
+/** The scenes of a run use ids and identities from this one on. Those of a plan are smaller. */
+export const FIRST_OF_SCENES = 1_000_000
+
 export const simulatedKinds = ['bell', 'gong'] as const
 export type SimulatedKind = (typeof simulatedKinds)[number]
 

@@ -1,3 +1,4 @@
+import { Deadlines } from '../../../async/index.js'
 import type { SubmitAnswer } from '../../../engine/index.js'
 import { SetColumns, type RequestedOperation } from '../../../store/index.js'
 import { StateError, StoreError } from '../../../error/index.js'
@@ -21,6 +22,10 @@ interface Submission {
 /** Error codes after which the operation may or may not have happened, or may still happen. */
 const openCodes: ReadonlySet<string> = new Set(['unknown-outcome', 'owner-unreachable', 'stopped'])
 
+// Every third call has a timeout, some of them shorter than a call to the store takes.
+const LIMITED = 3
+const timeoutsMs = [20, 100, 400, 2000, 10_000] as const
+
 /**
  * All clients of a run: they set, move and cancel timers. The class keeps the answer to each call (acknowledged, refused
  * or unknown) and compares it with the commits of the store, when it arrives and at the end.
@@ -35,6 +40,7 @@ export class Client {
   readonly #answerOfChange = new Map<Change, Submission>()
   /** Identities that the plan submits twice. */
   readonly #submittedTwice = new Set<number>()
+  readonly #deadlines = new WeakMap<SimulatedProcess, Deadlines>()
 
   constructor(journal: Journal, ledger: Ledger) {
     this.#journal = journal
@@ -49,18 +55,17 @@ export class Client {
   submit(planned: PlannedOperation, process: SimulatedProcess): void {
     const { action } = planned
     const now = process.plannedNow()
+    const timeoutMs = timeoutOf(planned)
     if (action.type === 'set') {
       if (action.again !== undefined)
         for (const { identity } of action.sets) this.#submittedTwice.add(identity)
       // Half of the calls use columns where they can.
       if (planned.id % 2 === 0 && action.sets.every(({ condition }) => condition === 'none')) {
-        this.#sendPlain(action.sets, process)
+        this.#sendPlain(action.sets, process, timeoutMs)
         return
       }
-      this.#send(
-        action.sets.map((set) => this.#setOf(set, now)),
-        process,
-      )
+      const sets = action.sets.map((set) => this.#setOf(set, now))
+      this.#send(sets, process, timeoutMs)
       return
     }
     const name = { namespace, kind: action.kind, key: action.key }
@@ -69,8 +74,11 @@ export class Client {
       return
     }
     const aimed = this.#aimed(name, action.aim)
-    if (action.type === 'cancel') this.#send([{ type: 'cancel', ...name, ...aimed }], process)
-    else this.#send([{ type: 'move', ...name, ...aimed, dueAt: Math.max(0, now + action.dueInMs) }], process)
+    const change: RequestedOperation =
+      action.type === 'cancel'
+        ? { type: 'cancel', ...name, ...aimed }
+        : { type: 'move', ...name, ...aimed, dueAt: Math.max(0, now + action.dueInMs) }
+    this.#send([change], process, timeoutMs)
   }
 
   /** The answers to all operations on a name so far; undefined for those without one. */
@@ -94,10 +102,32 @@ export class Client {
       }
       this.#checkAtEnd(submission, answer)
     }
+    this.#checkNotDone()
+  }
+
+  /** Every committed move and cancel was asked for by a call that was not answered 'not-done'. */
+  #checkNotDone(): void {
+    const notDone = this.#submissions.filter(({ operation, answer }) => isNotDone(operation, answer))
+    for (const { operation } of notDone) {
+      const name = nameKey(operation)
+      const type = operation.type === 'cancel' ? 'cancelled' : 'moved'
+      const commits = this.#ledger.changes.filter((change) => change.name === name && change.type === type)
+      const causes = this.#submissions.filter(
+        (other) =>
+          nameKey(other.operation) === name &&
+          other.operation.type === operation.type &&
+          mayHaveActed(other.answer),
+      )
+      if (commits.length <= causes.length) continue
+      this.#journal.violated(
+        21,
+        `${operationText(operation)} was answered not-done, but there are ${commits.length} such commits and only ${causes.length} other calls`,
+      )
+    }
   }
 
   /** Submits sets without conditions as columns, one call for each kind, if the engine accepts columns. */
-  #sendPlain(planned: readonly PlannedSet[], process: SimulatedProcess): void {
+  #sendPlain(planned: readonly PlannedSet[], process: SimulatedProcess, timeoutMs: number | undefined): void {
     const createdAt = process.plannedNow()
     for (const kind of new Set(planned.map((set) => set.kind))) {
       const ofKind = planned.filter((set) => set.kind === kind)
@@ -105,8 +135,9 @@ export class Client {
       for (const { key, identity, dueInMs } of ofKind) {
         sets.add(key, identity, Math.max(0, createdAt + dueInMs), identity)
       }
-      this.#send(sets.operations(), process, async (operations) => {
-        const answers = await (process.engine.submitPlain?.(sets) ?? process.engine.submit(operations))
+      this.#send(sets.operations(), process, timeoutMs, async (operations, limit) => {
+        const answers = await (process.engine.submitPlain?.(sets, limit) ??
+          process.engine.submit(operations, limit))
         if (!(answers instanceof Float64Array)) return answers
         return Array.from(answers, (revision) => ({ outcome: 'set', revision, replaced: undefined }))
       })
@@ -116,7 +147,8 @@ export class Client {
   #send(
     operations: readonly RequestedOperation[],
     process: SimulatedProcess,
-    submit: SimulatedProcess['engine']['submit'] = (all) => process.engine.submit(all),
+    timeoutMs: number | undefined,
+    submit: SimulatedProcess['engine']['submit'] = (all, limit) => process.engine.submit(all, limit),
   ): void {
     const submissions = operations.map((operation): Submission => {
       this.#journal.count(operation.type)
@@ -125,7 +157,12 @@ export class Client {
     this.#submissions.push(...submissions)
     this.#journal.log(process.member, () => `submits ${operations.map(operationText).join(', ')}`)
     const isStopping = process.isStopping
-    submit(operations).then(
+    const deadlines = this.#deadlinesOf(process)
+    const limit = timeoutMs === undefined ? undefined : deadlines.begin(timeoutMs)
+    const submitted = submit(operations, limit).finally(() => {
+      if (limit !== undefined) deadlines.end(limit)
+    })
+    submitted.then(
       (answers) => submissions.forEach((submission, index) => this.#answered(submission, answers[index])),
       (error: unknown) => {
         // An engine that is stopping rejects new operations.
@@ -134,6 +171,12 @@ export class Client {
           this.#submissions.splice(this.#submissions.indexOf(submission), 1)
       },
     )
+  }
+
+  #deadlinesOf(process: SimulatedProcess): Deadlines {
+    let deadlines = this.#deadlines.get(process)
+    if (deadlines === undefined) this.#deadlines.set(process, (deadlines = new Deadlines(process.clock)))
+    return deadlines
   }
 
   #answered(submission: Submission, answer: SubmitAnswer | undefined): void {
@@ -297,7 +340,7 @@ export class Client {
     const isRefused = outcome === 'conflict' || (outcome === 'failed' && !openCodes.has(answer.error.code))
     if (isRefused && life !== undefined && !this.#submittedTwice.has(operation.identity)) {
       this.#journal.violated(
-        10,
+        isNotDoneAnswer(answer) ? 21 : 10,
         `${operationText(operation)} was answered ${answerText(answer)} but was stored: ${lifeText(life)}`,
       )
     }
@@ -345,6 +388,26 @@ export class Client {
     if (aim === 'identity' || known.revision === undefined) return { identity: known.identity }
     return { ifRevision: known.revision }
   }
+}
+
+/** The timeout of a call. It follows from its id, so that a plan with or without timeouts is the same. */
+function timeoutOf({ id }: PlannedOperation): number | undefined {
+  return id % LIMITED === 0 ? timeoutsMs[Math.floor(id / LIMITED) % timeoutsMs.length] : undefined
+}
+
+function isNotDoneAnswer(answer: SubmitAnswer | undefined): boolean {
+  return answer?.outcome === 'failed' && answer.error.code === 'not-done'
+}
+
+function isNotDone({ type }: RequestedOperation, answer: SubmitAnswer | undefined): boolean {
+  return type !== 'set' && isNotDoneAnswer(answer)
+}
+
+/** Whether a move or cancel with this answer can have changed something. */
+function mayHaveActed(answer: SubmitAnswer | undefined): boolean {
+  if (answer === undefined) return true
+  if (answer.outcome === 'failed') return openCodes.has(answer.error.code)
+  return answer.outcome === 'moved' || answer.outcome === 'cancelled'
 }
 
 function isAnswerTo({ operation, answer, at, answeredAt }: Submission, change: Change): boolean {
