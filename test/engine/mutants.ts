@@ -1237,7 +1237,6 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'a report on an earlier offer of the same attempt counts',
-    unseen: 'test/engine/pools.test.ts: a late report on an offer that was given back is rare',
     patches: [
       {
         file: 'engine/settle/handed-over-reports.ts',
