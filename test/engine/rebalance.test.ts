@@ -77,6 +77,26 @@ describe.each(['preload', 'lookahead'] as const)('a rebalance with %s', (strateg
     expect(await base.store.countRows()).toBe(0)
   })
 
+  it('lets the new owner start a firing that was delivered and had not started', async () => {
+    const base = rigOf({ memberId: 'base', shardCount: 1 })
+    const one = rigOf({ rig: base, memberId: 'one' })
+    const two = rigOf({ rig: base, memberId: 'two' })
+    const started: boolean[] = []
+    one.handle = (firing) => void one.clock.wakeAfter(30_000, () => started.push(firing.start()))
+    await base.settled(one.engine.start())
+    await base.settled(one.engine.submit([one.set('late', 1000)]))
+    await base.clock.advance('2s')
+    // An instance whose clock is off releases its shard.
+    one.clock.jump(3000)
+    await base.settled(two.engine.start())
+    await base.clock.advance('20s')
+    expect(two.fired).toEqual([])
+    await base.clock.advance('20s')
+    expect(started).toEqual([false])
+    expect(two.fired).toMatchObject([{ key: 'late', attempt: 1 }])
+    await base.settled(Promise.all([one.engine.stop(), two.engine.stop()]))
+  })
+
   it('applies the outcome of an attempt whose hand-over was stored without an answer', async () => {
     const carriage = new FaultyCarriage()
     const base = rigOf({ memberId: 'base', shardCount: 1 })

@@ -28,7 +28,7 @@ export interface NewOffer {
  * rewrites such a row as held by a member, and the member is notified. As long as the member lives and has not
  * reported, the notification is repeated: it may have got lost.
  *
- * Proven by test/engine/pools.test.ts and the mutants 'an offered timer is started by its owner as well', 'a notification of an offer is not repeated'.
+ * Proven by test/engine/pools.test.ts and the mutants 'a timer that was offered stays in its lane', 'a notification of an offer is not repeated'.
  */
 export class ShardOffers {
   readonly #parts: ShardOffersParts
