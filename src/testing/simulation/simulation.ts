@@ -9,6 +9,7 @@ import { Ledger } from './check/ledger.js'
 import { lifeText } from './world/life.js'
 import {
   FINALE_MS,
+  FIRST_OF_SCENES,
   type PlannedOperation,
   type PlannedSet,
   type SimulatedKind,
@@ -26,8 +27,6 @@ import type { World } from './world/world.js'
 
 const SLICE_MS = 500
 const MAX_CALM_MS = 240_000
-// Above the identities that a plan uses.
-const FIRST_IDENTITY = 1_000_000
 const MAX_CALM_SKEW_MS = 450
 // How long to watch after everything has ended: any further firing is a violation.
 const AFTERWARDS_MS = 4000
@@ -46,7 +45,7 @@ export class Simulation {
   readonly #machines: readonly Machine[]
   readonly #activeFaults = new Map<Fault, () => void>()
   #isCalm = false
-  #lastIdentity = FIRST_IDENTITY
+  #lastIdentity = FIRST_OF_SCENES
   /** Operations that wait at the gate of a paused or blocked process, and that process. */
   readonly #entering = new Map<symbol, SimulatedProcess>()
 

@@ -6,7 +6,7 @@ import { encodePayload, nameLimits, type TimerName } from '../../../timer/index.
 import type { Journal } from '../check/journal.js'
 import { type Change, type Ledger, nameKey } from '../check/ledger.js'
 import { lifeText } from './life.js'
-import type { Aim, PlannedOperation, PlannedSet } from '../plan/operation.js'
+import { type Aim, FIRST_OF_SCENES, type PlannedOperation, type PlannedSet } from '../plan/operation.js'
 import { namespace } from '../check/store-inspector.js'
 import type { SimulatedProcess } from './simulated-process.js'
 
@@ -390,8 +390,12 @@ export class Client {
   }
 }
 
-/** The timeout of a call. It follows from its id, so that a plan with or without timeouts is the same. */
+/**
+ * The timeout of a call. It follows from its id, so that a plan with or without timeouts is the same. Scenes ask whether
+ * calls work, so theirs have none.
+ */
 function timeoutOf({ id }: PlannedOperation): number | undefined {
+  if (id >= FIRST_OF_SCENES) return undefined
   return id % LIMITED === 0 ? timeoutsMs[Math.floor(id / LIMITED) % timeoutsMs.length] : undefined
 }
 
