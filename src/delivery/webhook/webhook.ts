@@ -144,11 +144,14 @@ function checkHeaders(headers: Readonly<Record<string, string>>): void {
     const isRight =
       /^[\w!#$%&'*+.^`|~-]+$/.test(name) && typeof value === 'string' && /^[\t\x20-\x7e]*$/.test(value)
     if (!isRight)
-      throw new InvalidInputError('invalid-option', `the header ${shown(name)} cannot be sent as it is`)
+      throw new InvalidInputError(
+        'invalid-option',
+        `the header ${shown(name)} has characters that HTTP does not allow in its name or value`,
+      )
     if (ours.test(name))
       throw new InvalidInputError(
         'invalid-option',
-        `the header ${shown(name)} is not yours to set: it is sent anyway`,
+        `Carillon sets the header ${shown(name)} itself: remove it`,
       )
   }
 }
