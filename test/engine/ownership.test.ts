@@ -283,7 +283,7 @@ describe('an engine whose calls to the store fail', () => {
     expect(rig.fired).toMatchObject([{ key: 'far' }])
   })
 
-  it('counts how long nothing was loaded from when it acquired the shard, not from before', async () => {
+  it('measures how long nothing was loaded only since it acquired the shard', async () => {
     const carriage = new FaultyCarriage()
     const rig = new Rig({ settings: { ...settings, stallMs: 10_000 }, carriage })
     carriage.fails = (call) => call.name === 'load'
