@@ -219,7 +219,7 @@ describe('a handler', () => {
     }
   })
 
-  it('gets batches with handleMany, may call again for each firing, and fails the batch as a whole', async () => {
+  it('gets batches with handleMany, may call `again` for each firing, and fails the batch as a whole', async () => {
     const kind = timer<number>('kind', { retry: { attempts: 2, backoff: '1s' } })
     await using timers = await testTimers()
     const batches: number[] = []

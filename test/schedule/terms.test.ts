@@ -139,7 +139,7 @@ describe('The term jitter', () => {
   })
 })
 
-describe('The terms window and missed', () => {
+describe('The terms `window` and `missed`', () => {
   it('are readable by the engine', () => {
     const schedule = daily({ window: '2h', missed: 'all', missedLimit: 7 })
     expect(schedule).toMatchObject({ windowMs: 7_200_000, jitterMs: 0, missed: 'all', missedLimit: 7 })

@@ -118,7 +118,7 @@ function parseUrl(url: string | URL): URL {
   } catch (error) {
     throw new InvalidInputError(
       'invalid-url',
-      'this is not a URL: give one such as https://example.org/timers',
+      'the URL of a webhook must be absolute, for example https://example.org/timers',
       {
         cause: error,
       },
@@ -127,7 +127,7 @@ function parseUrl(url: string | URL): URL {
   if (target.protocol !== 'https:' && target.protocol !== 'http:')
     throw new InvalidInputError(
       'refused-url',
-      `a webhook has a URL of https or http, got ${shown(target.protocol)}`,
+      `the URL of a webhook must begin with https:// or http://, got ${shown(target.protocol)}`,
     )
   if (target.username !== '' || target.password !== '')
     throw new InvalidInputError('refused-url', 'a URL of a webhook must not carry a user or a password')

@@ -24,7 +24,7 @@ interface Standing extends Place {
 export const plants = ['early-ack', 'early-settled', 'drop-request', 'no-fence'] as const
 export type Plant = (typeof plants)[number] | 'none'
 
-/** How long a report that was sent too early stays untrue. A fault must be able to happen in that time. */
+/** A planted lie reports this much too early. A fault must be able to happen before the report becomes true. */
 export const LIE_MS = 300
 
 /**

@@ -3,13 +3,13 @@ import type { StoreMode } from 'carillon/store'
 import type { LoadName } from './work.js'
 import type { Plant } from './reporting-store.js'
 
-/** What an instance is told at its birth. */
+/** What an instance is given when its process starts. */
 export interface Task {
-  /** Its own, unlike that of any other life. */
+  /** Unique: no other process of the run has it. */
   readonly name: string
   readonly url: string
   readonly seed: number
-  /** Timers to set in a second; none when it only does what it is asked to. */
+  /** How many timers it sets per second; 0 if it sets only those that it is asked to set. */
   readonly rate: number
   readonly engine: Partial<EngineSettings>
   readonly plant: Plant

@@ -47,7 +47,7 @@ export class Ledger {
   doneKeys = 0
   repeats = 0
   retries = 0
-  /** Begun before their process was stopped, and here after another had been told that they are cancelled. */
+  /** Deliveries by a process that was paused (SIGSTOP) which arrived after the timer's cancel was acknowledged. */
   overtaken = 0
   readonly lateMs: number[] = []
   readonly #known = new Map<string, Known>()
