@@ -17,7 +17,7 @@ export interface ExpiringCacheOptions {
   readonly intervalMs?: number
   /** Default: the system clock. */
   readonly clock?: Clock
-  /** Returns the random number for the jitter, from 0 up to, not including, 1. Default: Math.random. */
+  /** Returns the random number for the jitter, at least 0 and less than 1. Default: Math.random. */
   readonly random?: () => number
 }
 

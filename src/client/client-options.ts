@@ -73,7 +73,10 @@ export function clientOptions(url: string | URL, options: ClientOptions): Comple
 function baseOf(url: string | URL): [base: string, password: string | undefined] {
   const parsed = URL.canParse(String(url)) ? new URL(String(url)) : undefined
   if (parsed === undefined || !['http:', 'https:'].includes(parsed.protocol)) {
-    throw new InvalidInputError('invalid-url', 'the URL of a server must be such as http://127.0.0.1:7750')
+    throw new InvalidInputError(
+      'invalid-url',
+      'the URL of a server must begin with http:// or https://, for example http://127.0.0.1:7750',
+    )
   }
   if (parsed.search !== '' || parsed.hash !== '') {
     throw new InvalidInputError('invalid-url', 'the URL of a server must not contain ? or #')

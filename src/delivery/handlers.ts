@@ -374,7 +374,7 @@ export class Handlers {
 
   #giveUp(firing: Firing): void {
     const { row, attempt } = firing
-    const reason = `${attempt - 1} attempts were made, the last of them without a known outcome`
+    const reason = `no attempts left: ${attempt - 1} counted, the last with an unknown outcome`
     firing.report(this.#dead(row, reason))
   }
 }

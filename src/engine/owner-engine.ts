@@ -48,7 +48,7 @@ export interface EngineOptions {
   /** Acquire every shard at `open`, even if there are other members: for a store that is not shared. */
   readonly holdsAll?: boolean
   readonly onEvent?: OnEvent
-  /** A direct way to the other instances. Without it, operations on their shards go through the inboxes. */
+  /** For operations that need the owner's answer. All others, and all without it, go through the inbox. */
   readonly peers?: Peers | undefined
 }
 

@@ -51,7 +51,7 @@ export const QUOTA_FAR_MS = 30_000
 export const QUOTA_NEAR_MS = 1000
 /** Above this part of the limit, the use is near it. */
 export const QUOTA_NEAR = 0.8
-/** Far from the limit, counting takes at most one part in this many of the time. */
+/** Far from the limit, counting takes at most 1/100 of the time. */
 export const QUOTA_FAR_SPACING = 100
 export const QUOTA_NEAR_SPACING = 10
 
@@ -73,7 +73,7 @@ export const DRAIN_CHECK_MS = 5
 
 // ---- worker leases and targets
 
-/** A store with the strategy `claim` needs about this long to find due timers. */
+/** A store of mode `claim` needs about this long to find due timers. */
 export const CLAIM_MS = 250
 export const MAX_LEASED_AT_ONCE = 1000
 export const MAX_LEASE_WAIT_MS = 3_600_000

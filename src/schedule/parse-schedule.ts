@@ -5,6 +5,7 @@ import { limits } from './defaults.js'
 import { every, type EveryOptions } from './builders/every.js'
 import { monthly, type MonthlyOptions } from './builders/monthly.js'
 import { rrule, type RruleOptions } from './rrule/rrule.js'
+import type { RuleJson } from './schedule-json.js'
 import type { Schedule } from './schedule.js'
 import { weekly, type WeeklyOptions } from './builders/weekly.js'
 import { yearly, type YearlyOptions } from './builders/yearly.js'
@@ -12,7 +13,7 @@ import { yearly, type YearlyOptions } from './builders/yearly.js'
 type Stored = Readonly<Record<string, unknown>>
 
 // A stored schedule is restored by its builder, which checks every value again.
-const builders: Readonly<Record<string, (stored: Stored) => Schedule>> = Object.freeze({
+const builders: Readonly<Record<RuleJson['type'], (stored: Stored) => Schedule>> = Object.freeze({
   cron: ({ expression, ...options }) => cron(expression as string, options as CronOptions),
   every: ({ everyMs, ...options }) => every(everyMs as number, options as EveryOptions),
   daily: (options) => daily(options),
@@ -28,15 +29,18 @@ export function parseSchedule(json: unknown): Schedule {
   if (version !== 1) {
     throw refused(`version ${shown(version)} is not supported: this Carillon reads version 1`)
   }
-  const build = typeof type === 'string' && Object.hasOwn(builders, type) ? builders[type] : undefined
-  if (build === undefined) {
+  if (!isRuleType(type)) {
     throw refused(`unknown type ${shown(type)}: the types are ${Object.keys(builders).join(', ')}`)
   }
-  return build({
+  return builders[type]({
     ...rest,
     ...(jitterMs !== undefined && { jitter: jitterMs }),
     ...(windowMs !== undefined && { window: windowMs }),
   })
+}
+
+function isRuleType(type: unknown): type is RuleJson['type'] {
+  return typeof type === 'string' && Object.hasOwn(builders, type)
 }
 
 function readObject(json: unknown): Stored {

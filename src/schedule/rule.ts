@@ -19,8 +19,8 @@ export interface Rule {
    */
   count(after: number, at: number, most: number): number
   /**
-   * Explains why the occurrence at `at` is not simply what was written. `after` is the occurrence before it.
-   * Mostly empty.
+   * Explains why the occurrence at `at` differs from what the rule says literally. `after` is the occurrence
+   * before it. Usually empty.
    */
   reasons(after: number, at: number): string[]
   describe(): string

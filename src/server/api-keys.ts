@@ -148,7 +148,7 @@ export class ApiKeys {
     if (active.length >= MAX_ACTIVE_KEYS_PER_NAME) {
       throw new RequestError(
         'key-limit',
-        `${active.length} keys named ${shown(name)} are active: ${active.map(({ id }) => id).join(', ')}`,
+        `${active.length} keys named ${shown(name)} are active: ${active.map(({ id }) => id).join(', ')}; a name may have ${MAX_ACTIVE_KEYS_PER_NAME}: revoke one first`,
       )
     }
     for (const key of ofName)

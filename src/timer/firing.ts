@@ -64,7 +64,7 @@ export type Deliver = (firings: readonly Firing[]) => void
 
 export const done: Outcome = Object.freeze({ type: 'done' })
 
-/** The firing id of an occurrence, without its kind and key. */
+/** The part of the firing id after kind and key: identity and occurrence. */
 export function firingIdOf(row: TimerRow): string {
   return redriveOf(row)?.id ?? `${identityText(row.identity)}-${row.occurrence.toString(36)}`
 }

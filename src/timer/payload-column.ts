@@ -8,7 +8,7 @@ const ROOM_BYTES = 1024
 const MAX_FIRST_BYTES = 4 << 20
 // Beyond this a call uses single payloads: so much memory in one piece is hard to get.
 const MAX_BYTES = 256 << 20
-// After this many declined payloads, the writer is not tried again.
+// Once the fast writer has declined this many payloads, the call no longer uses it.
 const MAX_MISSES = 8
 
 /**

@@ -9,11 +9,11 @@ const WORTH_SHARING = 16
 const SHARED_BYTES = 16_384
 // With less than this left, the next payload gets a new buffer.
 const SCANT_BYTES = 1024
-// After this many declined payloads, the writer is not tried again in this call.
+// Once the fast writer has declined this many payloads, the call no longer uses it.
 const MAX_MISSES = 8
 
 /**
- * Encodes the payloads of one call with the result of `encodePayload`. For a large call it takes half the time.
+ * Encodes the payloads of one call with the same result as `encodePayload`. For a large call it takes half the time.
  * Proven by test/timer/payload.test.ts.
  */
 export class PayloadEncoder {

@@ -62,7 +62,7 @@ export class WebhookVerifier {
     if (Math.abs(ageMs) > this.#toleranceMs) {
       throw new WebhookError(
         'webhook-expired',
-        `the message was signed ${Math.round(Math.abs(ageMs) / 1000)} s ${ageMs > 0 ? 'ago' : 'ahead'}: ` +
+        `the message is dated ${Math.round(Math.abs(ageMs) / 1000)} s in the ${ageMs > 0 ? 'past' : 'future'}: ` +
           `at most ${this.#toleranceMs / 1000} s are allowed`,
       )
     }

@@ -64,7 +64,7 @@ export class OverdueList {
     return taken
   }
 
-  /** Whether a timer of a taken list was neither moved nor cancelled since. */
+  /** Whether a timer is unchanged since its list was taken: neither moved nor cancelled. */
   isCurrent(index: number, mark: number): boolean {
     const { words } = this.#records
     const at = index << 1

@@ -220,7 +220,10 @@ export class Wheel {
     checkFunction('fire', fire)
     if (near !== undefined) checkFunction('near', near)
     if (tick < this.#now) {
-      throw new InvalidInputError('tick-went-back', `a wheel cannot go back: now=${this.#now} got=${tick}`)
+      throw new InvalidInputError(
+        'tick-went-back',
+        `the wheel is at tick ${this.#now} and cannot go back to ${tick}`,
+      )
     }
     this.#begin('advance')
     try {
@@ -317,7 +320,7 @@ export class Wheel {
     return records.handleOf(index)
   }
 
-  /** Gives an armed record any due tick: overdue, near or far. */
+  /** Puts an armed record where its due tick belongs: overdue, near or far. */
   #place(index: number, dueTick: number): void {
     const distance = dueTick - this.#now
     if (distance <= 0) {

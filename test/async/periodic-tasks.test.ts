@@ -51,7 +51,7 @@ describe('periodic tasks', () => {
     expect(errors).toEqual([['sweep', 'no connection']])
   })
 
-  it('run a task once without a period, and do not reject when it fails', async () => {
+  it('run a task without a period only once, and do not reject when it fails', async () => {
     const { clock, tasks, errors } = rig()
     await tasks.once('sweep', () => Promise.reject(new Error('no connection')))
     expect(errors).toEqual([['sweep', 'no connection']])

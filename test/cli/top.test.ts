@@ -38,7 +38,7 @@ describe('carillon top', () => {
     expect(sample.setPerSecond).toBeLessThanOrEqual(10)
   })
 
-  it('redraws in fixture on a terminal, and shows why the server is not ready', async () => {
+  it('redraws in place on a terminal, and shows why the server is not ready', async () => {
     const now = store.now.bind(store)
     store.now = () => Promise.reject(new Error('gone'))
     try {
@@ -80,7 +80,7 @@ describe('carillon completion', () => {
 
   it('contains every command and option for each shell', async () => {
     const help = (await runCli(['--help'])).out
-    const names = [...help.matchAll(/^ {2}(\w+) {2,}/gm)].map(([, name]) => name!)
+    const names = [...help.matchAll(/^ {2}([\w-]+) {2,}/gm)].map(([, name]) => name!)
     for (const shell of ['bash', 'zsh', 'fish']) {
       const { code, out } = await runCli(['completion', shell])
       expect(code).toBe(0)

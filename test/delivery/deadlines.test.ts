@@ -39,7 +39,7 @@ describe('deadlines', () => {
     expect(late).toEqual(['second at 1000', 'third at 1300'])
   })
 
-  it('works again after nothing was under way', async () => {
+  it('sets the alarm again after a time in which nothing was under way', async () => {
     const { clock, deadlines, late, begin } = setUp()
     deadlines.end(begin('first'))
     await clock.advance(500)

@@ -37,7 +37,7 @@ function steps(count: number, ms: number): number[] {
   return Array.from({ length: count }, (_, index) => (index + 1) * ms)
 }
 
-describe.each(strategies)('follow-ups with %s', (strategy) => {
+describe.each(strategies)('an engine with %s', (strategy) => {
   it('starts every occurrence of a short interval at its time', async () => {
     const rig = new Rig({ settings: { strategy } })
     rig.handle = every(100)
@@ -122,7 +122,7 @@ describe.each(strategies)('follow-ups with %s', (strategy) => {
   })
 })
 
-describe('follow-ups with claim', () => {
+describe('an engine with claim', () => {
   it('starts every occurrence of a short interval at its time', async () => {
     const rig = new ClaimRig()
     rig.handle = every(100)

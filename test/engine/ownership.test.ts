@@ -141,7 +141,7 @@ describe('ownership', () => {
       await one.clock.advance('10s')
       two.clock.jump(byMs)
       await one.clock.advance('10s')
-      // The instance owns no shard. The healthy one owns all of them and releases none for it.
+      // The instance whose clock is off owns no shard. The other one owns all of them and releases none for it.
       expect([one.engine.shards.length, two.engine.shards.length]).toEqual([8, 0])
       expect(one.engine.memberIds).toEqual(['one'])
       await one.clock.advance('40s')
@@ -283,7 +283,7 @@ describe('an engine whose calls to the store fail', () => {
     expect(rig.fired).toMatchObject([{ key: 'far' }])
   })
 
-  it('counts how long nothing was loaded from when it acquired the shard, not from before', async () => {
+  it('measures how long nothing was loaded only since it acquired the shard', async () => {
     const carriage = new FaultyCarriage()
     const rig = new Rig({ settings: { ...settings, stallMs: 10_000 }, carriage })
     carriage.fails = (call) => call.name === 'load'

@@ -36,7 +36,7 @@ const anything = fc
   )
 
 describe('the assignment of shards', () => {
-  it('is even, for any owners before', () => {
+  it('is even, no matter who owned the shards before', () => {
     fc.assert(
       fc.property(anything, ({ shards, ids }) => {
         const counts = sizes(after(shards, ids), ids)

@@ -34,7 +34,7 @@ describe('a row that a lost owner may have attempted', () => {
     expect(two.fired).toMatchObject([{ key: 'a', attempt: 2, id: one.fired[0]!.id }])
   })
 
-  it('counts that attempt once when it is not moved', async () => {
+  it('counts that attempt only once if nobody moves it', async () => {
     const { one, two, slow } = await takenOver()
     slow.fails = () => false
     await one.clock.advance('30s')

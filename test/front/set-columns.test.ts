@@ -97,7 +97,7 @@ describe('the plain rows of a call', () => {
     ['an invalid duration', { at: undefined, in: '5 parsecs' }, 'invalid-duration'],
     ['a payload that JSON cannot express', { payload: 1n }, 'invalid-payload'],
     ['too large a payload', { payload: 'x'.repeat(1000) }, 'payload-too-large'],
-  ])('are refused with %s, with the same code as one by one', (_, more, code) => {
+  ])('are refused with %s, with the same code as if they were set one by one', (_, more, code) => {
     const rows = [plain, { ...plain, ...more } as SetManyRow<unknown>]
     expect(() => plainSets(rows)).toThrow(expect.objectContaining({ code }))
     expect(() => eachOf(rows)).toThrow(expect.objectContaining({ code }))

@@ -100,7 +100,7 @@ describe('in an instance with many shards', () => {
     await it8.clock.advance(START + 60_000 - it8.clock.now() + 20_000)
     expect(it8.seen).toHaveLength(count)
     const at = it8.seen.map((each) => each.at)
-    // From any moment on, and not only from full seconds: a fixed window would not notice two bursts side by side.
+    // Any span of one second counts, not only those from a full second on: two bursts could meet at a full second.
     expect(mostWithin(1000, at)).toBeLessThanOrEqual(rate + burst)
     expect(mostWithin(1, at)).toBeLessThanOrEqual(burst)
     // The rate is used up all the same: four seconds' worth takes four seconds.

@@ -94,7 +94,7 @@ describe('a traced timer', () => {
     expect(spansOf('set ring')[0]!.parentSpanContext?.spanId).toBe(outer.spanId)
   })
 
-  it('keeps its own traceparent, whatever else the call sets', async () => {
+  it('keeps its own traceparent, even if the same call sets timers with other ones', async () => {
     await using timers = await openTimers({ store: 'memory:', tracing: true })
     const traces = new Map<string, string | undefined>()
     timers.handle(ring, ({ key, traceparent }) => void traces.set(key, traceparent?.split('-')[1]))

@@ -140,7 +140,7 @@ describe('fireNow', () => {
 })
 
 describe('pause and resume', () => {
-  it('let a timer keep its due time, and fire when it is resumed after it', async () => {
+  it('keep the due time of a timer, which fires at once if it is resumed after that time', async () => {
     await using timers = await testTimers()
     await timers.set(mail, 'a', { in: '1h', payload: { n: 1 } })
     await timers.set(mail, 'b', { in: '1h', payload: { n: 2 } })

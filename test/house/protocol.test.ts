@@ -71,7 +71,7 @@ describe('comments in src/ and test/', () => {
     [` * Proven by x.test.ts and the mutants 'a b', "c's" and 'd'.`, ['a b', "c's", 'd']],
     ["// Seeds do not meet this (mutant 'a\n// b'): it is rare.", ['a b']],
     ["    mutant: 'a b',", ['a b']],
-  ])('have their mutants found in %j', (text, cited) => {
+  ])('finds the mutants cited in %j', (text, cited) => {
     expect(mutantsInComments(text)).toEqual(cited)
   })
 })
@@ -87,7 +87,7 @@ describe('the pages for contributors', () => {
     expect(missing).toEqual([])
   })
 
-  it('have a file that does not exist found', () => {
+  it('finds a named file that does not exist', () => {
     const text = 'See `src/engine/planted.ts`, test/planted/ and `src/store/store.ts`.'
     expect(missingPaths(text, (named) => named === 'src/store/store.ts')).toEqual([
       'src/engine/planted.ts',

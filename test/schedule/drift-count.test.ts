@@ -107,7 +107,7 @@ const anyStretch = anyDrifting.chain((drifting) =>
 )
 
 describe('Periods that drift through the day', () => {
-  it('are counted the same as one by one, over any number of years', () => {
+  it('give the same count as stepping through them one by one, over any number of years', () => {
     fc.assert(
       fc.property(anyStretch, ({ drifting, pattern, from, until }) => {
         const exact = localsOf(drifting, from, until).length

@@ -115,7 +115,7 @@ describe('StepCount', () => {
     expect(asked.times).toBe(28)
   })
 
-  it('keeps small tables, makes large ones again, and makes none if steps are long', () => {
+  it('keeps small tables, computes large ones at each call, and uses none if steps are long', () => {
     const countTwice = (step: number) => {
       const asked = { times: 0 }
       const steps = stepCountOf({ unit: 'day', start: 0, step, offsets: [0] }, asked)

@@ -114,7 +114,7 @@ describe('The term jitter', () => {
     expect(Math.max(...tenths)).toBeLessThan(1150)
   })
 
-  it('keeps the distances of occurrences, even if it is longer than they are', () => {
+  it('keeps occurrences equally far apart, even if the jitter is longer than the interval', () => {
     fc.assert(
       fc.property(fc.string(), fc.integer({ min: 0, max: 2 ** 41 }), (seed, after) => {
         const minutes = every('1m', { jitter: '1h' })
@@ -125,7 +125,7 @@ describe('The term jitter', () => {
     )
   })
 
-  it('does not move from and until, so that no timer loses an occurrence', () => {
+  it('does not move `from` and `until`, so that no timer loses an occurrence', () => {
     const once = daily({ at: '09:00', jitter: '10m', from: NINE, until: NINE + 1 })
     expect(once.next(0, { seed: 'x' })).toBeGreaterThanOrEqual(NINE)
     expect(once.next(NINE + 600_000, { seed: 'x' })).toBeUndefined()
@@ -139,7 +139,7 @@ describe('The term jitter', () => {
   })
 })
 
-describe('The terms window and missed', () => {
+describe('The terms `window` and `missed`', () => {
   it('are readable by the engine', () => {
     const schedule = daily({ window: '2h', missed: 'all', missedLimit: 7 })
     expect(schedule).toMatchObject({ windowMs: 7_200_000, jitterMs: 0, missed: 'all', missedLimit: 7 })

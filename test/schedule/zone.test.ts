@@ -91,7 +91,7 @@ describe('Zones', () => {
     }
   })
 
-  it('return the same results near a change, whatever was asked before', () => {
+  it('return the same results near a change after a query for another instant', () => {
     const change = Date.parse('2027-03-14T09:00Z')
     const schedule = daily({ at: '02:30', zone: 'America/Boise', gap: 'shift' })
     // The neighbourhood probed around this instant begins twenty minutes after the change.

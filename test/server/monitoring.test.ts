@@ -115,7 +115,7 @@ describe('the monitoring routes', () => {
     expect(text).toContain('revision-conflict')
   })
 
-  it('have the version of the package', () => {
+  it('report the version of the package', () => {
     const file = new URL('../../package.json', import.meta.url)
     expect((JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version).toBe(version)
   })

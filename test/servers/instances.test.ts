@@ -68,7 +68,7 @@ describe('the ledger of the trials on instances', () => {
     expect(faultsOf(deliveries, given).join('\n')).toMatch(fault)
   })
 
-  it('finds a delivery after a cancellation, but allows it to a process that was stopped', () => {
+  it('finds a delivery after a cancellation, but allows it in a process that was paused (SIGSTOP)', () => {
     const cancelled = { settled: 0, cancelled: 1 }
     const cancel = (ledger: Ledger): void => {
       ledger.cancelAsked('k')
@@ -83,7 +83,7 @@ describe('the ledger of the trials on instances', () => {
 describe('the order of attempts in the ledger of the trials on instances', () => {
   const backwards = (by: string) => faultsOf([{ attempt: 2, isDone: false }, { by }]).join('\n')
 
-  it('finds an attempt that comes after a later one, unless its process was stopped or is unknown', () => {
+  it('finds an attempt that starts after one with a higher number, unless its process was paused or is unknown', () => {
     expect(backwards('0.1')).toMatch(/as attempt 1 after 2/)
     expect(backwards('sleeper')).toBe('')
     expect(backwards(UNKNOWN)).toBe('')
@@ -100,13 +100,13 @@ describe('the check for attempts that run at once in the trials on instances', (
     return running.overlaps.length
   }
 
-  it('finds an attempt that begins while another runs in a process that is well', () => {
+  it('finds an attempt that begins while another runs in a process without trouble', () => {
     expect(overlapsOf('0.1')).toBe(1)
     expect(overlapsOf('0.1', (running) => running.troubled('0.1', 999))).toBe(1)
     expect(overlapsOf('0.1', (running) => running.troubled('1.1', 1500))).toBe(1)
   })
 
-  it('allows it when the other has ended, or its process was in trouble, said so late, or is unknown', () => {
+  it('allows an attempt to begin if the other has ended, or if the process of the other was in trouble or is unknown', () => {
     expect(overlapsOf('0.1', (running) => running.ends('k', 1, '0.1'))).toBe(0)
     expect(overlapsOf('0.1', (running) => running.troubled('0.1', 1500))).toBe(0)
     expect(overlapsOf('0.1', (running) => running.troubled('0.1', 20_000))).toBe(0)

@@ -95,7 +95,7 @@ describe('the receiver of the trials on servers', () => {
     expect(checked.faults.join('\n')).toContain('the set was acknowledged')
   })
 
-  it('reports how late after the settlement an attempt started, as the trials expect it', () => {
+  it('reports how long after its settlement an attempt started', () => {
     const checked = receiverAfter([
       ['0.1', fired(0)],
       ['0.1', ended(5)],

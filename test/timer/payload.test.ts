@@ -24,7 +24,7 @@ describe('PayloadEncoder', () => {
     )
   })
 
-  it('shares only small buffers, so that a payload that is kept keeps little else alive', () => {
+  it('shares only small buffers, so that a payload kept in memory keeps few others with it', () => {
     const encoder = new PayloadEncoder(MANY)
     const encoded = Array.from({ length: MANY }, (_, order) =>
       encoder.encode({ order, text: 'x'.repeat(100) }),

@@ -22,7 +22,7 @@ describe('the default retry policy', () => {
     expect(waits(() => 1 - Number.EPSILON).at(-1)).toBe(defaultRetry.maxMs)
   })
 
-  it('has the waits that the decision lists', () => {
+  it('doubles the longest wait from 1 s, and stays at 4 hours from the 15th wait on', () => {
     const longest = waits(() => 1 - Number.EPSILON).map((ms) => ms / 1000)
     const doubling = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192]
     expect(longest).toEqual([...doubling, ...Array.from({ length: 11 }, () => 14_400)])

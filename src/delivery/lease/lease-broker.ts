@@ -85,7 +85,10 @@ export class LeaseBroker {
     const kinds = [...new Set(request.kinds)].map((name) => this.#kindOf(name))
     const worker = new WaitingWorker(request, kinds)
     if (request.waitMs > 0 && this.#waiting >= MAX_WAITING)
-      throw new LimitError('too-many-waiting', `${this.#waiting} workers wait for firings here already`)
+      throw new LimitError(
+        'too-many-waiting',
+        `${this.#waiting} workers wait for firings here already, of at most ${MAX_WAITING}`,
+      )
     for (const kind of kinds) kind.join(worker)
     for (const kind of kinds) if (worker.wants > 0) this.#onWanted(kind.name)
     const isOver = worker.firings.length > 0 || request.waitMs <= 0 || this.#isStopping
@@ -149,7 +152,7 @@ export class LeaseBroker {
     worker.firings.push(leasedFiringOf(firing, receipt, this.#clock.now() + leaseMs))
     for (const each of worker.kinds) {
       each.got(worker)
-      // Of this kind the worker wants one less and has one more, so the demand has not changed.
+      // The demand for this kind is unchanged: one firing wanted less, one held more.
       if (each !== kind) this.#onWanted(each.name)
     }
     // Firings that are due at the same moment share the answer.

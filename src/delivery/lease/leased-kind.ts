@@ -3,7 +3,7 @@ import type { WaitingWorker } from './waiting-worker.js'
 /** A kind that workers lease, and the workers that wait for it. The one that has waited longest is first. */
 export class LeasedKind {
   readonly name: string
-  /** How many firings workers have. */
+  /** How many firings of this kind workers hold now. */
   leased = 0
   readonly #workers = new Set<WaitingWorker>()
   #wanted = 0

@@ -11,8 +11,8 @@ export interface Timed {
 }
 
 /**
- * Gives everything under way the same time, with one alarm for all. Deadlines come in the order in which things began, so
- * the alarm is only needed for the first.
+ * Ends what takes longer than a fixed time. All deadlines are equally long, so the oldest ends first, and one alarm is
+ * enough.
  *
  * Proven by test/delivery/deadlines.test.ts.
  */

@@ -65,7 +65,7 @@ export class Guard {
     const [first] = addresses
     if (first === undefined) throw new WebhookError('webhook-unreachable', 'the host has no address')
     if (!this.#hosts.has(host) && !addresses.every((address) => this.#isCallable(address)))
-      throw new WebhookError('webhook-refused', 'the host must not be called from here')
+      throw new WebhookError('webhook-refused', 'the guard does not allow an address of this host')
     return first
   }
 

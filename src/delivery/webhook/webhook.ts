@@ -118,7 +118,7 @@ function parseUrl(url: string | URL): URL {
   } catch (error) {
     throw new InvalidInputError(
       'invalid-url',
-      'this is not a URL: give one such as https://example.org/timers',
+      'the URL of a webhook must be absolute, for example https://example.org/timers',
       {
         cause: error,
       },
@@ -127,7 +127,7 @@ function parseUrl(url: string | URL): URL {
   if (target.protocol !== 'https:' && target.protocol !== 'http:')
     throw new InvalidInputError(
       'refused-url',
-      `a webhook has a URL of https or http, got ${shown(target.protocol)}`,
+      `the URL of a webhook must begin with https:// or http://, got ${shown(target.protocol)}`,
     )
   if (target.username !== '' || target.password !== '')
     throw new InvalidInputError('refused-url', 'a URL of a webhook must not carry a user or a password')
@@ -144,11 +144,14 @@ function checkHeaders(headers: Readonly<Record<string, string>>): void {
     const isRight =
       /^[\w!#$%&'*+.^`|~-]+$/.test(name) && typeof value === 'string' && /^[\t\x20-\x7e]*$/.test(value)
     if (!isRight)
-      throw new InvalidInputError('invalid-option', `the header ${shown(name)} cannot be sent as it is`)
+      throw new InvalidInputError(
+        'invalid-option',
+        `the header ${shown(name)} has characters that HTTP does not allow in its name or value`,
+      )
     if (ours.test(name))
       throw new InvalidInputError(
         'invalid-option',
-        `the header ${shown(name)} is not yours to set: it is sent anyway`,
+        `Carillon sets the header ${shown(name)} itself: remove it`,
       )
   }
 }

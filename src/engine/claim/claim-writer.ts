@@ -75,7 +75,7 @@ export class ClaimWriter {
     if (this.#queued > 0 && this.#queued + operations.length > maxQueued) {
       const error = new LimitError(
         'engine-busy',
-        `${this.#queued} operations wait to be written already, of at most ${maxQueued}`,
+        `${this.#queued} operations already wait to be written; the limit is ${maxQueued}`,
       )
       return Promise.resolve(operations.map(() => failed(error)))
     }

@@ -168,8 +168,8 @@ export class Membership {
       await this.leave()
       throw new StateError(
         'protocol-mismatch',
-        `the member ${id} speaks protocol ${protocol.version} and takes no older than ${protocol.oldest}, ` +
-          `this instance speaks ${ourProtocol.version} and takes no older than ${ourProtocol.oldest}`,
+        `the member ${id} speaks protocol ${protocol.version} and accepts protocol ${protocol.oldest} or later, ` +
+          `this instance speaks ${ourProtocol.version} and accepts ${ourProtocol.oldest} or later`,
       )
     }
   }
@@ -227,8 +227,8 @@ export class Membership {
   }
 
   /**
-   * The members of the store that are alive. The store remembers a heartbeat that came while its clock was ahead for as
-   * long as the clock was ahead. So each heartbeat carries a number, and a member whose number does not rise is gone.
+   * The members of the store that are alive. If the store's clock was ahead when a heartbeat came, the store keeps that
+   * heartbeat too long. So each heartbeat carries a number, and a member whose number does not rise is gone.
    */
   #aliveOf(members: readonly Member[], now: number): ReadonlyMap<string, MemberDetails> {
     const { leaseMs, heartbeatMs } = this.#settings

@@ -36,8 +36,9 @@ export class Attempt implements Firing {
   isBeingHanded = false
   /** Another process runs it, and will report its outcome to this owner. */
   isElsewhere = false
-  /** When it became due here, and when it was started, by the monotonic clock; -1 before that. */
+  /** When it became due here, by the store's clock. */
   readonly readyAt: number
+  /** When it was started, by the monotonic clock; -1 before that. */
   startedAt = -1
   /** It waits in the queue of its lane. */
   isQueued = false

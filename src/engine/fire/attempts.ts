@@ -205,7 +205,7 @@ export class Attempts implements AttemptListener {
     this.#flush()
   }
 
-  /** What kinds may run may have changed. */
+  /** The kinds that may run have perhaps changed: looks at all lanes again. */
   refresh(): void {
     this.#lanes.markAll()
     this.startDue()

@@ -19,9 +19,10 @@ interface HeldAttemptsParts {
 }
 
 /**
+ * The owner's list of attempts elsewhere. Their holders run them, and `HandedOverReports` settles what these report.
  * The attempts of this shard that another process has, because they were handed over with the shard (rule 7) or offered
- * to it (rule 9). Their holder reports how they end through the inbox. An attempt whose holder is gone counts as one of unknown outcome, but
- * only after the inbox was read once more: its report may wait there.
+ * to it (rule 9). Their holder reports how they end through the inbox. An attempt whose holder is gone counts as one of
+ * unknown outcome, but only after the inbox was read once more: its report may wait there.
  *
  * Proven by test/engine/handed-over-reports.test.ts and the mutants 'a held row is started by its new owner', 'a living holder counts as gone', 'a holder counts as gone before the inbox is read again'.
  */

@@ -20,7 +20,7 @@ export interface StartGuard {
 
 /**
  * The due timers that wait, in one lane for each kind, and the attempts under way. Throttles, rates and the allowance
- * limit how many start. Each kind has its own lane, so a slow handler delays only its own kind.
+ * of a drain limit how many start. Each kind has its own lane, so a slow handler delays only its own kind.
  *
  * Proven by test/engine/blocked-loop.test.ts, test/engine/crowding.test.ts and the mutant 'a waiting row is queued twice'.
  */

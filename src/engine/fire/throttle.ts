@@ -105,7 +105,7 @@ export class Throttle {
     if (this.#waiting.size > 0) this.#watchRate()
   }
 
-  /** The end of an attempt wakes lanes. That the rate allows more needs an alarm. */
+  /** Sets an alarm for when the rate allows the next start. */
   #watchRate(): void {
     if (this.#rate === undefined || this.#alarm !== undefined || this.#running >= this.#capacity) return
     this.#alarm = this.#clock.wakeAfter(this.#rate.msUntilNext(), () => {

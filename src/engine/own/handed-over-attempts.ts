@@ -20,6 +20,7 @@ export interface HandedAttemptsParts {
 }
 
 /**
+ * The holder's side of a hand-over; `HeldAttempts` and `HandedOverReports` are the new owner's.
  * The attempts that go on in this process although their shards have another owner. When one ends, its outcome goes into
  * the inbox of its shard, and the owner of the shard settles it (rules 3 and 7). They count as long as this instance
  * sends heartbeats: the owner gives an attempt up when the heartbeats of its holder end.

@@ -164,7 +164,7 @@ export class Ownership {
     }
   }
 
-  /** Waits before a call that did not happen is sent again. Any other error is thrown on. */
+  /** Waits before a call that did not happen is sent again. Rethrows any other error. */
   waitToRetry(error: unknown, sleeper: Sleeper): Promise<void> {
     if (!(error instanceof RetryableCallError)) throw error
     return sleeper.sleep(this.#settings.retryMs)

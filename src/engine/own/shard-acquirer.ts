@@ -250,7 +250,7 @@ export class ShardAcquirer {
   async #claim(seen: ShardRow, leaseMs = this.#parts.settings.leaseMs): Promise<void> {
     const { shard } = seen
     const earlier = this.#claims.get(shard)
-    // A claim whose answer was lost is sent again as it was: it may have been granted, with a lease from then on.
+    // A request whose answer was lost is sent again unchanged: it may have been granted, with a lease from then on.
     const isOpen =
       earlier !== undefined &&
       (seen.epoch === earlier.claim.expectedEpoch || seen.nonce === earlier.claim.nonce)
@@ -258,7 +258,7 @@ export class ShardAcquirer {
     const { sentAt } = sent
     this.#claims.set(shard, sent)
     const row = await this.#send(sent)
-    // An earlier sending of a refused claim may still be on its way, and be granted later.
+    // An earlier sending of a refused request may still be on its way, and be granted later.
     if (row !== undefined || sent.unanswered === 0) this.#forget(sent)
     if (row === undefined || this.#isOver || this.#shards.has(shard)) return
     this.#parts.onAcquired({ seen, row, sentAt, leaseMs: sent.claim.leaseMs })

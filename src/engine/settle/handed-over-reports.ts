@@ -14,6 +14,7 @@ interface HandedOverReportsParts {
 }
 
 /**
+ * The last step of a hand-over, at the new owner: `HandedOverAttempts` sends reports, `HeldAttempts` matches them.
  * Settles what holders report on attempts that were handed over with this shard. A report stays in the inbox until the
  * store shows that its row no longer records the attempt as handed over: it was settled, replaced or cancelled. So a
  * report may be read twice without harm, by this owner or the next, after a crash or an unknown outcome.

@@ -273,7 +273,7 @@ function isHere(attempt: Attempt): boolean {
 
 function handedFollowUp({ row }: Attempt, level: Place, holder: Holder): FollowUp {
   const { dueAt, attempt, occurrence } = row
-  // Lowest of all, so that the next owner loads it before anything else.
+  // At the lowest position, so that the next owner loads this row first.
   return { row, dueAt, attempt, occurrence, position: level.position, details: heldDetails(row, holder) }
 }
 

@@ -279,14 +279,17 @@ function answerOf(outcome: Outcome | undefined, shard: number): SubmitAnswer | u
 }
 
 function expired(shard: number): StoreError {
-  return new StoreError('unknown-outcome', `shard ${shard} did not take the request in time`)
+  return new StoreError(
+    'unknown-outcome',
+    `the inbox of shard ${shard} refused the request: its deadline had passed`,
+  )
 }
 
 function unreachable(shard: number): SubmitAnswer {
   return failed(
     new StoreError(
       'owner-unreachable',
-      `the owner of shard ${shard} did not answer in time; a move or cancel may still happen until the deadline, a set also after it`,
+      `the owner of shard ${shard} did not answer in time; a move or cancel may still be applied until the deadline of the request, a set at any time`,
     ),
   )
 }

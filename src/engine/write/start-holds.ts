@@ -8,7 +8,7 @@ interface Hold {
 
 /**
  * Rows that must not start yet, by their revision or by their name: a write that may change them is not applied
- * (rules 3 and 8).
+ * yet (rules 3 and 8).
  */
 export class StartHolds {
   readonly #holds = new Map<number | string, Hold>()

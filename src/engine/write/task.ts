@@ -29,7 +29,7 @@ export class Task implements OverListener {
   operation: Operation | undefined = undefined
   /** The row that must not start until this is answered. */
   held: TimerRow | undefined = undefined
-  /** Everything that was in the inbox before it has been applied. */
+  /** It need not wait for an empty inbox: it is a request itself, or the inbox was applied for it. */
   isNext: boolean
   /** It is on its way to the store, or it is not known whether it has arrived there. */
   isSent = false

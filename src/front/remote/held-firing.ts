@@ -78,9 +78,8 @@ function rowOf(leased: LeasedTimer, name: OccurrenceName): TimerRow {
     attempt: attempt - 1,
     occurrence,
     position: dueAt,
-    seq: 0,
     revision: 0,
-  } as TimerRow
+  }
 }
 
 /** The key and the id in the firing id `kind/key/id`. The key is another one than the timer's if it was redriven. */

@@ -17,7 +17,7 @@ import type { Sets, SetsParts } from './sets.js'
 /**
  * Sets timers as a part of the caller's transaction. They exist once it commits, and leave no trace if it rolls back.
  * The timer's owner stores it after the commit, so the result of a condition cannot be known here: conditions are
- * refused. Proven by test/store/postgres/using.test.ts.
+ * refused. Proven by test/store/postgres/caller-transaction.test.ts.
  */
 export class TransactionSets {
   readonly #parts: SetsParts

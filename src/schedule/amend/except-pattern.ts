@@ -76,8 +76,8 @@ export class ExceptPattern implements Pattern {
   }
 
   /**
-   * Returns up to `most` of the pattern's local times that are left out in a range. For a whole day it
-   * returns the first one.
+   * Returns the local times in a range that the pattern matches and the exceptions leave out, at most `most` of
+   * them. For a day that is left out, it returns only the first time of that day.
    */
   leftOut(from: number, untilExclusive: number, most: number): number[] {
     const found: number[] = []

@@ -39,7 +39,7 @@ export class DateRule implements MonthRule {
 
   mask(month: number, length: number): number {
     const monthOfYear = modulo(month, 12)
-    // With `forward`, a date that February lacks moves to March.
+    // With `forward`, a date that February lacks moves to March. So March depends on the length of February.
     const kind = monthOfYear * 32 + (monthOfYear === MARCH ? monthLength(month - 1) : length)
     return (this.#maskByKind[kind] ??= this.#maskOf(month, length))
   }

@@ -44,8 +44,8 @@ export interface MonthRule {
   /** Whether a month is in step, for an interval of months or years. A quick check. */
   isInStep?(month: number): boolean
   /**
-   * Returns the matching days of a month as bits. Bit 0 is the first day. `firstDay` is its day number and
-   * `firstWeekday` its weekday, Sunday as 0.
+   * Returns the matching days of a month as bits. Bit 0 is the first day of the month.
+   * `firstDay` is the day number of that day, and `firstWeekday` its weekday, Sunday as 0.
    */
   mask(month: number, length: number, firstWeekday: number, firstDay: number): number
 }

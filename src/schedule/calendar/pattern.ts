@@ -34,9 +34,9 @@ export interface Pattern {
   /** Whether any two matches are at least a day apart. */
   readonly isAtLeastADayApart: boolean
   /**
-   * Two years are of the same kind if they begin on the same weekday and have the same length, and their
-   * neighbours do, too. This is after how many years the matches repeat in years of the same kind: 1 if all
-   * of them are equal, 0 if they need not repeat.
+   * Two years of the same kind have the same matches if their numbers differ by a multiple of this. It is 1 if
+   * all years of a kind have the same matches, and 0 if they need not repeat. Years are of the same kind if they
+   * begin on the same weekday and have the same length, and their neighbours do, too.
    */
   readonly yearPeriod: number
 }

@@ -5,7 +5,7 @@ import type { Grid, Pattern } from '../calendar/pattern.js'
 import { CYCLE_YEARS, kindsOfYears } from './year-kinds.js'
 import type { Zone } from '../zone/zone.js'
 
-/** A clock change in seconds from the start of its year, with the local times that it skips or repeats. */
+/** A clock change and the local times `low` to `high` that it skips or repeats, in seconds from the start of its year. */
 interface ChangeWindow extends ClockChange {
   readonly low: number
   readonly high: number

@@ -21,8 +21,8 @@ export class YearKindCount {
   readonly #countByKind: (number | undefined)[] = []
 
   /**
-   * `period` is 1 if all years of a kind are equal. `dependsOnNeighbours` says whether the lengths of the
-   * years next to it matter.
+   * `period` is 1 if all years of a kind are equal. `dependsOnNeighbours` says whether the lengths of the year before
+   * and the year after matter.
    */
   constructor(countIn: CountDays, period: number, dependsOnNeighbours = true) {
     this.#countIn = countIn

@@ -74,12 +74,12 @@ export class AccessCheck {
       throw new RequestError('rate-limited', `key ${key.id} has used up its requests for this second`)
     const { scope, spansNamespaces } = requirements
     if (scopes.indexOf(key.scope) < scopes.indexOf(scope)) {
-      throw new RequestError('forbidden', `this route needs the scope ${scope}, the key has ${key.scope}`)
+      throw new RequestError('forbidden', `this route needs the scope ${scope}, but the key has ${key.scope}`)
     }
     if (spansNamespaces === true && key.namespace !== undefined) {
       throw new RequestError(
         'forbidden',
-        `this route covers all namespaces, the key is bound to ${shown(key.namespace)}`,
+        `this route covers all namespaces, but the key is bound to ${shown(key.namespace)}`,
       )
     }
     const header = request.headers['carillon-namespace']

@@ -222,7 +222,7 @@ function entriesOf({ token, notes = [] }: ClaimSettlement): HistoryEntry[] {
   return notes.map((note) => ({ namespace, kind, key, identity, ...note }))
 }
 
-/** The next due time of the row, if it has one. */
+/** How the row goes on after the settlement; undefined if it ends or its claim is released. */
 function progressOf(settlement: ClaimSettlement): ClaimProgress | undefined {
   if (settlement.outcome === 'follow-up') return settlement.progress
   return settlement.outcome === 'dead' ? settlement.next : undefined

@@ -78,7 +78,7 @@ export function postgresStoreOptions(
   if (typeof complete.schema !== 'string' || !/^[a-z_][a-z0-9_]{0,40}$/.test(complete.schema)) {
     throw new InvalidInputError(
       'invalid-option',
-      `schema must have at most 41 characters, only lower-case letters, digits and _, and no digit first, got ${shown(complete.schema)}`,
+      `schema must have 1 to 41 characters: lower-case letters, digits and _, not beginning with a digit, got ${shown(complete.schema)}`,
     )
   }
   return complete

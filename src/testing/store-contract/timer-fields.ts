@@ -52,6 +52,12 @@ export function laterProgress(dueAt: number): Required<TimerProgress> {
   return { dueAt, attempt: 4, occurrence: 70_000 }
 }
 
+/** For each field that a `set` names: a value that differs from the one of `setOf`, and from those that others have. */
+export function otherValues(dueAt: number): Omit<Required<TimerRow>, 'key' | 'identity' | keyof Place> {
+  const { identity: _, ...content } = sampleContent(0)
+  return { namespace: 'other-namespace', kind: 'other', ...content, ...sampleProgress(dueAt) }
+}
+
 /** A row in a form that `assert.deepEqual` compares field by field, whatever class the store uses for it. */
 export function plain(row: TimerRow): Readonly<Record<string, unknown>> {
   return Object.fromEntries(fields.map((field) => [field, plainValue(row[field])]))

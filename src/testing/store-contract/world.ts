@@ -56,9 +56,9 @@ export class World {
   }
 
   /** A name that no timer has yet, in this shard. */
-  newName(shard = 0): TimerName {
+  newName(shard = 0, { namespace = NAMESPACE, kind = 'sample' }: Partial<TimerName> = {}): TimerName {
     for (;;) {
-      const name = { namespace: NAMESPACE, kind: 'sample', key: `key-${this.#names++}` }
+      const name = { namespace, kind, key: `key-${this.#names++}` }
       if (shardOf(name, this.#store.shardCount) === shard) return name
     }
   }

@@ -1,7 +1,7 @@
 /**
- * npm run chaos -- servers --rounds 60: three processes on one PostgreSQL, then on one Redis, with each strategy, at
- * 2,000 timers a second in total, while processes are killed and stopped, servers restarted and connections cut.
- * This process is the receiver, with a log of its own; what must hold is said in `receiver.ts`.
+ * npm run chaos -- servers --rounds 60: three processes use one PostgreSQL, then one Redis, with each strategy.
+ * Together they set 2,000 timers per second. Meanwhile processes are killed and paused, servers are restarted and
+ * connections are cut. This process is the receiver and has its own log. `receiver.ts` lists what must hold.
  */
 import process from 'node:process'
 import { parseArgs } from 'node:util'
@@ -46,11 +46,11 @@ async function tryAll(): Promise<void> {
   }
 }
 
-/** Plays each, also when one before it was red. */
+/** Plays each scene, even if an earlier one has failed. */
 async function playAll(names: readonly string[]): Promise<void> {
   if (!names.every((name) => name in scenes)) misunderstood()
   const pace = values.pace as PaceName
-  // Without a word one server and one strategy: scenes are for looking closely.
+  // By default one server and one strategy: a scene is for a close look.
   const given = { server: values.server ?? 'postgres', strategy: values.strategy ?? 'preload' }
   for (const scene of names)
     for (const server of given.server.split(','))

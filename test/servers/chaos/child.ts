@@ -1,8 +1,8 @@
 /**
- * One of the instances on a server: it sets timers at a steady rate, cancels a few, handles whatever comes its way
- * by functions that take their time and sometimes fail, and tells the receiver of all of it. `drain` on its
- * standard input ends the setting, `stop` ends it in good order, a line of JSON is a command, and the end of the input
- * ends it at once. It reads the time from the machine's monotonic clock: its wall clock may be wrong.
+ * One of the instances on a server. It sets timers at a steady rate and cancels a few. Its handlers take some time
+ * and sometimes fail. It reports everything to the receiver. On its standard input, `drain` ends the setting of
+ * timers, `stop` stops it cleanly, and a line of JSON is a command. The end of the input ends it at once. It reads
+ * the time from the machine's monotonic clock: its wall clock may be wrong.
  */
 import process from 'node:process'
 import { createInterface } from 'node:readline'
@@ -18,7 +18,7 @@ import type { Task } from './task.js'
 import { loadOf, type Work, workOf } from './work.js'
 
 const TICK_MS = 200
-/** Calls of `setMany` under way; beyond them a tick sets nothing, as a caller that waits would. */
+/** With this many calls of `setMany` under way, a tick sets nothing, as a caller that waits would. */
 const MAX_UNDER_WAY = 20
 const MAX_HANDLER_MS = 40
 const FAILURE_SHARE = 0.01
@@ -39,7 +39,7 @@ const timers = await patiently(() =>
   openTimers({
     store: reporting.store,
     engine: { ...task.engine },
-    // The faults are made on purpose, and warnings about them would hide what is wrong.
+    // The faults are planted. Warnings about them would hide real ones.
     logger: false,
     onEvent: (event) => {
       if (event.type === 'acquired') tell({ say: 'acquired', shard: event.shard, at: machineMs() })
@@ -69,7 +69,7 @@ function handleAll(): void {
     const from = tellFired([firing])
     const working = workOf(workOfAttempt(firing))
     const until = machineMs()
-    // The only case in which an instance may not notice in time that its lease is over.
+    // Only in this case may an instance notice too late that its lease has ended.
     if (until - from > task.pace.leaseMs - (task.engine.leaseMarginMs ?? 1000))
       tell({ say: 'blocked', from, until })
     if (working === undefined) return end([firing])
@@ -83,14 +83,14 @@ function handleAll(): void {
 }
 
 /**
- * Only a first attempt blocks for longer than the lease: every process that tried it would lose its shards, and the
- * timer would go round until its attempts are used up.
+ * Only a first attempt blocks for longer than the lease. Otherwise every process that starts the timer would lose its
+ * shards, until the timer has no attempts left.
  */
 function workOfAttempt({ payload, attempt }: TimerFiring<Work>): Work {
   return attempt > 1 && (payload.cpuMs ?? 0) > task.pace.leaseMs ? {} : payload
 }
 
-/** By the clock, so that a slow call does not slow the others down. */
+/** How many to set follows from the clock, so that a slow call does not slow the others down. */
 async function keepSetting(): Promise<void> {
   const perTick = (task.rate * TICK_MS) / 1000
   let owed = 0
@@ -172,13 +172,13 @@ async function cancel(kind: typeof one, key: string): Promise<string> {
     if (answer === 'cancelled') tell({ say: 'cancelled', key, at: machineMs() })
     return answer
   } catch (error) {
-    // Its owner may be away; whether it was cancelled is then not known.
+    // The owner may be unreachable. Then nobody knows whether the timer was cancelled.
     if (!(error instanceof CarillonError)) throw error
     return error.code
   }
 }
 
-/** Mostly soon; some at once, some overdue already, some so late that they have to be loaded. */
+/** Most are due soon, some at once, some are overdue, and some are due so late that they must be loaded. */
 function due(): number {
   const now = Math.floor(machineMs() + task.epochMs)
   if (random.chance(0.1)) return now
@@ -193,14 +193,14 @@ async function stop(): Promise<void> {
   process.exit(0)
 }
 
-/** Answers when that was. */
+/** Reports the start of these firings. Returns when that was. */
 function tellFired(firings: readonly TimerFiring<Work>[]): number {
   const at = machineMs()
   const now = Date.now()
   const fired = firings.map((firing): Fired => {
     const { key, id, attempt, dueAt, firedAt } = firing
     const shard = reporting.delivered(key)
-    // Its engine's clock may have been set since: then the handler's own moment is all that is known.
+    // The engine's clock may have been set since then. If so, only the time of the handler is known.
     const startedAt = at - Math.min(Math.max(0, now - firedAt), task.pace.leaseMs)
     return { key, id, attempt, dueAt, startedAt, at, ...(shard !== undefined && { shard }) }
   })
@@ -208,7 +208,7 @@ function tellFired(firings: readonly TimerFiring<Work>[]): number {
   return at
 }
 
-/** Tells how they end; a failure is thrown, to be tried again. */
+/** Reports how the attempts end. Throws for a failure, so that they are retried. */
 function end(firings: readonly TimerFiring<Work>[]): void {
   const isDone = task.rate === 0 || !random.chance(FAILURE_SHARE)
   const attempts = firings.map(({ key, attempt }) => [key, attempt] as const)
@@ -216,7 +216,7 @@ function end(firings: readonly TimerFiring<Work>[]): void {
   if (!isDone) throw new Error('chaos')
 }
 
-/** What is rare and says that something is not as it should be. */
+/** Reports rare events that show a problem. */
 function tellEvent(event: TimersEvent): void {
   const at = machineMs()
   const { type } = event
@@ -229,7 +229,7 @@ function tellEvent(event: TimersEvent): void {
     tell({ say: 'event', type, shard: event.shard, text: '', at })
 }
 
-/** The server may just be away. */
+/** Repeats an attempt: the server may be down for a moment. */
 async function patiently<Answer>(attempt: () => Promise<Answer>): Promise<Answer> {
   for (;;) {
     try {

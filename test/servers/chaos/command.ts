@@ -1,6 +1,6 @@
 import type { Work } from './work.js'
 
-/** What an instance may be asked to do, one line of JSON on its standard input. It answers with the number. */
+/** A command to an instance: one line of JSON on its standard input. The answer carries the same number. */
 export type Command = { readonly number: number } & (
   | {
       readonly do: 'set'

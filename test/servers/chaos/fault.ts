@@ -8,12 +8,12 @@ import type { Receiver } from './receiver.js'
 import type { Takeovers } from './takeovers.js'
 import type { Pace } from './task.js'
 
-/** How long a takeover is waited for, in leases; it may be that the victim keeps its shard. */
+/** How many leases to wait for a takeover. The victim may keep its shard instead. */
 const MAX_TAKEOVER_LEASES = 4
 /** How long a clock is wrong, in leases: in the quick pace about five seconds. */
 const CLOCK_LEASES = 3.3
 const HOUR_MS = 3_600_000
-/** What the others need to fire and settle what a victim left behind. */
+/** The other instances need this long to fire and settle what a victim left behind. */
 const SETTLED_BY_THEN_MS = 1200
 
 interface Breakable {
@@ -27,7 +27,7 @@ interface Breakable {
   readonly join: () => Promise<Instance>
 }
 
-/** What a fault leaves to be watched: shards whose owner is gone since then. */
+/** Shards that lost their owner by a fault, and when. Somebody must take them over. */
 interface Loss {
   readonly shards: readonly number[]
   readonly at: number
@@ -35,9 +35,9 @@ interface Loss {
 
 export type Fault = (scene: Breakable) => Promise<Loss | undefined>
 
-/** Each breaks something, and mends it before it answers. */
+/** Each fault breaks something and repairs it before its promise resolves. */
 export const faults: Readonly<Record<string, Fault>> = {
-  /** kill -9; a new life begins before or after the lease of the old one is over. */
+  /** kill -9. A new process starts before or after the lease of the old one has ended. */
   async kill({ victim, random, pace }) {
     const shards = [...victim.shards]
     const at = await victim.kill()
@@ -47,7 +47,7 @@ export const faults: Readonly<Record<string, Fault>> = {
     return { shards, at }
   },
 
-  /** Stopped for longer than its lease, and then as if nothing had happened. */
+  /** Pauses a process (SIGSTOP) for longer than its lease, and then lets it continue. */
   async stop(scene) {
     const { victim } = scene
     const shards = [...victim.shards]
@@ -66,7 +66,7 @@ export const faults: Readonly<Record<string, Fault>> = {
     return undefined
   },
 
-  /** The connections that hear of wake-ups are gone. */
+  /** Ends the connections that receive wake-ups. */
   async deafen({ server }) {
     for (let tries = 0; (await server.endListeners()) === 0; tries++) {
       if (tries === 100) throw new Error('nobody listens')
@@ -75,7 +75,10 @@ export const faults: Readonly<Record<string, Fault>> = {
     return undefined
   },
 
-  /** What was sent arrives and is done, and no answer comes back: the connection is cut at its first byte. */
+  /**
+   * The server gets and executes what was sent, but no answer comes back: the connection is cut at the first byte of
+   * the answer.
+   */
   async cut({ victim, random, receiver }) {
     const isOver = receiver.disturb(victim.name)
     victim.proxy.cutAtAnswer()
@@ -85,7 +88,7 @@ export const faults: Readonly<Record<string, Fault>> = {
     return undefined
   },
 
-  /** Answers, those to renewals among them, arrive when the lease they prolonged is over. */
+  /** Answers arrive late, also those to renewals: the renewed lease has ended by then. */
   async lag(scene) {
     const { victim } = scene
     const shards = [...victim.shards]
@@ -111,7 +114,7 @@ export const faults: Readonly<Record<string, Fault>> = {
     return { shards, at }
   },
 
-  /** An instance joins, takes its share, and leaves in good order. */
+  /** An instance joins, gets shards, and stops cleanly. */
   async join({ join, random, pace, receiver }) {
     const joined = await join()
     await sleep(pace.acquireMs * 2 + random.below(pace.leaseMs))
@@ -122,7 +125,7 @@ export const faults: Readonly<Record<string, Fault>> = {
     return { shards, at }
   },
 
-  /** An instance leaves in good order and comes back, as in a rolling restart. */
+  /** An instance stops cleanly and starts again, as in a rolling restart. */
   async roll({ victim, pace, random, receiver }) {
     const shards = [...victim.shards]
     const at = machineMs()
@@ -148,7 +151,7 @@ export const faults: Readonly<Record<string, Fault>> = {
   'server-hour': ({ server, pace }) => clockOff(server.clock!, HOUR_MS, pace),
 }
 
-/** Those that need clocks that can be moved. */
+/** The faults that need movable clocks. */
 export const clockFaults: readonly string[] = ['clock-ahead', 'clock-off', 'clock-hour', 'server-hour']
 
 export function canHappen(fault: string, server: ChaosServer): boolean {
@@ -159,14 +162,14 @@ async function clockOff(clock: FakeClock, offsetMs: number, pace: Pace): Promise
   clock.set(offsetMs)
   await sleep(pace.leaseMs * CLOCK_LEASES)
   clock.set(0)
-  // Until it has been noticed everywhere that it is right again.
+  // Waits until every instance has noticed that the clock is right again.
   await sleep(pace.heartbeatMs * 2 + pace.acquireMs)
   return undefined
 }
 
 /**
- * Lets the lease of a victim run out, and gives the others the time to take its shards over and to settle what was
- * due, however busy the machine is: only then does it matter what the victim does when it is back.
+ * Lets the lease of a victim run out. Then gives the others enough time to take its shards over and to settle what
+ * was due, even on a busy machine. Only then does it matter what the victim does when it is back.
  */
 async function replaced({ victim, random, takeovers, pace }: Breakable, { shards, at }: Loss): Promise<void> {
   await sleep(pace.leaseMs * 1.2)

@@ -15,18 +15,21 @@ export interface InstanceParts {
   readonly index: number
   readonly server: ChaosServer
   readonly task: Omit<Task, 'name' | 'url'>
-  /** Its wall clock, where that can be moved. */
+  /** Its wall clock, if it can be moved. */
   readonly clock?: FakeClock | undefined
-  /** A process ended, at that moment at the latest. */
+  /** Called when a process has ended, with the latest moment at which that can have been. */
   readonly onGone: (by: string, at: number, wasKilled: boolean) => void
-  /** Hears every line, with the name of the life that said it. */
+  /** Called with every line, and with the name of the process that wrote it. */
   readonly onLine: (by: string, line: Line, text: string) => void
 }
 
-/** One of the processes, over all its lives, with a way to the server that is its own and can be cut. */
+/**
+ * One instance. Its process is replaced by a new one from time to time. It has its own connection to the server,
+ * which can be cut.
+ */
 export class Instance {
   readonly proxy: TcpProxy
-  /** The shards it says it owns. */
+  /** The shards that it owns, as it reported. */
   readonly shards = new Set<number>()
   readonly #parts: InstanceParts
   readonly #answers = new Map<number, (text: string) => void>()
@@ -35,7 +38,7 @@ export class Instance {
   #process: ChildProcess | undefined
   #ready: Promise<void> = Promise.resolve()
   #ended: Promise<void> = Promise.resolve()
-  /** Whether somebody ended it; else it ended by itself. */
+  /** Whether the trial ended the process. Otherwise it ended by itself. */
   #isEnded = false
   readonly #onExit = (): void => void this.#process?.kill('SIGKILL')
 
@@ -55,12 +58,12 @@ export class Instance {
     return `${this.#parts.index}.${this.#life}`
   }
 
-  /** When it has started; rejects when it ends before. */
+  /** Resolves when it has started. Rejects if it ends before that. */
   get ready(): Promise<void> {
     return this.#ready
   }
 
-  /** A new life. */
+  /** Starts a new process. */
   begin(): void {
     const { server, task, onLine, onGone, clock } = this.#parts
     this.#life++
@@ -98,7 +101,7 @@ export class Instance {
     this.#ready.catch(() => undefined)
   }
 
-  /** kill -9. Answers when that was, once all that it had said was heard. */
+  /** kill -9. Resolves with the time of the kill, once every line of the process was read. */
   async kill(): Promise<number> {
     this.#isEnded = true
     const at = machineMs()
@@ -107,7 +110,7 @@ export class Instance {
     return at
   }
 
-  /** It does nothing until `wake`. Answers when that was. */
+  /** Pauses the process (SIGSTOP) until `wake`. Returns when that was. */
   sleep(): number {
     const at = machineMs()
     this.#process!.kill('SIGSTOP')
@@ -122,7 +125,7 @@ export class Instance {
     this.#process!.stdin!.write(`${word}\n`)
   }
 
-  /** Asks it to do something; answers when it has, with its words. Never answers when it ends before. */
+  /** Sends a command. Resolves with the answer. Never resolves if the process ends first. */
   ask(asked: Asked): Promise<string> {
     const number = ++this.#asked
     return new Promise((resolve) => {
@@ -138,20 +141,20 @@ export class Instance {
     return this.#parts.clock
   }
 
-  /** Whether it ended although nobody had asked it to. */
+  /** Whether the process ended although the trial did not end it. */
   get hasFallen(): boolean {
     const { exitCode, signalCode } = this.#process!
     return !this.#isEnded && (exitCode !== null || signalCode !== null)
   }
 
-  /** Ends it in good order. Rejects when it does not end so. */
+  /** Stops it cleanly. Rejects if it does not end that way. */
   async leave(): Promise<void> {
     const { name } = this
     const code = await this.stop()
     if (code !== 0) throw new Error(`instance ${name} ended with ${code}`)
   }
 
-  /** Ends it in good order; answers its exit code. */
+  /** Stops it cleanly. Resolves with its exit code. */
   async stop(): Promise<number | null> {
     this.#isEnded = true
     this.say('stop')
@@ -161,7 +164,7 @@ export class Instance {
     return this.#process!.exitCode
   }
 
-  /** Lets go of everything, whatever state it is in. */
+  /** Ends the process in any state, and frees everything. */
   async remove(): Promise<void> {
     this.#isEnded = true
     process.removeListener('exit', this.#onExit)

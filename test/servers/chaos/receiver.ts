@@ -1,7 +1,7 @@
 import { type Fired, type Line, machineMs } from './report.js'
 import { type Start, TimerHistory } from './timer-history.js'
 
-/** What is looked at, by the name under which violations are counted. */
+/** The checks, by the name under which violations are counted. */
 const checks = Object.freeze({
   lost: 'acknowledged, not cancelled, and neither done nor a dead letter',
   early: "started before its due time by the store's clock",
@@ -16,7 +16,7 @@ const checks = Object.freeze({
 })
 export type Check = keyof typeof checks
 
-/** A time during which a process, or all when it has no name, was paused, cut off or gone. */
+/** A time in which a process was paused, cut off or gone. Without a name it holds for all processes. */
 interface Disturbance {
   readonly by: string | undefined
   readonly from: number
@@ -24,26 +24,29 @@ interface Disturbance {
 }
 
 export interface ReceiverParts {
-  /** The most that the store's clock may have shown at a moment of the machine's clock, in epoch milliseconds. */
+  /**
+   * The latest time that the store's clock may have shown at a moment of the machine's clock, in epoch milliseconds.
+   */
   readonly storeTimeAt: (machineMs: number) => number
-  /** How much earlier than its due time an attempt may start: what is stated as the error of the measured clock. */
+  /** An attempt may start this much before its due time: the documented error of the measured clock. */
   readonly toleranceMs: number
   /** The attempts that the policy of all timers allows. */
   readonly attempts: number
 }
 
-/** Histories that are printed in full. */
+/** How many histories are printed in full. */
 const MAX_SHOWN = 5
-/** So much earlier than a row is due a takeover may count it as attempted: owners' clocks may differ by 500 ms. */
+/** A takeover may count a row as attempted this long before it is due: the clocks of owners may differ by 500 ms. */
 const SUSPECT_MS = 600
-/** How long after another has taken it a process may notice that it lost a shard. */
+/** A process may notice this long after a takeover that it lost the shard. */
 const LOSS_MS = 20_000
 
 /**
- * The receiver's side of the promises, over all instances and all processes: every acknowledged timer is delivered
- * and done at least once or a dead letter, none early by the store's clock, none started after its settlement or its
- * cancellation was acknowledged; firing ids stay the same, attempt numbers rise and stay within failures and
- * takeovers, no two attempts run at once in processes that are well, and nothing that succeeded is a dead letter.
+ * Checks the promises over all instances and all their processes. Every acknowledged timer is delivered and done at
+ * least once, or is a dead letter. None starts early by the store's clock, or after its settlement or its
+ * cancellation was acknowledged. The firing id stays the same. Attempt numbers rise, and by no more than failures and
+ * takeovers explain. No two attempts run at once in processes without trouble. Nothing that succeeded is a dead
+ * letter.
  */
 export class Receiver {
   /** A sentence for each violation, the first ones with the whole history of the timer. */
@@ -55,18 +58,20 @@ export class Receiver {
   settledCount = 0
   cancelledCount = 0
   deadCount = 0
-  /** Deliveries of what another process had done already, and of what another process had begun. */
+  /** Deliveries of timers that another process had already done, and of timers that another process had started. */
   repeats = 0
   resumed = 0
   retries = 0
-  /** Deliveries that were begun before their process was stopped, and arrived when another had settled them. */
+  /**
+   * Attempts that started before their process was paused, and arrived after another process had settled the timer.
+   */
   overtaken = 0
   /** The earliest start before its due time by the store's clock, in milliseconds; 0 when none was early. */
   mostEarlyMs = 0
   /** Deliveries that repeat an attempt that had not failed, by the fault that came before them. */
   readonly repeatsByFault = new Map<string, number>()
   readonly troubles = new Map<string, number>()
-  /** What the engines' events were, by type. */
+  /** How many events the engines emitted, by type. */
   readonly events = new Map<string, number>()
   readonly #parts: ReceiverParts
   readonly #timers = new Map<string, TimerHistory>()
@@ -144,24 +149,26 @@ export class Receiver {
     return [...this.#waiting].filter((key) => this.of(key).cancelAskedAt === Infinity)
   }
 
-  /** A fault begins: what is repeated from now on is counted for it. */
+  /** A fault begins: repeated deliveries are counted for it from now on. */
   faultBegins(name: string): void {
     this.#faultTimes.push({ name, at: machineMs() })
   }
 
-  /** A process, or all when none is named, is paused or cut off from now until the answer is called. */
+  /** A process is paused or cut off until the returned function is called. Without a name, all are. */
   disturb(by: string | undefined): () => void {
     const disturbance = { by, from: machineMs(), until: Infinity }
     this.#disturbances.push(disturbance)
     return () => (disturbance.until = machineMs())
   }
 
-  /** A process was asked to stop: after this long it gives its attempts up, whether their handlers listen or not. */
+  /**
+   * A process was asked to stop. After `stopMs` it gives up its attempts, even if their handlers ignore the signal.
+   */
   leaves(by: string, stopMs: number): void {
     this.#disturbances.push({ by, from: machineMs() + stopMs, until: Infinity })
   }
 
-  /** A process has ended, in whatever way; its attempts with it. */
+  /** A process has ended for any reason, and its attempts with it. */
   gone(by: string, at: number, wasKilled: boolean): void {
     this.#goneAt.set(by, at)
     if (wasKilled) this.#disturbances.push({ by, from: at, until: Infinity })
@@ -174,7 +181,7 @@ export class Receiver {
     this.#waiting.delete(key)
   }
 
-  /** At the end, when nothing is left in the store or nothing more is waited for. */
+  /** The last checks, when the store is empty or nobody waits any longer. */
   finish(): void {
     for (const key of this.waiting) this.#fault('lost', this.of(key), 'was acknowledged and never done')
     for (const timer of this.#timers.values()) {
@@ -248,10 +255,10 @@ export class Receiver {
   #settled(key: string, at: number): void {
     this.settledCount++
     const timer = this.of(key)
-    // Told by the one who delivered it, so that is already known.
+    // The process that delivered it reports this, so the delivery is already known.
     if (!timer.isDone) this.#fault('other', timer, 'was settled while no attempt at it was over')
     timer.settledAt = Math.min(timer.settledAt, at)
-    // What another instance started may have come to us first.
+    // A start at another instance may have been reported first.
     for (const start of timer.starts) this.#checkSettled(timer, start)
   }
 
@@ -268,7 +275,7 @@ export class Receiver {
 
   #checkCancelled(timer: TimerHistory, { by, at, startedAt, attempt }: Start): void {
     if (at <= timer.cancelledAt) return
-    // What had been started when its process was paused arrives after it.
+    // An attempt that started before its process was paused is reported after the pause.
     if (startedAt <= timer.cancelledAt && this.#isDisturbed(by, startedAt, at)) return
     const ms = (at - timer.cancelledAt).toFixed(1)
     this.#fault('after-cancel', timer, `attempt ${attempt} started in ${by} ${ms} ms after cancelled`)
@@ -285,7 +292,7 @@ export class Receiver {
     )
   }
 
-  /** What can be said only when all is known. */
+  /** Checks that need the complete history. */
   #checkAttempts(timer: TimerHistory): void {
     const inOrder = timer.inOrder
     let highest = 0
@@ -309,7 +316,7 @@ export class Receiver {
   #runsBeside(timer: TimerHistory, other: Start, start: Start): boolean {
     const end = Math.min(other.endedAt, this.#goneAt.get(other.by) ?? Infinity)
     if (start.at >= end || this.#isDisturbed(other.by, other.at, start.at)) return false
-    // Its process may have had no processor for too long. It noticed when it asked the store the next time.
+    // Its process may have got no processor time for too long. It noticed at its next call to the store.
     return !this.#losses.some(
       ({ by, what, at }) =>
         by === other.by &&
@@ -319,7 +326,7 @@ export class Receiver {
     )
   }
 
-  /** One more than what failed and than what a takeover may have counted as an attempt of unknown outcome. */
+  /** One more than the failed attempts and the attempts of unknown outcome that takeovers may have counted. */
   #mostAttempts(timer: TimerHistory, start: Start, earlier: readonly Start[]): number {
     const failed = earlier.filter(({ endedAt, isDone }) => !isDone && endedAt <= start.at).length
     if (timer.shard === undefined || timer.dueAt === undefined) return this.#parts.attempts

@@ -1,21 +1,21 @@
 /**
- * What an instance tells the receiver, one line of JSON each, written with one system call before anything else
- * happens: what the receiver has read when the process is dead is all that was said. Lines of different instances
- * arrive in any order, so whatever has to be compared carries `at`: milliseconds of the machine's monotonic
- * clock, which all processes of one machine share.
+ * What an instance reports to the receiver: one line of JSON each. Each is written with one system call before
+ * anything else happens, so a killed process has lost no report. Lines of different instances arrive in any order. So
+ * everything that is compared has a time `at`: milliseconds of the machine's monotonic clock, which all its processes
+ * share.
  */
 export type Line =
   | { readonly say: 'ready' }
-  /** About to set these, and: these were acknowledged. The others of them may be there or not. */
+  /** Before the sets, and after them with those that were acknowledged. The others may exist or not. */
   | { readonly say: 'set'; readonly timers: readonly (readonly [key: string, dueAt: number])[] }
   | { readonly say: 'acked'; readonly keys: readonly string[] }
   | { readonly say: 'unsure'; readonly keys: readonly string[] }
-  /** About to cancel, and: the answer was `cancelled`. */
+  /** Before a cancel, and after it if the answer was `cancelled`. */
   | { readonly say: 'cancel'; readonly key: string }
   | { readonly say: 'cancelled'; readonly key: string; readonly at: number }
-  /** A handler was called with these. */
+  /** A handler was called with these firings. */
   | { readonly say: 'fired'; readonly firings: readonly Fired[] }
-  /** A handler ended: these attempts are done, or will be tried again. */
+  /** A handler ended: these attempts are done, or will be retried. */
   | {
       readonly say: 'ended'
       readonly attempts: readonly (readonly [key: string, attempt: number])[]
@@ -24,11 +24,11 @@ export type Line =
     }
   /** A handler blocked the event loop, longer than the lease allows. */
   | { readonly say: 'blocked'; readonly from: number; readonly until: number }
-  /** The store acknowledged the settlement of these. */
+  /** The store acknowledged the settlement of these timers. */
   | { readonly say: 'settled'; readonly keys: readonly string[]; readonly at: number }
-  /** A shard came or went. */
+  /** The instance acquired a shard, or released or lost it. */
   | { readonly say: 'acquired' | 'let-go'; readonly shard: number; readonly at: number }
-  /** The engine announced something else. */
+  /** The engine emitted another event. */
   | {
       readonly say: 'event'
       readonly type: string
@@ -36,7 +36,7 @@ export type Line =
       readonly text: string
       readonly at: number
     }
-  /** What was asked for by a command of that number is done; `text` is the answer. */
+  /** The command with this number is done. `text` is the answer. */
   | { readonly say: 'answer'; readonly number: number; readonly text: string }
   /** A call to the store failed, and this is the code of its error. */
   | { readonly say: 'trouble'; readonly code: string }
@@ -46,10 +46,10 @@ export interface Fired {
   readonly id: string
   readonly attempt: number
   readonly dueAt: number
-  /** When its engine looked at its lease and started it; the handler is called some moments later. */
+  /** When its engine checked its lease and started it. The handler is called a moment later. */
   readonly startedAt: number
   readonly at: number
-  /** The shard of its row, where the strategy has owners. */
+  /** The shard of its row, if the strategy has owners. */
   readonly shard?: number
 }
 
@@ -62,7 +62,7 @@ export function parseLine(text: string): Line | undefined {
   try {
     return JSON.parse(text) as Line
   } catch {
-    // Cut off by the kill.
+    // The process was killed while it wrote the line.
     return undefined
   }
 }

@@ -20,11 +20,11 @@ interface Standing extends Place {
   readonly key: string
 }
 
-/** How an instance may lie, or its store break a rule: each must be noticed by the receiver. */
+/** Planted faults: a false report of the instance, or a store that breaks a rule. The receiver must notice each. */
 export const plants = ['early-ack', 'early-settled', 'drop-request', 'no-fence'] as const
 export type Plant = (typeof plants)[number] | 'none'
 
-/** How long a report that was sent too early stays untrue. A fault must be able to happen in that time. */
+/** A planted lie reports this much too early. A fault must be able to happen before the report becomes true. */
 export const LIE_MS = 300
 
 /**
@@ -63,11 +63,11 @@ export class ReportingStore {
     })
   }
 
-  /** Answers the shard of its row, where shards have owners. */
+  /** Returns the shard of its row, if shards have owners. */
   delivered(key: string): number | undefined {
     if (this.#inner.mode === 'claim') return undefined
     const place = this.#places.get(key)
-    // The answer to its write was lost: its settlement is then not noticed here, nor is its shard known.
+    // The answer to its write was lost. So its shard is unknown, and its settlement is not noticed here.
     if (place === undefined) return undefined
     let open = this.#open.get(place.shard)
     if (open === undefined) this.#open.set(place.shard, (open = new Set()))
@@ -75,7 +75,7 @@ export class ReportingStore {
     return place.shard
   }
 
-  /** The shard is another's: what becomes of its rows is no longer heard here. */
+  /** The shard has another owner. What happens to its rows is not seen here any more. */
   letGo(shard: number): void {
     this.#open.delete(shard)
   }
@@ -91,7 +91,7 @@ export class ReportingStore {
     if (fence === undefined) return answer
     for (const [index, operation] of asked.operations.entries()) {
       const given = answer.answers[index]!
-      // A retry that waited for its settlement may be cancelled before: then it is never settled.
+      // A retry that waits for its settlement may be cancelled first. Then it is never settled.
       if (operation.type === 'cancel' && given.outcome === 'cancelled')
         this.#open.get(fence.shard)?.delete(operation.key)
       if (operation.type !== 'set') continue
@@ -119,7 +119,7 @@ export class ReportingStore {
     const answer = await this.#inner.settle(await this.#shown(fence), settlement)
     for (const [index, { row }] of settlement.followUps.entries()) {
       const rewritten = answer.followUps[index]
-      // Without one the timer was changed meanwhile, and this is not its end.
+      // Without a rewritten row the timer was changed meanwhile, so this is not its end.
       if (rewritten === undefined) this.#open.get(fence.shard)?.delete(row.key)
       else this.#learn(fence.shard, rewritten)
     }
@@ -160,13 +160,13 @@ export class ReportingStore {
     return answers
   }
 
-  /** Says that it was appended, and forgets it. */
+  /** Answers that the requests were appended, and forgets them. */
   async #append(requests: readonly InboxRequest[]): ReturnType<Store['append']> {
     if (Math.random() < 0.01) return requests.map(() => 'appended' as const)
     return await this.#inner.append(requests)
   }
 
-  /** The fence as it stands, where the rule that it be the caller's own is left out. */
+  /** With the plant `no-fence`: the stored fence instead of the caller's, so that no call is fenced. */
   async #shown(fence: Fence): Promise<Fence> {
     if (this.#plant !== 'no-fence') return fence
     const rows = await this.#inner.shards()

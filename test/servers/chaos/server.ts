@@ -5,22 +5,22 @@ import { GERMAN_ADVICE, germanBinaries, startGermanPostgres } from '../german-po
 import { startPostgres } from '../postgres.js'
 import { startOwnRedis } from '../redis.js'
 
-/** The server under the instances, as the one who breaks it sees it. */
+/** The server that the instances use, with the operations that break it. */
 export interface ChaosServer {
   readonly port: number
-  /** Its wall clock, where that can be moved. */
+  /** Its wall clock, if it can be moved. */
   readonly clock: FakeClock | undefined
-  /** The store's URL by whatever way leads to the server. */
+  /** The store's URL for a connection through this port. */
   urlThrough(port: number): string
-  /** Ends it as a crash would, and starts it again on what it had on its disk. */
+  /** Ends it as in a crash, and starts it again with what it had on disk. */
   restart(): Promise<void>
-  /** Ends the connections on which instances listen for wake-ups. Answers how many. */
+  /** Ends the connections on which instances listen for wake-ups. Resolves with their number. */
   endListeners(): Promise<number>
   stop(): Promise<void>
 }
 
 export interface ChaosServerOptions {
-  /** Whether its wall clock is to be moved. */
+  /** Whether its wall clock must be movable. */
   readonly hasClock?: boolean
   /** PostgreSQL: whether its messages are in German. */
   readonly isGerman?: boolean
@@ -54,7 +54,7 @@ async function postgres({ hasClock, isGerman }: ChaosServerOptions = {}): Promis
       await client.connect()
       try {
         const { rowCount } = await client.query(
-          // After a while without news an instance asks on that connection whether it is still there.
+          // An instance that got no wake-up for a while checks this connection.
           `select pg_terminate_backend(pid) from pg_stat_activity
             where (query ilike 'listen%' or query = 'select 1') and pid <> pg_backend_pid()`,
         )
@@ -72,7 +72,7 @@ async function postgres({ hasClock, isGerman }: ChaosServerOptions = {}): Promis
 
 /** Its clock cannot be moved: Debian's Redis does not start with libfaketime, whose calls meet those of jemalloc. */
 async function redis(): Promise<ChaosServer> {
-  // The one setting under which a killed server has lost nothing whatever the disk was doing.
+  // Only with this setting has a killed server lost nothing, no matter what the disk was doing.
   const server = await startOwnRedis(['--appendfsync', 'always'])
   const { process } = server
   const prefix = `chaos-${randomUUID().slice(0, 8)}`

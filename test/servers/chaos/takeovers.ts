@@ -1,12 +1,12 @@
 import type { Line } from './report.js'
 
-/** A shard whose owner is gone, and who was that. */
+/** A shard that lost its owner, and which owner that was. */
 interface Orphan {
   readonly since: number
   readonly owner: string
 }
 
-/** How long shards whose owner was lost were without one. */
+/** Measures how long shards had no owner after a loss. */
 export class Takeovers {
   /** By the fault that took the owner away. */
   readonly msByFault = new Map<string, number[]>()
@@ -24,12 +24,15 @@ export class Takeovers {
     for (const shard of shards) this.#orphans.push({ shard, fault, owner, since })
   }
 
-  /** Whether somebody else has had the shard since then. */
+  /** Whether another instance has owned the shard since then. */
   isTaken(owner: string, shard: number, since: number): boolean {
     return this.#takenAt(owner, shard, since) < Infinity
   }
 
-  /** By another, after the owner had got it: the owner may have let go of it shortly before it was lost. */
+  /**
+   * When another instance took it, after the owner had acquired it. The owner may have released it shortly before it
+   * was lost.
+   */
   #takenAt(owner: string, shard: number, since: number): number {
     const all = this.#acquired.get(shard) ?? []
     const own = all.filter(({ by, at }) => by === owner && at <= since).map(({ at }) => at)
@@ -40,8 +43,8 @@ export class Takeovers {
   }
 
   /**
-   * Looks at what has become of every orphan so far, and answers those that nobody has taken: after a kill that is
-   * a fault; an owner that came back may have found that it still had its shard, or have taken it itself.
+   * Checks every shard that lost its owner, and returns those that no other instance has taken. After a kill that is
+   * a fault. An owner that came back may still have its shard, or may have acquired it again.
    */
   look(): readonly (Orphan & { readonly shard: number; readonly fault: string })[] {
     for (const orphan of this.#orphans.splice(0)) {

@@ -3,24 +3,26 @@ import type { StoreMode } from 'carillon/store'
 import type { LoadName } from './work.js'
 import type { Plant } from './reporting-store.js'
 
-/** What an instance is told at its birth. */
+/** What an instance is given when its process starts. */
 export interface Task {
-  /** Its own, unlike that of any other life. */
+  /** Unique: no other process of the run has it. */
   readonly name: string
   readonly url: string
   readonly seed: number
-  /** Timers to set in a second; none when it only does what it is asked to. */
+  /** How many timers it sets per second; 0 if it sets only those that it is asked to set. */
   readonly rate: number
   readonly engine: Partial<EngineSettings>
   readonly plant: Plant
-  /** The attempts that every timer may have. */
+  /** How many attempts every timer may have. */
   readonly attempts: number
-  /** Whether it has handlers; without them it owns shards and starts nothing. Default true. */
+  /** Whether it has handlers. Without them it owns shards but starts no attempts. Default true. */
   readonly handles?: boolean
   /** What the handlers of its own timers do. */
   readonly loads: readonly LoadName[]
   readonly pace: Pace
-  /** Added to the machine's monotonic clock it gives the right wall time, whatever this process's wall clock says. */
+  /**
+   * The machine's monotonic clock plus this is the right wall time, even if the wall clock of this process is wrong.
+   */
   readonly epochMs: number
 }
 
@@ -32,7 +34,10 @@ export interface Pace {
   readonly heartbeatMs: number
   readonly stopMs: number
   readonly carryAfterMs: number
-  /** Bounds of a long handler: from well within the lease to far beyond lease, `carryAfterMs` and `stopMs`. */
+  /**
+   * The shortest and the longest time of a long handler: from well within the lease to far beyond lease,
+   * `carryAfterMs` and `stopMs`.
+   */
   readonly shortestMs: number
   readonly longestMs: number
 }
@@ -55,7 +60,7 @@ const engine = {
   minWindowMs: 500,
 } satisfies Partial<EngineSettings>
 
-/** `quick` has about a seventh of the default times; `default` has what an engine has by itself. */
+/** `quick` has about a seventh of the default times. `default` has the defaults of an engine. */
 export const paces = {
   quick: {
     engine,
@@ -80,7 +85,7 @@ export const paces = {
 } as const satisfies Record<string, Pace>
 export type PaceName = keyof typeof paces
 
-/** The strategies that are tried, each with the kind of store that it wants. */
+/** The strategies that are tried, each with the store mode that it needs. */
 export const strategies: Readonly<
   Record<string, { readonly store: StoreMode; readonly strategy: EngineSettings['strategy'] }>
 > = {

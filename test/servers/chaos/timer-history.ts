@@ -4,14 +4,14 @@ export interface Start {
   readonly attempt: number
   /** When the handler was called. */
   readonly at: number
-  /** When its engine took it up, by the engine's own word. */
+  /** When its engine started it, as the engine reported. */
   readonly startedAt: number
-  /** When the handler ended; Infinity while it has not. */
+  /** When the handler ended; Infinity before that. */
   endedAt: number
   isDone: boolean
 }
 
-/** All that is known of one timer; every key is set once. */
+/** Everything that is known of one timer. Every key is set once. */
 export class TimerHistory {
   readonly key: string
   dueAt: number | undefined = undefined
@@ -29,7 +29,7 @@ export class TimerHistory {
     this.key = key
   }
 
-  /** In the order of time: reports of different processes arrive in any order. */
+  /** The starts in the order of time: reports of different processes arrive in any order. */
   get inOrder(): readonly Start[] {
     return this.starts.toSorted((a, b) => a.at - b.at)
   }
@@ -41,7 +41,7 @@ export class TimerHistory {
     )
   }
 
-  /** The attempt of that number that this process has under way. */
+  /** The running attempt of this process with this number. */
   running(by: string, attempt: number): Start | undefined {
     return this.starts.find(
       (start) => start.by === by && start.attempt === attempt && start.endedAt === Infinity,

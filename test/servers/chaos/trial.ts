@@ -20,18 +20,18 @@ const INSTANCES = 3
 const SHARDS = 12
 const MAX_START_MS = 60_000
 const MAX_DRAIN_MS = 120_000
-/** What a takeover may take beyond lease, heartbeat and look, on a busy machine. */
+/** A takeover may take this much longer than lease, heartbeat and acquisition, on a busy machine. */
 const SLACK_MS = 30_000
 const ATTEMPTS = 1000
-/** What is allowed for the error of a measured clock, and for that of the receiver's own. */
+/** Allows for the errors of the measured clock and of the receiver's clock. */
 const TOLERANCE_MS = 20
 
 export interface TrialTask {
   readonly server: string
   readonly strategy: string
-  /** The names of what is broken. */
+  /** The names of the faults. */
   readonly faults: readonly string[]
-  /** What handlers do beside ending soon. */
+  /** The loads besides timers of short handlers. */
   readonly loads: readonly LoadName[]
   readonly pace: PaceName
   /** PostgreSQL: its messages are in German. */
@@ -40,29 +40,29 @@ export interface TrialTask {
   readonly rate: number
   readonly seed: number
   readonly plant: Plant
-  /** Keep the receiver's log although nothing was wrong. */
+  /** Whether to keep the receiver's log even if nothing was wrong. */
   readonly keepsLog: boolean
 }
 
-/** What one trial found; no faults is what is wanted. */
+/** The result of a trial. It passes if `faults` is empty. */
 export interface TrialReport {
   readonly receiver: Receiver
   readonly takeovers: ReadonlyMap<string, readonly number[]>
-  /** Shards of owners that were away for longer than their lease, and that nobody else took. */
+  /** Shards that nobody else took, although their owner was away for longer than its lease. */
   readonly kept: number
-  /** How often each thing was broken. */
+  /** How often each fault happened. */
   readonly broken: ReadonlyMap<string, number>
   readonly counts: Counts | undefined
-  /** Timers acknowledged in a second, all of the faults included. */
+  /** Timers acknowledged per second, with the time of all faults included. */
   readonly ackedRate: number
   readonly drainMs: number
   readonly folder: string
 }
 
 /**
- * Three instances on one server, a receiver that hears of everything they do, and one fault after the other: every
- * fault comes once, in random order, before any comes again. In the end all that was acknowledged must have
- * been delivered and nothing may be left.
+ * Three instances on one server, and a receiver that gets reports of everything they do. Every fault happens once, in
+ * random order, before any happens again. In the end every acknowledged timer must have been delivered, and nothing
+ * may be left.
  */
 export class Trial {
   readonly #task: TrialTask
@@ -75,7 +75,7 @@ export class Trial {
   readonly #folder = mkdtempSync(path.join(tmpdir(), 'carillon-chaos-servers-'))
   readonly #log = openSync(path.join(this.#folder, 'receiver.log'), 'a')
   readonly #instances: Instance[] = []
-  // Those that joined for one fault.
+  // Instances that joined for one fault.
   readonly #guests: Instance[] = []
   #server: ChaosServer | undefined
   #started = 0
@@ -175,9 +175,9 @@ export class Trial {
   }
 
   #areSharedOut(): boolean {
-    // Claims know no owners of shards.
+    // With `claim`, shards have no owners.
     if (strategies[this.#task.strategy]!.store === 'claim') return true
-    // By chance one of three may get none.
+    // One of the three may get no shard by chance.
     if (this.#instances.filter(({ shards }) => shards.size > 0).length < 2) return false
     return new Set(this.#instances.flatMap(({ shards }) => [...shards])).size === SHARDS
   }
@@ -218,7 +218,7 @@ export class Trial {
     await sleep(1000)
   }
 
-  /** Lets them finish, asks the store what it has, and stops them in good order. */
+  /** Waits for the instances to finish, reads the counters of the store, and stops the instances cleanly. */
   async #drain(server: ChaosServer): Promise<Counts> {
     for (const instance of this.#instances) instance.say('drain')
     const store = await openStore(server.urlThrough(server.port))

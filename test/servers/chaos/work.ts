@@ -3,23 +3,23 @@ import type { Random } from 'carillon/testing'
 import { machineMs } from './report.js'
 import type { Pace } from './task.js'
 
-/** What a handler does before it ends: it waits, or it computes and lets nobody else run meanwhile. */
+/** What a handler does: it waits, or it computes and blocks the event loop. */
 export interface Work {
   readonly waitMs?: number
   readonly cpuMs?: number
 }
 
-/** Loads beside the timers of short handlers, which are always there. */
+/** Additional loads. Timers of short handlers are always there. */
 export const loadNames = ['long', 'blocking'] as const
 export type LoadName = (typeof loadNames)[number]
 
-/** Timers of each load that an instance sets in a second. */
+/** How many timers of each load an instance sets per second. */
 const LONG_A_SECOND = 1.5
 const BLOCKING_A_SECOND = 1
-/** Of the blocking ones, those that block for longer than the lease. */
+/** The share of blocking handlers that block for longer than the lease. */
 const BEYOND_LEASE_SHARE = 0.03
 
-/** What the timers of these loads do that an instance sets in `seconds`. */
+/** The work of the timers that an instance sets for these loads in `seconds`. */
 export function loadOf(
   loads: readonly LoadName[],
   pace: Pace,
@@ -36,7 +36,7 @@ export function loadOf(
   return work
 }
 
-/** Does it. Nothing is awaited where there is nothing to wait for. */
+/** Does the work. Returns undefined if there is nothing to wait for. */
 export function workOf({ waitMs = 0, cpuMs = 0 }: Work): Promise<void> | undefined {
   const end = machineMs() + cpuMs
   while (machineMs() < end);

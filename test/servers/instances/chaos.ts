@@ -1,7 +1,7 @@
 /**
- * npm run chaos -- instances: three `carillon serve` on one PostgreSQL, then on one Redis Cluster of six processes, at
- * 1,000 timers set singly and 5,000 set in batches a second through all of them, while all are restarted one after the
- * other, one is killed and another stopped for longer than its lease. What must hold is said in `ledger.ts`.
+ * npm run chaos -- instances: three `carillon serve` use one PostgreSQL, then one Redis Cluster of six processes.
+ * Through all of them, 1,000 timers per second are set singly and 5,000 in batches. Meanwhile all are restarted one
+ * after the other, one is killed, and another is paused for longer than its lease. `ledger.ts` lists what must hold.
  */
 import process from 'node:process'
 import { parseArgs } from 'node:util'

@@ -3,7 +3,7 @@ import type { Random } from 'carillon/testing'
 import type { Delivery } from './ledger.js'
 import type { ServedProcess } from './served-process.js'
 
-/** How long a lease lasts, and how long a worker keeps a firing at most. */
+/** How long a lease lasts, and the longest time that a worker keeps a firing. */
 const LEASE = '5m'
 const MAX_WORK_MS = 25_000
 const WAIT_MS = 1000
@@ -27,14 +27,14 @@ interface LeasedFiring {
   readonly dueAt: number
 }
 
-/** Workers that lease firings for minutes from every instance, work for a while, and acknowledge them at any. */
+/** Workers that lease firings for minutes from every instance, work for a while, and ack them at any instance. */
 export class LeaseWorkers {
   readonly #parts: LeaseWorkersParts
   #isOn = true
   #underWay = 0
   leased = 0
   acked = 0
-  /** Answered that the receipt was no longer valid. */
+  /** How many receipts were no longer valid. */
   stale = 0
 
   constructor(parts: LeaseWorkersParts) {
@@ -53,7 +53,7 @@ export class LeaseWorkers {
     }
   }
 
-  /** Asks for nothing more; ends when all that was leased was answered. */
+  /** Leases nothing more. Resolves when every leased firing was answered. */
   async stop(): Promise<void> {
     this.#isOn = false
     while (this.#underWay > 0) await sleep(50)
@@ -74,7 +74,7 @@ export class LeaseWorkers {
         void this.#work(instance, by, firing)
       }
     } catch {
-      // It is away, or was ended meanwhile.
+      // The instance is down or was ended meanwhile.
       await sleep(WAIT_MS)
     }
   }
@@ -83,10 +83,10 @@ export class LeaseWorkers {
     const { instances, token, random, onEnd } = this.#parts
     this.#underWay++
     await sleep(random.below(MAX_WORK_MS))
-    // Any instance takes the answer.
+    // Any instance accepts the ack.
     const others = instances().filter((one) => one !== instance)
     let status: number | undefined
-    // A worker that gets no answer asks again: its lease goes on for minutes.
+    // A worker without an answer tries again: its lease runs for minutes.
     for (let tries = 0; tries < MAX_TRIES && (status === undefined || status >= 500); tries++) {
       if (tries > 0) await sleep(TRY_MS)
       const asked = tries % 2 === 0 ? (random.one(others) ?? instance) : instance

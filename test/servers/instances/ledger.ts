@@ -1,17 +1,17 @@
 import { UNKNOWN } from './running.js'
 
-/** Histories that are printed in full. */
+/** How many histories are printed in full. */
 const MAX_SHOWN = 5
 
-/** What is known of one timer; every key is set once. */
+/** What is known of one timer. Every key is set once. */
 interface Known {
   readonly dueAt: number
   state: 'sent' | 'acked' | 'unsure' | 'refused'
-  /** Asked to be cancelled; when that was answered by `cancelled`, Infinity before. */
+  /** Whether a cancel was sent, and when it was answered with `cancelled`; Infinity before that. */
   isCancelAsked: boolean
   cancelledAt: number
   id: string | undefined
-  /** The life that delivered it last, and whether it was answered well at least once. */
+  /** The process that delivered it last, and whether the receiver accepted it at least once. */
   by: string
   isDone: boolean
   readonly attempts: number[]
@@ -23,18 +23,19 @@ export interface Delivery {
   readonly key: string
   readonly id: string
   readonly attempt: number
-  /** Epoch milliseconds: when it was due by its own word, and when it was here. */
+  /** Its due time as the message says, and when it arrived, in epoch milliseconds. */
   readonly dueAt: number
   readonly at: number
-  /** The life it came from. */
+  /** The process that it came from. */
   readonly by: string
-  /** Whether it is answered well. */
+  /** Whether the receiver accepts it. */
   readonly isDone: boolean
 }
 
 /**
- * What callers were told and what the receiver got, compared: all that was acknowledged is delivered, none early,
- * none after its cancellation was acknowledged, the same id on every attempt, no attempt number twice.
+ * Compares the answers to callers with what the receiver got. Every acknowledged timer is delivered. None arrives
+ * early, and none after its cancellation was acknowledged. Every attempt has the same id, and no attempt number comes
+ * twice.
  */
 export class Ledger {
   readonly faults: string[] = []
@@ -43,11 +44,11 @@ export class Ledger {
   refused = 0
   cancelled = 0
   deliveries = 0
-  /** Timers that were answered well at least once, and those of them that were cancelled all the same. */
+  /** Timers that the receiver accepted at least once. */
   doneKeys = 0
   repeats = 0
   retries = 0
-  /** Begun before their process was stopped, and here after another had been told that they are cancelled. */
+  /** Deliveries by a process that was paused (SIGSTOP) which arrived after the timer's cancel was acknowledged. */
   overtaken = 0
   readonly lateMs: number[] = []
   readonly #known = new Map<string, Known>()
@@ -57,8 +58,8 @@ export class Ledger {
   #fault = 'no fault'
 
   /**
-   * `isSleeper`: whether a life was stopped for a while. `storeTimeAt`: the most that the store's clock may have shown
-   * at a moment of the right wall clock.
+   * `isSleeper`: whether a process was paused for a while. `storeTimeAt`: the latest time that the store's clock may
+   * have shown at a moment of the right wall clock.
    */
   constructor(isSleeper: (life: string) => boolean, storeTimeAt: (at: number) => number = (at) => at) {
     this.#isSleeper = isSleeper
@@ -79,7 +80,7 @@ export class Ledger {
     })
   }
 
-  /** What the caller was told: that it is set, that it is not, or nothing that can be relied on. */
+  /** The answer to the caller: the timer is set, it is not, or nobody knows. */
   answered(key: string, state: 'acked' | 'unsure' | 'refused'): void {
     const known = this.#known.get(key)!
     known.state = state
@@ -98,7 +99,7 @@ export class Ledger {
     this.#note(known, 'was answered cancelled')
   }
 
-  /** A fault begins: what is repeated from now on is counted for it. */
+  /** A fault begins: repeated deliveries are counted for it from now on. */
   faultBegins(name: string): void {
     this.#fault = name
   }
@@ -107,12 +108,12 @@ export class Ledger {
     return this.#repeatsByFault
   }
 
-  /** Something that somebody else has found of a timer. */
+  /** A violation that another check found. */
   violated(key: string, text: string): void {
     this.#violated(key, `${key} ${text}`)
   }
 
-  /** An attempt was answered after its delivery was noted. */
+  /** The receiver answered an attempt whose delivery was recorded before. */
   ended(key: string, text: string, isDone: boolean): void {
     const known = this.#known.get(key)
     if (known === undefined) return
@@ -156,7 +157,7 @@ export class Ledger {
     known.attempts.push(attempt)
   }
 
-  /** Acknowledged, not asked to be cancelled, and not done. */
+  /** The keys of timers that are acknowledged and not done, without those for which a cancel was sent. */
   waiting(): string[] {
     const keys: string[] = []
     for (const [key, { state, isCancelAsked, isDone }] of this.#known)
@@ -164,13 +165,13 @@ export class Ledger {
     return keys
   }
 
-  /** At the end, when nothing is left in the store and this is what it has counted. */
+  /** The last checks, when the store is empty. `counts` are the counters of the store. */
   finish(counts: StoreCounts): void {
     for (const key of this.waiting()) this.#violated(key, `${key} was acknowledged and never done`)
     for (const [key, { state, attempts }] of this.#known)
       if (state === 'refused' && attempts.length > 0) this.faults.push(`${key} was refused and delivered`)
     const all = [...this.#known.values()]
-    // A cancel whose answer was lost may have been carried out or not, also after a delivery that was not settled.
+    // A cancel without an answer may have happened or not, even after a delivery that was not settled.
     const doubtful = all.filter(({ isCancelAsked, isDone }) => isCancelAsked && isDone).length
     const { created, settled, cancelled, replaced, dead } = counts
     const isRight =
@@ -206,7 +207,7 @@ export class Ledger {
   }
 }
 
-/** What a store has counted since it was made. */
+/** The counters of a store since it was created. */
 export interface StoreCounts {
   readonly created: number
   readonly settled: number

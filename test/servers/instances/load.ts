@@ -5,10 +5,10 @@ import type { ServedProcess } from './served-process.js'
 
 const TICK_MS = 20
 const BATCH = 500
-/** Of every six timers one is set by itself. */
+/** One of six timers is set by itself, the others in batches. */
 const SINGLE_SHARE = 1 / 6
 const CANCEL_SHARE = 0.02
-/** Requests of each sort under way at one instance; a caller would turn to another then. */
+/** The most requests of each sort under way at one instance. A caller would then use another instance. */
 const MAX_SINGLES = 200
 const MAX_BATCHES = 6
 
@@ -17,26 +17,26 @@ export interface LoadParts {
   readonly ledger: Ledger
   readonly token: string
   readonly random: Random
-  /** Timers a second, of all sorts. */
+  /** Timers per second, of all sorts. */
   readonly rate: number
-  /** What is set beside that, a few a second. */
+  /** Additional loads, of a few timers per second. */
   readonly loads: readonly LoadName[]
 }
 
 /** `long`: webhooks that are answered after many seconds. `workers`: timers that workers lease for minutes. */
 export const loadNames = ['long', 'workers'] as const
 export type LoadName = (typeof loadNames)[number]
-/** The kind that each sort of timer has; keys begin with its first letter. */
+/** The kind of the timers of each load. Keys begin with its first letter. */
 export const kindOfLoad = { long: 'long', workers: 'worked' } as const
 const LOAD_A_SECOND = 3
 
 /**
- * Sets timers through all instances at a steady rate whatever the answers (an open loop), singly and in batches, and
- * cancels a few through another instance than the one that set them. What finds no instance with room is not sent and
- * counted as shed.
+ * Sets timers through all instances, singly and in batches, and cancels a few through another instance. The rate is
+ * steady and does not depend on the answers (an open loop). A request for which no instance has capacity is not sent,
+ * and is counted as shed.
  */
 export class Load {
-  /** Timers that were to be set, and those for which no instance had room. */
+  /** Timers that were planned, and those of them for which no instance had capacity. */
   offered = 0
   shed = 0
   readonly setMs: number[] = []
@@ -55,7 +55,7 @@ export class Load {
     this.#batches = parts.instances.map(() => 0)
   }
 
-  /** Until `stop`. By the clock: a late tick sends what the ones before it should have. */
+  /** Runs until `stop`. It follows the clock: a late tick also sends what earlier ticks should have sent. */
   async run(): Promise<void> {
     const from = performance.now()
     let [singles, batches, others] = [0, 0, 0]
@@ -74,7 +74,7 @@ export class Load {
     this.#isOn = false
   }
 
-  /** Sends nothing more; ends when all is answered. */
+  /** Sends nothing more. Resolves when every request was answered. */
   async stop(): Promise<void> {
     this.end()
     while (this.#underWay > 0) await sleep(20)
@@ -140,7 +140,7 @@ export class Load {
     return { key, at }
   }
 
-  /** The answer; undefined when there was none. */
+  /** The answer; undefined if there was none. */
   async #asked(
     asking: ReturnType<ServedProcess['ask']>,
   ): Promise<Awaited<ReturnType<ServedProcess['ask']>> | undefined> {
@@ -159,7 +159,7 @@ export class Load {
     this.problems.set(code, (this.problems.get(code) ?? 0) + 1)
   }
 
-  /** One by chance; if it is full, the least busy. */
+  /** A random instance, or the least busy one if that is full. */
   #withRoom(underWay: readonly number[], most: number): ServedProcess | undefined {
     const { instances, random } = this.#parts
     const chosen = random.below(instances.length)
@@ -180,7 +180,7 @@ export class Load {
   }
 }
 
-/** Mostly soon; some at once, some overdue already, some so far that a takeover finds them. */
+/** Most are due soon. Some are due at once or overdue, and some so late that a takeover may come first. */
 function dueAt(random: Random): number {
   const now = Date.now()
   if (random.chance(0.1)) return now
@@ -188,7 +188,7 @@ function dueAt(random: Random): number {
   return now + random.below(random.chance(0.3) ? 10_000 : 2000)
 }
 
-/** A refusal of the request itself changed nothing; whatever else failed may have been done. */
+/** A refused request changed nothing. Any other failure may have changed something. */
 function verdictOf(status: number | undefined): 'acked' | 'unsure' | 'refused' {
   if (status === undefined || status >= 500) return 'unsure'
   return status < 300 ? 'acked' : 'refused'

@@ -1,17 +1,17 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import process from 'node:process'
 
-// What Linux counts processor time in, everywhere that Node runs.
+// The unit in which Linux counts processor time, on every platform of Node.
 const TICKS_PER_SECOND = 100
 
 interface ProcessTime {
   readonly parent: number
   readonly own: number
-  /** Of children that have ended. */
+  /** The processor time of children that have ended. */
   readonly ended: number
 }
 
-/** Seconds of processor time that these processes and their children have used; 0 where the system does not tell. */
+/** Seconds of processor time that these processes and their children have used; 0 if the system does not say. */
 export function processorSeconds(pids: readonly number[]): number {
   if (process.platform !== 'linux') return 0
   let ticks = 0
@@ -28,12 +28,12 @@ export function processorSeconds(pids: readonly number[]): number {
 function timeOf(pid: number): ProcessTime | undefined {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    // The name, in brackets, may hold anything.
+    // The name is in brackets and may contain anything.
     const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
     const at = (index: number): number => Number(fields[index])
     return { parent: at(1), own: at(11) + at(12), ended: at(13) + at(14) }
   } catch {
-    // It has ended meanwhile.
+    // The process has ended meanwhile.
     return undefined
   }
 }

@@ -1,11 +1,11 @@
-/** An attempt that has come to a receiver or a worker and has not been answered. */
+/** An attempt that a receiver or a worker got and has not answered yet. */
 interface RunningAttempt {
   readonly attempt: number
   readonly by: string
   readonly from: number
 }
 
-/** A second attempt that came while another was under way in a process of which nothing bad was known then. */
+/** An attempt that began while another was under way in a process without known trouble. */
 export interface Overlap {
   readonly key: string
   readonly attempt: number
@@ -14,22 +14,22 @@ export interface Overlap {
   readonly at: number
 }
 
-/** How long after another has taken it a starved process may notice, and say, that it has lost a shard. */
+/** A starved process may notice and report this long after a takeover that it lost a shard. */
 const NOTICE_MS = 20_000
-/** The name of a process that could not be told: nothing is known of it, so nothing is said about it. */
+/** Stands for a process that could not be identified. Nothing is checked about it. */
 export const UNKNOWN = 'unknown'
 
 /**
- * Which attempts are under way, and when processes were killed, stopped, cut off, ended or lost a shard. An attempt
- * that comes while another is under way in a process that was well breaks a promise. Whether it was well is known
- * only at the end: a starved process says late that it has lost a shard.
+ * Records which attempts are under way, and when processes were killed, paused, cut off, ended or lost a shard. Two
+ * attempts at once break a promise, unless the process of the first was in trouble. That is known only at the end: a
+ * starved process reports late that it has lost a shard.
  */
 export class Running {
   readonly #attempts = new Map<string, RunningAttempt[]>()
   readonly #troubles = new Map<string, number[]>()
   readonly #overlaps: Overlap[] = []
 
-  /** Something happens to a process, or goes on happening: its leases may be over. */
+  /** Something happens to a process or continues to happen, so its leases may have ended. */
   troubled(by: string, at = Date.now()): void {
     const all = this.#troubles.get(by) ?? []
     all.push(at)
@@ -50,7 +50,7 @@ export class Running {
     else this.#attempts.set(key, left)
   }
 
-  /** At the end: the attempts that began beside one in a process that was well. */
+  /** At the end: the attempts that began while another ran in a process without trouble. */
   get overlaps(): readonly Overlap[] {
     return this.#overlaps.filter(({ beside, at }) => {
       const troubles = this.#troubles.get(beside.by) ?? []

@@ -2,7 +2,7 @@ import type { StoreCounts } from './ledger.js'
 import { tellsSockets } from './socket-owner.js'
 import type { LifeCount } from './webhook-receiver.js'
 
-/** What the metrics of one instance say, and where that is not what the receiver saw. */
+/** The metrics of one instance, and where they differ from what the receiver saw. */
 export interface Scrape {
   readonly life: string
   readonly fired: number
@@ -16,28 +16,31 @@ export interface Scrape {
 export interface ScrapeParts {
   readonly life: string
   readonly text: string
-  /** What the receiver counted of it. */
+  /** What the receiver counted for it. */
   readonly received: LifeCount | undefined
-  /** What came by connections of which the kernel did not tell whose they were. */
+  /** What came over connections whose process the kernel did not name. */
   readonly unknown?: LifeCount | undefined
-  /** What `verify` says of the store. */
+  /** The counters of the store, as `verify` answers them. */
   readonly counts: StoreCounts
-  /** Attempts that got no answer, by its log. */
+  /** Attempts that got no answer, according to its log. */
   readonly unanswered: number
-  /** Whether it lost shards that it had not let go of. */
+  /** Whether it lost shards that it had not released. */
   readonly hasLost: boolean
-  /** Whether attempts were handed over with their shard or leased by workers: another life may count their end. */
+  /** Whether attempts were handed over with their shard or leased by workers. Another process may count their end. */
   readonly isShared?: boolean
 }
 
 /**
- * Compares the metrics of an instance, when nothing is under way any more, with an independent count:
- * `carillon_fired_total` with the deliveries that came from that process, `carillon_done_total` and
- * `carillon_retried_total` with how they were answered; `carillon_store_*_total` with what `verify` said, and
- * `carillon_timers_pending` with 0. Attempts that got no answer in time, by its own log, may have come or not, so that
- * they are the play between the two counts; so may what came by connections of which the kernel did not tell whose
- * they were. A process that was stopped for longer than its lease, or lost a shard
- * otherwise, had attempts that it began and nobody followed: of it no more can have come than it has fired.
+ * Compares the metrics of an instance with an independent count, when nothing is under way any more:
+ *
+ * - `carillon_fired_total` with the deliveries that came from that process;
+ * - `carillon_done_total` and `carillon_retried_total` with how these were answered;
+ * - `carillon_store_*_total` with what `verify` answers, and `carillon_timers_pending` with 0.
+ *
+ * The two counts may differ by the attempts that got no answer in time, according to its log, and by what came over
+ * connections whose process is unknown. A process that was paused for longer than its lease, or lost a shard
+ * otherwise, may have started attempts that nobody saw. For it, the receiver must not have counted more than it has
+ * fired.
  */
 export function scrapeOf(parts: ScrapeParts): Scrape {
   const { life, text, counts, unanswered, hasLost, isShared } = parts

@@ -13,7 +13,7 @@ const MAX_STOP_MS = 45_000
 /** Longer than an instance waits for the owner of a shard. */
 const MAX_ANSWER_MS = 15_000
 
-/** A shard came to an instance or left it, by its own log. */
+/** An instance acquired, released or lost a shard, according to its log. */
 export interface ShardEvent {
   readonly type: 'acquired' | 'released' | 'lost'
   readonly shard: number
@@ -27,20 +27,26 @@ export interface ServedProcessParts {
   readonly storeUrl: string
   /** The port that webhooks may call. */
   readonly receiverPort: number
-  /** Its wall clock, where that can be moved. */
+  /** Its wall clock, if it can be moved. */
   readonly clock?: FakeClock | undefined
   readonly onShard: (by: string, event: ShardEvent) => void
   readonly onWarning: (by: string, what: string) => void
 }
 
-/** One `carillon serve` over all its lives, always on the same port, and a caller's connections to it. */
+/**
+ * One `carillon serve`, always on the same port, and a caller's connections to it. Its process is replaced by a new
+ * one from time to time.
+ */
 export class ServedProcess {
   readonly index: number
   readonly shards = new Set<number>()
-  /** Attempts of this life that got no answer, by its log, and shards that it lost without letting go of them. */
+  /**
+   * Attempts of this process that got no answer, according to its log, and shards that it lost without releasing
+   * them.
+   */
   unanswered = 0
   lostShards = 0
-  /** Lives that were stopped for a while: what they had begun before may come late. */
+  /** The processes that were paused for a while. What they had started before may arrive late. */
   readonly sleepers = new Set<string>()
   readonly #parts: ServedProcessParts
   #life = 0
@@ -58,7 +64,7 @@ export class ServedProcess {
     process.once('exit', this.#onExit)
   }
 
-  /** Names this life. */
+  /** The name of the current process. */
   get name(): string {
     return `${this.index}.${this.#life}`
   }
@@ -71,23 +77,23 @@ export class ServedProcess {
     return this.#parts.clock
   }
 
-  /** Whether it ended although nobody had asked it to. */
+  /** Whether the process ended although the trial did not end it. */
   get hasFallen(): boolean {
     const { exitCode, signalCode } = this.#process!
     return !this.#isEnded && (exitCode !== null || signalCode !== null)
   }
 
-  /** Processor time of all its lives. */
+  /** The processor time of all its processes. */
   get processorSeconds(): number {
     return this.#endedSeconds + (this.#isEnded ? 0 : processorSeconds([this.pid]))
   }
 
-  /** What it has printed to its standard output in this life. */
+  /** The standard output of the current process. */
   get said(): string {
     return this.#said
   }
 
-  /** A new life; ends when it answers. */
+  /** Starts a new process. Resolves when it answers. */
   async begin(): Promise<void> {
     const { port, storeUrl, receiverPort } = this.#parts
     this.#life++
@@ -126,7 +132,7 @@ export class ServedProcess {
     ])
   }
 
-  /** Asks it over HTTP. Rejects when there is no whole answer. */
+  /** Sends a request. Rejects if there is no complete answer. */
   async ask(
     method: 'GET' | 'PUT' | 'POST' | 'DELETE',
     path: string,
@@ -147,7 +153,7 @@ export class ServedProcess {
     return { status: answer.statusCode, text: await answer.body.text() }
   }
 
-  /** kill -9. Answers when that was. */
+  /** kill -9. Resolves with the time of the kill. */
   async kill(): Promise<number> {
     this.#noteEnd()
     const at = Date.now()
@@ -156,7 +162,7 @@ export class ServedProcess {
     return at
   }
 
-  /** It does nothing until `wake`. Answers when that was. */
+  /** Pauses the process (SIGSTOP) until `wake`. Returns when that was. */
   sleep(): number {
     this.sleepers.add(this.name)
     this.#process!.kill('SIGSTOP')
@@ -167,7 +173,7 @@ export class ServedProcess {
     this.#process!.kill('SIGCONT')
   }
 
-  /** SIGTERM, as an operator would; answers its exit code. */
+  /** Sends SIGTERM, as an operator does. Resolves with the exit code. */
   async stop(): Promise<number | null> {
     this.#noteEnd()
     this.#process!.kill('SIGTERM')
@@ -177,7 +183,7 @@ export class ServedProcess {
     return this.#process!.exitCode
   }
 
-  /** Ends it, whatever state it is in. */
+  /** Ends the process in any state. */
   async remove(): Promise<void> {
     this.#isEnded = true
     this.#parts.clock?.remove()
@@ -213,7 +219,7 @@ export class ServedProcess {
   }
 }
 
-/** A line of the log, as far as it is looked at. */
+/** The fields of a log line that are used here. */
 interface LogLine {
   readonly level: number
   readonly time: number
@@ -226,7 +232,7 @@ function parsed(line: string): LogLine | undefined {
   try {
     return JSON.parse(line) as LogLine
   } catch {
-    // Cut off by the kill, or not a line of the log.
+    // The process was killed while it wrote the line, or this is not a line of the log.
     return undefined
   }
 }

@@ -1,23 +1,23 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import process from 'node:process'
 
-/** Whether this system tells which process has which socket. */
+/** Whether this system shows which process has which socket. */
 export const tellsSockets = process.platform === 'linux'
 
 /**
- * Says which process is at the other end of a connection on this machine, by the kernel's word: the processes under
- * test need not say who they are.
+ * Finds the process at the other end of a connection on this machine by asking the kernel. So the processes under
+ * test need not name themselves.
  */
 export class SocketOwner {
   readonly #pids: () => readonly number[]
   readonly #pidByInode = new Map<string, number>()
 
-  /** `pids`: who may be meant. */
+  /** `pids`: the processes to look at. */
   constructor(pids: () => readonly number[]) {
     this.#pids = pids
   }
 
-  /** The process whose socket has this port and is connected to that one; undefined when it is gone. */
+  /** The process whose socket has the port `port` and is connected to the port `to`; undefined if it is gone. */
   of(port: number, to: number): number | undefined {
     const inode = inodeOf(port, to)
     if (inode === undefined) return undefined
@@ -49,7 +49,7 @@ function socketsOf(pid: number): string[] {
       try {
         return /^socket:\[(\d+)\]$/.exec(readlinkSync(`${folder}/${name}`))?.[1] ?? []
       } catch {
-        // Closed meanwhile.
+        // The socket was closed meanwhile.
         return []
       }
     })

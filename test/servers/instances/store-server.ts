@@ -4,13 +4,13 @@ import { GERMAN_ADVICE, germanBinaries, startGermanPostgres } from '../german-po
 import { startPostgres } from '../postgres.js'
 import { RedisClusterServer } from '../redis-cluster.js'
 
-/** What the instances share. */
+/** The store's server, which the instances share. */
 export interface StoreServer {
   /** The store's URL, for `--store`. */
   readonly url: string
-  /** Its processes; those they started are not named. */
+  /** Its processes, without the children of these. */
   readonly pids: readonly number[]
-  /** Its wall clock, where that can be moved. */
+  /** Its wall clock, if it can be moved. */
   readonly clock?: FakeClock | undefined
   stop(): Promise<void>
 }

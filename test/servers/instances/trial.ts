@@ -18,46 +18,46 @@ import { type StoreServer, storeServers } from './store-server.js'
 import { WebhookReceiver } from './webhook-receiver.js'
 
 const INSTANCES = 3
-/** What `carillon serve` has: leases of 10 s, and a look at what is free every 2 s. */
+/** The settings of `carillon serve`: leases of 10 s, and a check for free shards every 2 s. */
 const LEASE_MS = 10_000
 const PLANTED_MS = 1000
 const MAX_READY_MS = 60_000
 const MAX_DRAIN_MS = 180_000
-/** What a takeover may take beyond lease, heartbeat and look, on a busy machine. */
+/** A takeover may take this much longer than lease, heartbeat and check, on a busy machine. */
 const MAX_TAKEOVER_MS = 45_000
-/** Long answers take up to this much: longer than \`carryAfterMs\`, \`stopMs\` and the lease. */
+/** The longest time of a slow answer: longer than `carryAfterMs`, `stopMs` and the lease. */
 const MAX_ANSWER_MS = 25_000
 const HOUR_MS = 3_600_000
 /** How long a clock is wrong. */
 const CLOCK_MS = 5000
 /** A measured clock may be as old as two heartbeats. */
 const MEASURED_MS = 5000
-/** What is allowed for the error of a measured clock. */
+/** Allows for the error of a measured clock. */
 const TOLERANCE_MS = 20
 
 export interface TrialTask {
   readonly server: string
-  /** How long timers are set for, at least: the faults take about half a minute. */
+  /** For how long timers are set, at least. The faults take about half a minute. */
   readonly seconds: number
   readonly rate: number
   readonly seed: number
-  /** The names of what is broken, in order; each once. */
+  /** The names of the faults, in order. Each happens once. */
   readonly faults: readonly FaultName[]
   readonly loads: readonly LoadName[]
   /** PostgreSQL: its messages are in German. */
   readonly isGerman: boolean
-  /** A fault of the trial itself, to see that it would be found. */
+  /** A fault planted in the trial itself, to see that it is found. */
   readonly plant: Plant
 }
 
 /**
- * `none`, or what the receiver's side gets wrong: `lost` forgets the deliveries of one timer in a thousand,
- * `count` counts one more for a life than came, `early` has a clock that is a second behind.
+ * `none`, or a fault of the receiver. `lost` forgets the deliveries of one timer in a thousand. `count` counts one
+ * delivery too many for a process. `early` has a clock that is a second behind.
  */
 export const plants = ['none', 'lost', 'count', 'early'] as const
 export type Plant = (typeof plants)[number]
 
-/** What is broken: all that was there before is on by default, and what needs a clock that can be moved where it can. */
+/** The faults. By default all of them happen, except those of clocks where clocks cannot be moved. */
 export const faultNames = [
   'roll',
   'kill-and-stop',
@@ -70,7 +70,7 @@ export const faultNames = [
 export type FaultName = (typeof faultNames)[number]
 export const clockFaults: readonly FaultName[] = ['clock-ahead', 'clock-off', 'clock-hour', 'server-hour']
 
-/** What one trial found; no faults is what is wanted. */
+/** The result of a trial. It passes if `faults` is empty. */
 export interface TrialReport {
   readonly faults: readonly string[]
   readonly ledger: Ledger
@@ -79,18 +79,19 @@ export interface TrialReport {
   readonly warnings: ReadonlyMap<string, number>
   readonly scrapes: readonly Scrape[]
   readonly counts: StoreCounts | undefined
-  /** Seconds of load, and timers acknowledged in each. */
+  /** For how many seconds timers were set. */
   readonly seconds: number
   readonly drainMs: number
   readonly workers: LeaseWorkers | undefined
-  /** Seconds of processor time, by who used them: instances, store, callers and receiver. */
+  /** Seconds of processor time of the instances, of the store, and of callers and receiver. */
   readonly processorSeconds: readonly number[]
 }
 
 /**
- * Three `carillon serve` on one store, timers set through all of them over HTTP, and one receiver of their webhooks:
- * a rolling restart of all, kill -9 of one, SIGSTOP of another for longer than its lease. In the end all that was
- * acknowledged was delivered, `verify` misses nothing, and the metrics say what the receiver counted.
+ * Three `carillon serve` on one store. Timers are set through all of them over HTTP, and one receiver gets their
+ * webhooks. All are restarted in turn, one is killed (kill -9), and another is paused (SIGSTOP) for longer than its
+ * lease. In the end every acknowledged timer was delivered, `verify` finds nothing missing, and the metrics equal
+ * what the receiver counted.
  */
 export class Trial {
   readonly #task: TrialTask
@@ -109,7 +110,7 @@ export class Trial {
   #server: StoreServer | undefined
   #workers: LeaseWorkers | undefined
   #working: Promise<void> = Promise.resolve()
-  // One that has joined for one fault.
+  // An instance that joined for one fault.
   #guest: ServedProcess | undefined
   #storeUrl = ''
   #receiverPort = 0
@@ -185,7 +186,7 @@ export class Trial {
     }
   }
 
-  /** The first instance makes the first key and learns where timers go; then the others come. */
+  /** The first instance creates the first key and gets the target of the timers. Then the others start. */
   async #begin(storeUrl: string, receiver: WebhookReceiver): Promise<void> {
     const ports = await freePorts(INSTANCES)
     this.#storeUrl = storeUrl
@@ -239,7 +240,7 @@ export class Trial {
     if (status >= 300) throw new Error(`the target of ${kind} was answered with ${status}: ${text}`)
   }
 
-  /** A new life; ends when it says that it is ready. */
+  /** Starts a new process. Resolves when it reports that it is ready. */
   async #live(instance: ServedProcess): Promise<void> {
     await instance.begin()
     this.#lives.set(instance.pid, instance.name)
@@ -283,7 +284,10 @@ export class Trial {
     }
   }
 
-  /** Every shard that was left has an owner again: those who stay hear of it with a heartbeat, and then look. */
+  /**
+   * Waits until every lost shard has an owner again. The remaining instances notice the loss by a heartbeat, and then
+   * check the shards.
+   */
   async #areTaken(): Promise<void> {
     const left = () => this.#takeovers.look().filter(({ fault }) => fault !== 'SIGSTOP')
     const end = Date.now() + MAX_TAKEOVER_MS
@@ -319,7 +323,7 @@ export class Trial {
     }
   }
 
-  /** One more instance comes, takes its share, and leaves in good order. */
+  /** One more instance joins, gets shards, and stops cleanly. */
   async #join(): Promise<void> {
     const joined = await this.#newInstance(this.#instances.length)
     this.#guest = joined
@@ -360,7 +364,9 @@ export class Trial {
     return this.#workers.run()
   }
 
-  /** Says of an attempt that began beside another what its two processes said of their shards meanwhile. */
+  /**
+   * Reports an attempt that began while another ran, with what both processes logged about their shards meanwhile.
+   */
   #violatedBy({ key, attempt, by, beside, at }: Overlap): void {
     const said = this.#shardEvents
       .filter((event) => event.by === by || event.by === beside.by)
@@ -377,7 +383,7 @@ export class Trial {
     return this.#task.faults.some((name) => clockFaults.includes(name))
   }
 
-  /** How far ahead the store's clock may have been when an owner measured it last. */
+  /** How far ahead the store's clock may have been when an owner last measured it. */
   #storeAheadAt(at: number): number {
     const machine = at - this.#epochMs
     const ahead = this.#server?.clock?.maxOffsetBetween(machine - MEASURED_MS, machine) ?? 0
@@ -391,7 +397,7 @@ export class Trial {
     )
   }
 
-  /** Ends in good order: its attempts that have not ended by then are left to others. */
+  /** Stops an instance cleanly. Other instances take over attempts that have not ended by then. */
   async #leave(instance: ServedProcess): Promise<void> {
     const [shards, owner, at] = [[...instance.shards], instance.name, Date.now()]
     this.#running.troubled(owner)
@@ -401,7 +407,7 @@ export class Trial {
     this.#takeovers.lost('restart', owner, shards, at)
   }
 
-  /** As in a rolling restart: the next one comes when this one is ready again. */
+  /** Restarts an instance as in a rolling restart. Resolves when it is ready and owns shards again. */
   async #restart(instance: ServedProcess): Promise<void> {
     await this.#leave(instance)
     await this.#live(instance)
@@ -436,7 +442,9 @@ export class Trial {
     )
   }
 
-  /** Until all that was acknowledged was done and every instance says that nothing is missing, and nothing left. */
+  /**
+   * Waits until every acknowledged timer is done, and every instance reports that none is missing and none is left.
+   */
   async #drain(): Promise<StoreCounts> {
     let last = ''
     let counts: StoreCounts | undefined
@@ -462,7 +470,10 @@ export class Trial {
     return counts!
   }
 
-  /** Every instance that is alive says of itself what the receiver counted of it, and of the store what all say. */
+  /**
+   * Compares the metrics of every running instance with what the receiver counted for it, and with the counters of
+   * the store.
+   */
   async #scrape(receiver: WebhookReceiver, counts: StoreCounts): Promise<readonly Scrape[]> {
     if (this.#task.plant === 'count') receiver.counts.get(this.#instances[2]!.name)!.deliveries++
     const scrapes: Scrape[] = []

@@ -3,7 +3,7 @@ import type { AddressInfo, Socket } from 'node:net'
 import { Random } from 'carillon/testing'
 import type { Delivery } from './ledger.js'
 
-/** What the receiver counted of one life. */
+/** What the receiver counted for one process. */
 export interface LifeCount {
   deliveries: number
   done: number
@@ -17,21 +17,21 @@ interface Item {
   readonly timestamp: string
 }
 
-// Messages that are answered by 503, to be sent again.
+// The share of messages that are answered with 503, so that they are sent again.
 const FAILURE_SHARE = 0.005
 
 export interface WebhookReceiverParts {
   readonly seed: number
   readonly onDelivery: (delivery: Delivery) => void
-  /** The answer to an attempt was sent, or nobody waits for it any more. */
+  /** Called when the answer to an attempt was sent, or nobody waits for it any more. */
   readonly onEnd?: (key: string, attempt: number, by: string) => void
-  /** How long the answer to a message about this timer takes. Default at once. */
+  /** How long to wait before a message about this timer is answered. Default: not at all. */
   readonly answerMs?: (key: string) => number
-  /** The life at the other end of a connection from this port. */
+  /** The process at the other end of a connection from this port. */
   readonly lifeOf: (port: number, to: number) => string
 }
 
-/** Gets the webhooks of all instances, and counts for each life what came from it and how it was answered. */
+/** Receives the webhooks of all instances. Counts for each process what came from it and how it was answered. */
 export class WebhookReceiver {
   readonly counts = new Map<string, LifeCount>()
   readonly #server: Server
@@ -88,7 +88,7 @@ export class WebhookReceiver {
     })
   }
 
-  /** Counts what came from a life, also what workers leased from it. */
+  /** Counts what came from a process, including what workers leased from it. */
   count(by: string, what: keyof LifeCount, items: number): void {
     let count = this.counts.get(by)
     if (count === undefined) this.counts.set(by, (count = { deliveries: 0, done: 0, failed: 0 }))

@@ -1,10 +1,10 @@
 /**
  * The child that gets killed. It opens the store, acquires its shard and changes timers as fast as it can, with many
- * lastCall at once, until it is killed. Calls in flight never share a key, so each can be judged alone. With `early-ack` it
- * reports lastCall as acknowledged before they are: the parent must notice.
+ * calls at once, until it is killed. Calls in flight never share a key, so each can be judged alone. With `early-ack`
+ * it reports calls as acknowledged before they are: the parent must notice.
  *
- * With a number of turns it ends after them. Then it also compacts, backs up and raises its epoch, and uses small sizes
- * so that buckets are rewritten often. This is the workload of `npm run chaos -- power`.
+ * With a number of turns it ends after them. Then it also compacts, backs up and raises its epoch, and uses small
+ * sizes so that buckets are rewritten often. This is the workload of `npm run chaos -- power`.
  */
 import { writeSync } from 'node:fs'
 import process from 'node:process'

@@ -56,7 +56,7 @@ describe('strings that PostgreSQL cannot store', () => {
 })
 
 describe('binary arrays', () => {
-  it('are decoded and encoded as PostgreSQL does it', async () => {
+  it('are encoded and decoded the same way as by PostgreSQL', async () => {
     const numbers = [0, 1, -1, 2 ** 31, 2 ** 32, 2 ** 32 - 1, 2 ** 53 - 1, null, 8.64e15, -(2 ** 33) - 5]
     const texts = ['', 'a', 'é', '日本語', '🜁', '"{},\\', null, ' ', 'NULL', '\n']
     const bytes = [new Uint8Array(0), new Uint8Array([0, 255, 92]), null]

@@ -8,14 +8,14 @@ import { isForeign, newSchema, openStoreIn, sql, thisServer, usePostgres } from 
 
 usePostgres()
 
-describe('a PostgreSQL store waits for the disk at commit', () => {
+describe('a PostgreSQL store', () => {
   it.each([
     ['role', (role: string) => sql(`alter role "${role}" set synchronous_commit = off`)],
     [
       'role in this database',
       (role: string) => sql(`alter role "${role}" in database postgres set synchronous_commit = off`),
     ],
-  ])('even if the %s turns synchronous_commit off', async (_, weaken) => {
+  ])('waits for the disk at commit, even if the %s turns synchronous_commit off', async (_, weaken) => {
     const role = await newRole()
     await weaken(role)
     const store = await openStoreIn({ shardCount: 1 }, urlOf(role))
@@ -24,7 +24,7 @@ describe('a PostgreSQL store waits for the disk at commit', () => {
     expect(await seen()).toEqual(['on'])
   })
 
-  it('even if the URL turns synchronous_commit off', async () => {
+  it('waits for the disk at commit, even if the URL turns synchronous_commit off', async () => {
     const url = `${thisServer().url}?options=${encodeURIComponent('-c synchronous_commit=off')}`
     const store = await openStoreIn({ shardCount: 1 }, url)
     const seen = await watched(store)
@@ -33,7 +33,7 @@ describe('a PostgreSQL store waits for the disk at commit', () => {
   })
 
   it.skipIf(isForeign)(
-    'even if the server turns synchronous_commit off while the store is open',
+    'waits for the disk at commit, even if the server turns synchronous_commit off while the store is open',
     async () => {
       const store = await openStoreIn({ shardCount: 1 })
       const seen = await watched(store)
@@ -53,7 +53,7 @@ describe('a PostgreSQL store waits for the disk at commit', () => {
     },
   )
 
-  it('and keeps a stronger synchronous_commit of the role', async () => {
+  it('keeps a stronger synchronous_commit of the role', async () => {
     const role = await newRole()
     await sql(`alter role "${role}" set synchronous_commit = remote_apply`)
     const store = await openStoreIn({ shardCount: 1 }, urlOf(role))
@@ -62,7 +62,7 @@ describe('a PostgreSQL store waits for the disk at commit', () => {
     expect(await seen()).toEqual(['remote_apply'])
   })
 
-  it('unless the URL or the server allows async-commit', async () => {
+  it('does not wait for the disk at commit if the URL or the server allows async-commit', async () => {
     for (const allows of ['url', 'server']) {
       const role = await newRole()
       await sql(`alter role "${role}" set synchronous_commit = off`)
@@ -75,7 +75,7 @@ describe('a PostgreSQL store waits for the disk at commit', () => {
     }
   })
 
-  it('and never uses a session that refused the setting', async () => {
+  it('never uses a session that refused to wait for the disk', async () => {
     const released: unknown[] = []
     let onConnect: ((client: PoolClient) => void) | undefined
     const client: PoolClient = {

@@ -3,6 +3,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { Database } from '../../../src/store/postgres/net/database.js'
 import { SessionPool } from '../../../src/store/postgres/net/session-pool.js'
 import { migrate, migrations } from '../../../src/store/postgres/schema/migrations.js'
+import { switchPostgres } from '../../../src/store/postgres/schema/strategy-switch.js'
 import { newSchema, openStoreIn, sql, thisServer, usePostgres } from './scratch.js'
 
 usePostgres()
@@ -73,6 +74,24 @@ describe('a PostgreSQL schema', () => {
     expect(await sql(`select version from "${schema}".store`)).toEqual([{ version: 99 }])
   })
 
+  it.each([
+    ['newer', migrations.length + 1, 'store-newer', 'upgrade Carillon'],
+    ['older', migrations.length - 1, 'store-older', 'migrate it first'],
+  ])('of a version that is %s keeps its strategy', async (_, version, code, advice) => {
+    const schema = newSchema()
+    await openStoreIn({ schema })
+    await sql(`update "${schema}".store set version = ${version}`)
+    const message = expect.stringContaining(advice) as unknown
+    await expect(switchPostgres(urlOf(schema), 'claim')).rejects.toMatchObject({ code, message })
+    expect(await sql(`select version, strategy from "${schema}".store`)).toEqual([
+      { version, strategy: 'owned' },
+    ])
+  })
+
+  it('that does not exist has no strategy to switch', async () => {
+    await expect(switchPostgres(urlOf(newSchema()), 'claim')).rejects.toMatchObject({ code: 'store-foreign' })
+  })
+
   it('of another strategy is refused, but accepted if the caller names none', async () => {
     const schema = newSchema()
     await openStoreIn({ schema, strategy: 'claim' })
@@ -80,6 +99,12 @@ describe('a PostgreSQL schema', () => {
     expect((await openStoreIn({ schema })).mode).toBe('claim')
   })
 })
+
+function urlOf(schema: string): string {
+  const url = new URL(thisServer().url)
+  url.searchParams.set('schema', schema)
+  return url.href
+}
 
 function databaseIn(schema: string): Database {
   const pool = new pg.Pool({ connectionString: thisServer().url })

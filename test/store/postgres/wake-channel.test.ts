@@ -4,7 +4,7 @@ import type { Database } from '../../../src/store/postgres/net/database.js'
 import { WakeChannel } from '../../../src/store/postgres/net/wake-channel.js'
 import { VirtualClock } from '../../../src/time/index.js'
 
-it('a wake channel keeps 50 ms between the wake-ups of a shard, whenever others are woken', async () => {
+it('a wake channel wakes a shard at most every 50 ms, even if other shards are woken meanwhile', async () => {
   const clock = new VirtualClock()
   const sent: number[][] = [[], [], []]
   const write = (_call: string, _sql: string, values: readonly unknown[]): Promise<void> => {

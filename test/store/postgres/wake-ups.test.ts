@@ -55,7 +55,7 @@ describe('wake-ups by PostgreSQL', () => {
     expect(notified.filter((each) => each.shard === '2')).toHaveLength(2)
   })
 
-  it('go on after the listening connection was killed, and first wake every shard', async () => {
+  it('continue after the listening connection was killed; before that, every shard is woken once', async () => {
     const schema = newSchema()
     const [listener, speaker] = await Promise.all([1, 2].map(() => openStoreIn({ schema, shardCount: 3 })))
     const woken: number[] = []

@@ -126,7 +126,7 @@ describe('plain sets on Redis', () => {
     ])
   })
 
-  it('of one instant are split into parts, loaded once each, and found', async () => {
+  it('that are due at the same instant are split into parts, and each is loaded once and can be found', async () => {
     const store = await openAt(withNewPrefix(server.url), { tuning: { partRows: 40 } })
     const fence = await own(store)
     const keys: string[] = []

@@ -115,7 +115,7 @@ describe('a busy simulated process', () => {
     expect(seen).toEqual(['went on', 'went on again', 'arrived'])
   })
 
-  it('stays held when it is paused meanwhile, and ends with a crash', async () => {
+  it('does not continue while it is paused, and never continues after a crash', async () => {
     const { clock, gate, seen } = setUp()
     gate.block(100, () => seen.push('went on'))
     gate.hold()

@@ -63,9 +63,13 @@ export function openSessionPool(
     const pool = new driver.Pool({ ...connection, max, idleTimeoutMillis: IDLE_CONNECTION_MS })
     return new SessionPool(pool, settings)
   } catch (error) {
-    throw new InvalidInputError('invalid-store-url', `cannot open PostgreSQL: ${String(error)}`, {
-      cause: error,
-    })
+    throw new InvalidInputError(
+      'invalid-store-url',
+      `the PostgreSQL driver refused the URL: ${String(error)}`,
+      {
+        cause: error,
+      },
+    )
   }
 }
 

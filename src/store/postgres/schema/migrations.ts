@@ -40,8 +40,8 @@ ${functions}`,
   () => functions,
   // Version 3: requests in transactions are ordered by commit. A level that does not rise may be ahead of the clock.
   () => functions + commitOrderTrigger,
-  // Version 4: `late_before` says how far up a row may be that is due earlier.
-  // An inbox refuses requests that it has forgotten.
+  // Version 4: `late_before` bounds the search for rows whose position is later than their due time.
+  // An inbox refuses a request that it may have answered and forgotten.
   () => 'alter table S.shard add column late_before bigint not null default 0;' + functions,
   // Version 5: an inbox says whether a request for a name waits.
   () => inboxNames + functions,

@@ -42,10 +42,17 @@ type Run = (sql: string) => Promise<readonly Record<string, string | number | Bu
 
 async function checkFormat(client: PostgresClient, schema: string): Promise<void> {
   const format = await readFormat(client, schema)
-  if (format?.version === migrations.length) return
+  if (format === undefined)
+    throw new StoreError('store-foreign', `the schema ${schema} holds no store: carillon serve creates one`)
+  const [found, known] = [format.version, migrations.length]
+  if (found === known) return
+  const [code, advice] =
+    found > known
+      ? (['store-newer', 'upgrade Carillon'] as const)
+      : (['store-older', 'migrate it first'] as const)
   throw new StoreError(
-    'store-newer',
-    `the schema ${schema} has version ${format?.version ?? 'none'}, but this program needs version ${migrations.length}: migrate it first`,
+    code,
+    `the schema ${schema} has version ${found}, but this program needs version ${known}: ${advice}`,
   )
 }
 

@@ -79,7 +79,7 @@ function packExtra(packer: Packer, operation: Operation, shard: number): void {
   packer.double(operation.type === 'move' ? operation.dueAt : 0)
   packer.double((operation.type === 'answer' ? undefined : operation.ifRevision) ?? 0)
   packer.int(numberOf(operation)).stringAfterByte(operation.request ?? '')
-  // A dead letter is in the shard of its name. '-' is the number of no letter: one of another shard cannot be taken.
+  // A dead letter is in the shard of its name. A letter of another shard cannot be taken: '-' matches no letter.
   const fromDead = operation.type === 'set' ? operation.fromDead : undefined
   const letter = fromDead === undefined ? undefined : parseLetterId(fromDead)
   packer.stringAfterByte(letter?.shard === shard ? letter.number : '-')

@@ -162,7 +162,7 @@ export class RedisNodes {
     if (Number(confirmed.value) >= waitReplicas) return written.value
     throw new StoreError(
       'unknown-outcome',
-      `Redis at ${connection.name} wrote it, but only ${String(confirmed.value)} of ${waitReplicas} replicas confirmed it within ${waitMs} ms`,
+      `Redis at ${connection.name} made the write, but only ${String(confirmed.value)} of ${waitReplicas} replicas confirmed it within ${waitMs} ms`,
     )
   }
 

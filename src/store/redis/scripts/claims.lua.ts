@@ -132,24 +132,34 @@ local function heldEntry(name, tokenRevision, tokenNonce, now)
 end
 `
 
-/** ARGV: now, leaseMs, how many claim tokens, the tokens. Answers '1' or '0' for each. */
-export const extendLua = (partsLua: string): string => String.raw`${shardLua}${partsLua}${rowsLua}${heldLua}
-local now, blob, at = clock(), ARGV[4], 1
-local items, names, replies = {}, {}, {}
-for i = 1, tonumber(ARGV[3]) do
-  local item = { struct.unpack('<I2c0dd', blob, at) }
-  items[i], names[i], at = item, item[1], item[4]
-end
-readNames(names)
-for i = 1, #items do
-  local entry, text = heldEntry(names[i], items[i][2], items[i][3], now)
-  if entry then
-    local untilText = struct.pack('<d', now + tonumber(ARGV[2]))
-    redis.call('HSET', LEASES, string.sub(entry, 1, 26), string.sub(text, 1, 8) .. untilText .. string.sub(text, 17))
+const endsLua = String.raw`
+-- Gives each claim that is still held and that mayChange allows another end. Answers '1' or '0' for each.
+local function changeEnds(format, count, blob, now, newEnd, mayChange)
+  local items, names, replies, at = {}, {}, {}, 1
+  for i = 1, count do
+    local item = { struct.unpack(format, blob, at) }
+    items[i], names[i], at = item, item[1], item[#item]
   end
-  replies[i] = entry and '1' or '0'
+  readNames(names)
+  for i = 1, count do
+    local entry, text = heldEntry(names[i], items[i][2], items[i][3], now)
+    local isChanged = entry and mayChange(items[i], text)
+    if isChanged then
+      redis.call('HSET', LEASES, string.sub(entry, 1, 26),
+        string.sub(text, 1, 8) .. struct.pack('<d', newEnd) .. string.sub(text, 17))
+    end
+    replies[i] = isChanged and '1' or '0'
+  end
+  return table.concat(replies)
 end
-return table.concat(replies)
+`
+
+/** ARGV: now, leaseMs, how many claim tokens, the tokens. Answers '1' or '0' for each. */
+export const extendLua = (partsLua: string): string =>
+  String.raw`${shardLua}${partsLua}${rowsLua}${heldLua}${endsLua}
+local now = clock()
+local function always() return true end
+return changeEnds('<I2c0dd', tonumber(ARGV[3]), ARGV[4], now, now + tonumber(ARGV[2]), always)
 `
 
 /**
@@ -177,24 +187,11 @@ return reply
 `
 
 /** ARGV: now, how many claims, the claims as they were seen. Ends each that is unchanged. Answers '1' or '0' for each. */
-export const cutShortLua = (partsLua: string): string => String.raw`${shardLua}${partsLua}${rowsLua}${heldLua}
-local now, blob, at = clock(), ARGV[3], 1
-local items, names, replies = {}, {}, {}
-for i = 1, tonumber(ARGV[2]) do
-  local item = { struct.unpack('<I2c0ddd', blob, at) }
-  items[i], names[i], at = item, item[1], item[5]
-end
-readNames(names)
-for i = 1, #items do
-  local entry, text = heldEntry(names[i], items[i][2], items[i][3], now)
-  local isSame = entry and struct.unpack('<d', text, 9) == items[i][4]
-  if isSame then
-    redis.call('HSET', LEASES, string.sub(entry, 1, 26),
-      string.sub(text, 1, 8) .. struct.pack('<d', now) .. string.sub(text, 17))
-  end
-  replies[i] = isSame and '1' or '0'
-end
-return table.concat(replies)
+export const cutShortLua = (partsLua: string): string =>
+  String.raw`${shardLua}${partsLua}${rowsLua}${heldLua}${endsLua}
+local now = clock()
+local function isUnchanged(seen, text) return struct.unpack('<d', text, 9) == seen[4] end
+return changeEnds('<I2c0ddd', tonumber(ARGV[2]), ARGV[3], now, now, isUnchanged)
 `
 
 /** ARGV: now, how many outcomes, the outcomes, how many history entries, the entries. Answers '1' or '0' for each. */

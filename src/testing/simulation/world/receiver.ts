@@ -109,7 +109,7 @@ export class Receiver {
     queue.isBusy = false
   }
 
-  /** Lets an attempt block its process. Answers whether the rest starts in a later turn. */
+  /** Lets an attempt block its process. Answers true if the firings behind it must wait for a later turn. */
   #block(queue: StartQueue, handler: Handler, { forMs, finish, isGivenBack, isAtOnce }: Blocking): boolean {
     const { gate, member } = handler
     this.#journal.count('blocked')

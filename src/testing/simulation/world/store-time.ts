@@ -25,7 +25,7 @@ export class StoreTime {
     this.clock.jump(byMs)
   }
 
-  /** Whether it was set forward since then. Then older leases may be over without their owners knowing. */
+  /** Whether the clock was set forward since `at`. If so, older leases may have ended without their owners knowing. */
   isAheadSince(at: number): boolean {
     return this.#steps.some((step) => step.byMs > 0 && step.at >= at)
   }

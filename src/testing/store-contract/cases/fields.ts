@@ -4,7 +4,7 @@ import type { TimerName, TimerRow } from '../../../timer/index.js'
 import type { Owner } from '../owner.js'
 import { answerOf, moveOf, NAMESPACE, newIdentity, rowsOf, sameRows, setOf } from '../sample.js'
 import type { Suite } from '../suite.js'
-import { laterProgress, plain, rowOf, sampleContent, sampleProgress } from '../timer-fields.js'
+import { laterProgress, otherValues, plain, rowOf, sampleContent, sampleProgress } from '../timer-fields.js'
 import type { World } from '../world.js'
 
 const CLAIM = { strategy: 'claim' } as const
@@ -21,6 +21,21 @@ export function describeFields(suite: Suite): void {
     const owner = await world.own()
     const rows = await owner.set(sampleSet(world))
     await survives(world, owner, rows[0]!)
+  })
+
+  suite.case('two timers of one write may differ in any field', async (world) => {
+    const owner = await world.own()
+    const dueAt = world.now() + AHEAD_MS
+    const others = otherValues(dueAt - 1)
+    // A pair for each field: a store that writes a field once for all sets must notice every difference.
+    for (const field of Object.keys(others) as (keyof typeof others)[]) {
+      const one = setOf(world.newName(), dueAt)
+      const differing = { [field]: others[field] }
+      const other = setOf(world.newName(0, differing), dueAt, { payload: one.payload, ...differing })
+      await areFound(world.store, await owner.set(one, other), field)
+    }
+    const all = setOf(world.newName(0, others), dueAt, others)
+    await areFound(world.store, await owner.set(setOf(world.newName(), dueAt), all), 'all fields')
   })
 
   suite.case('every field of a timer survives a set through the inbox', async (world) => {
@@ -198,6 +213,12 @@ async function isSeen(store: Store, expected: TimerRow): Promise<void> {
   assert.ok(found !== undefined, 'the timer is not found')
   sameRows([found], [expected], 'what find answers')
   sameRows(await rowsOf(store), [expected], 'what list answers')
+}
+
+async function areFound(store: Store, expected: readonly TimerRow[], differing: string): Promise<void> {
+  const names = expected.map(({ namespace, kind, key }) => ({ namespace, kind, key }))
+  const found = (await store.find(names)).filter((row) => row !== undefined)
+  sameRows(found, expected, `two timers that differ in ${differing}`)
 }
 
 async function onlyLetter(store: Store) {

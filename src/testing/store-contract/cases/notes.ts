@@ -4,7 +4,7 @@ import { levelAt } from '../../../timer/index.js'
 import { applied, requestOf } from './inbox.js'
 import { addsUp, answerOf, cancelOf, changesNothing, moveOf, NAMESPACE, refused, setOf } from '../sample.js'
 import { plain } from '../timer-fields.js'
-import { loadedRows } from './settle.js'
+import { loadedRows } from '../loaded-rows.js'
 import type { Suite } from '../suite.js'
 import type { World } from '../world.js'
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import type { DeadLetter, HistoryEntry } from '../../../store/index.js'
 import { levelAt } from '../../../timer/index.js'
 import { changesNothing, NAMESPACE, pagesOf, refused, setOf } from '../sample.js'
-import { loadedRows } from './settle.js'
+import { loadedRows } from '../loaded-rows.js'
 import type { Suite } from '../suite.js'
 import type { World } from '../world.js'
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { levelAfter, levelAt } from '../../../timer/index.js'
 import type { Owner } from '../owner.js'
 import { addsUp, changesNothing, rowsOf, sameRows, setOf } from '../sample.js'
-import { loadedRows } from './settle.js'
+import { loadedRows } from '../loaded-rows.js'
 import type { Suite } from '../suite.js'
 
 /** Sweeps delete the bytes of settled rows, which no reader can notice. */
