@@ -113,7 +113,7 @@ export interface Target {
 
 /** The outcome of a change; 'conflict' only with `ifRevision`. */
 export type MoveAnswer = 'moved' | 'firing' | 'settled' | 'unknown' | 'conflict'
-export type CancelAnswer = 'cancelled' | 'firing' | 'settled' | 'unknown' | 'conflict'
+export type CancelAnswer = 'cancelled' | 'ending' | 'firing' | 'settled' | 'unknown' | 'conflict'
 
 /** The condition of a change. */
 export interface ChangeOptions {
@@ -148,6 +148,8 @@ export interface LeasedTimer<Payload = unknown> {
 
 export interface AckOptions {
   readonly again?: { readonly in: Duration } | { readonly at: number | Date }
+  /** End a recurring timer: no further occurrence follows. */
+  readonly end?: boolean
 }
 
 export interface ReleaseOptions {

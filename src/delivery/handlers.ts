@@ -3,6 +3,8 @@ import {
   type Deliver,
   done,
   encodeDetails,
+  ended,
+  lastOutcome,
   type Firing,
   type FiringTransaction,
   type NextOccurrence,
@@ -335,6 +337,7 @@ export class Handlers {
 
   #outcomeOf(given: TimerFiring): Outcome {
     const { row } = TimerFiring.firingOf(given)
+    if (TimerFiring.isEnded(given)) return ended
     const againAt = TimerFiring.againAt(given)
     if (againAt !== undefined) return { type: 'next', dueAt: againAt, ...forgotten(row) }
     const next = nextOf(row, this.#clock)
@@ -343,12 +346,13 @@ export class Handlers {
 
   #fail(handler: Handler, given: TimerFiring, error: unknown): void {
     const firing = TimerFiring.firingOf(given)
-    const outcome = this.#failure(handler, firing, error)
+    const outcome = lastOutcome(firing.row, this.#failure(handler, given, error))
     this.#onFailure(given, error, outcome)
     firing.report(outcome)
   }
 
-  #failure(handler: Handler, { row, attempt }: Firing, error: unknown): Outcome {
+  #failure(handler: Handler, given: TimerFiring, error: unknown): Outcome {
+    const { row, attempt } = TimerFiring.firingOf(given)
     const reason = error instanceof Error ? error.message : String(error)
     if (error instanceof Dead) return this.#dead(row, reason)
     const retry = retryOf(handler, row)

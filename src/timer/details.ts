@@ -20,6 +20,14 @@ export interface TimerDetails {
   readonly redriveOf?: OccurrenceName
   /** When the timer was due before it was paused. */
   readonly pausedDueAt?: number
+  /** Set when a recurring timer is cancelled while it fires: no attempt after this one starts. */
+  readonly lastAttempt?: LastAttempt
+}
+
+/** Names the last attempt at a timer. */
+export interface LastAttempt {
+  readonly occurrence: number
+  readonly attempt: number
 }
 
 /** Names an occurrence within its namespace and kind. */

@@ -50,8 +50,8 @@ export interface NextOccurrence {
 
 /** How an attempt ended, and what follows. `details` replace those of the row. */
 export type Outcome =
-  /** The timer is finished. */
-  | { readonly type: 'done' }
+  /** The timer is finished. `isEnd` if its handler said so: a worker of a server does not know the schedule. */
+  | { readonly type: 'done'; readonly isEnd?: true }
   /** This occurrence is done. The next one is due at `dueAt`. */
   | ({ readonly type: 'next' } & NextOccurrence)
   /** Retry this occurrence at `dueAt`. */
@@ -63,6 +63,8 @@ export type Outcome =
 export type Deliver = (firings: readonly Firing[]) => void
 
 export const done: Outcome = Object.freeze({ type: 'done' })
+/** The handler has ended the timer. */
+export const ended: Outcome = Object.freeze({ type: 'done', isEnd: true })
 
 /** The firing id of an occurrence, without its kind and key. */
 export function firingIdOf(row: TimerRow): string {

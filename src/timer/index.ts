@@ -23,6 +23,7 @@ export {
   type OccurrenceName,
   type TimerDetails,
 } from './details.js'
+export { endingDetails, isEnding, isPastLast, isRecurring, lastOutcome, lastUnknown } from './ending.js'
 export { freeDetails, heldDetails, type Hold, type Holder, holderOf, isHeld } from './holder.js'
 export { identityText, newIdentity } from './identity.js'
 export { decodePayload, encodePayload, ownBytes, PayloadEncoder, payloadTextOf } from './payload.js'
@@ -38,6 +39,7 @@ export {
 export {
   type Deliver,
   done,
+  ended,
   type Firing,
   type FiringTransaction,
   firingIdOf,

@@ -625,6 +625,51 @@ export const mutants: readonly Mutant[] = [
       },
     ],
   },
+  {
+    name: 'a follow-up is written for a timer that was cancelled while it fired',
+    patches: [
+      {
+        file: 'timer/ending.ts',
+        find: "if (outcome.type === 'done' || !isEnding(row)) return outcome",
+        replace: "if (outcome.type === 'done' || !isEnding(row) || row.attempt >= 0) return outcome",
+      },
+    ],
+  },
+  {
+    name: 'the last attempt of a timer is repeated if its owner was lost',
+    patches: [
+      {
+        file: 'engine/fire/attempts.ts',
+        find: 'if (isEnding(attempt.row)) this.#giveUp(attempt)',
+        replace: 'if (isEnding(attempt.row) && token < 0) this.#giveUp(attempt)',
+      },
+      {
+        file: 'engine/fire/attempts.ts',
+        find: 'if (!isPastLast(row)) {',
+        replace: 'if (!isPastLast(row) || token >= 0) {',
+      },
+    ],
+  },
+  {
+    name: 'a cancel forgets the attempt during which it came',
+    patches: [
+      {
+        file: 'engine/write/memory-updater.ts',
+        find: 'this.#attempts.rewrite(attempt, row)',
+        replace: 'this.#drop(from)\n    this.#loader.keep(row, readLevel)',
+      },
+    ],
+  },
+  {
+    name: 'a report that waits to be settled does not notice the cancel',
+    patches: [
+      {
+        file: 'engine/settle/settlement-builder.ts',
+        find: 'if (!isEnding(attempt.row) || !isOutcome(outcome)) {',
+        replace: 'if (!isEnding(attempt.row) || limit > 0) {',
+      },
+    ],
+  },
   // ---- cases that an earlier set of mutants missed (issue 21, point 10)
   {
     name: 'a takeover suspects rows that were written after it',

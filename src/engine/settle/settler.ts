@@ -5,6 +5,7 @@ import type { Mutex } from '../../async/index.js'
 import type { EngineCounts } from '../counts.js'
 import type { OnEvent } from '../event.js'
 import type { Attempt } from '../fire/attempt.js'
+import { stateOf } from '../fire/attempts.js'
 import type { Window } from '../load/window.js'
 import { entryState } from '../load/window-page.js'
 import { RetryableCallError, UnknownOutcomeError } from '../own/call-errors.js'
@@ -20,7 +21,7 @@ import {
 import type { SweepPlanner } from './sweep-planner.js'
 import { BEHIND_MS } from '../defaults.js'
 
-const { READY, STARTED, REPORTED, DONE, HELD } = entryState
+const { READY, REPORTED, DONE } = entryState
 
 interface SettlerParts extends SettlementBuilderParts {
   readonly store: Store
@@ -233,14 +234,13 @@ export class Settler {
 
   /** An unfinished row has another place now. It stays in memory, whatever the read level. */
   #carryTo(attempt: Attempt, row: TimerRow | undefined): void {
-    if (!attempt.isSuperseded) this.#window.remove(attempt.token)
-    if (row === undefined) {
-      attempt.isSuperseded = true
+    if (row !== undefined) {
+      this.#parts.counts.carried++
+      this.#parts.attempts.rewrite(attempt, row)
       return
     }
-    this.#parts.counts.carried++
-    this.#place(attempt, row)
-    if (attempt.startedAt < 0) this.#parts.attempts.enqueue(attempt)
+    if (!attempt.isSuperseded) this.#window.remove(attempt.token)
+    attempt.isSuperseded = true
   }
 
   #place(attempt: Attempt, row: TimerRow): void {
@@ -286,12 +286,4 @@ export class Settler {
     const dead = settlement.dead.map((_, index) => ({ kept: true, next: rows[first + index] }))
     return { followUps: rows.slice(0, first), dead, readLevel: ownership.row.readLevel }
   }
-}
-
-/** The state of a carried row. Its attempt may have ended, or been taken back, while the settlement was on its way. */
-function stateOf({ outcome, startedAt, isElsewhere }: Attempt): number {
-  if (isElsewhere) return HELD
-  if (startedAt < 0) return READY
-  if (outcome === undefined) return STARTED
-  return outcome.type === 'done' ? DONE : REPORTED
 }

@@ -1,6 +1,6 @@
 import { CarillonError, StateError, StoreError } from '../../error/index.js'
 import type { SettleAnswer, Settlement, SettlingTransaction, Store } from '../../store/index.js'
-import { type FiringTransaction, type Outcome, type TimerRow } from '../../timer/index.js'
+import { type FiringTransaction, lastOutcome, type Outcome, type TimerRow } from '../../timer/index.js'
 import type { Attempt } from '../fire/attempt.js'
 import type { Attempts } from '../fire/attempts.js'
 import type { EngineCounts } from '../counts.js'
@@ -64,14 +64,16 @@ export class TransactionSettler {
   /** Answers false if the timer was replaced: then nothing was done. If it rejects, nothing was done either. */
   async #settle(transaction: SettlingTransaction, attempt: Attempt, outcome: Outcome): Promise<boolean> {
     const { mutex, window, ownership } = this.#parts
-    if (outcome.type !== 'done' && outcome.type !== 'next') return false
     const finish = await mutex.lock()
     try {
       if (attempt.isSuperseded) return false
       if (ownership.isOver || attempt.handed !== undefined || attempt.outcome !== undefined) {
         throw new StateError('transaction-over', 'the attempt was over before its transaction')
       }
-      const settlement = this.#settlementOf(attempt, outcome)
+      // The timer may have been cancelled since the handler returned.
+      const last = lastOutcome(attempt.row, outcome)
+      if (last.type !== 'done' && last.type !== 'next') return false
+      const settlement = this.#settlementOf(attempt, last)
       window.setState(attempt.token, LEAVING)
       try {
         this.#settled(attempt, settlement, await this.#committed(transaction, settlement))

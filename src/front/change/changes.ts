@@ -16,7 +16,7 @@ import { type Many, Selection, type WhichDead } from './selection.js'
 import { type PauseOutcome, type ResumeOutcome, TimerPauses } from './timer-pauses.js'
 
 const moveOutcomes = ['moved', 'firing', 'settled', 'unknown'] as const
-const cancelOutcomes = ['cancelled', 'firing', 'settled', 'unknown'] as const
+const cancelOutcomes = ['cancelled', 'ending', 'firing', 'settled', 'unknown'] as const
 
 export type MoveOutcome = (typeof moveOutcomes)[number]
 export type CancelOutcome = (typeof cancelOutcomes)[number]

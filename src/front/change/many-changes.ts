@@ -26,7 +26,7 @@ export class ManyChanges {
     this.#selection = selection
   }
 
-  async change<const Outcome extends 'moved' | 'cancelled' | 'firing' | 'settled' | 'unknown'>(
+  async change<const Outcome extends 'moved' | 'cancelled' | 'ending' | 'firing' | 'settled' | 'unknown'>(
     many: Many,
     { dryRun = false }: ManyOptions,
     expected: readonly Outcome[],

@@ -117,6 +117,7 @@ export class Redrives {
       on: _on,
       offsetMs: _offsetMs,
       firstDueAt: _firstDueAt,
+      lastAttempt: _lastAttempt,
       ...details
     } = decodeDetails(freeDetails(row.details))
     return {

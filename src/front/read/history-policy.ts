@@ -12,6 +12,7 @@ export interface TimerEvent {
     | 'created'
     | 'moved'
     | 'cancelled'
+    | 'ending'
     | 'paused'
     | 'resumed'
     | 'attempt'
@@ -72,6 +73,7 @@ function notesOfEnding(
 ): readonly HistoryNote[] {
   const common = { attempt, occurrence: row.occurrence, dueAt: occurrenceDueAt(row) }
   if (ending.type === 'unknown') return [noteOf(ending.at, 'unknown-attempt', common)]
+  if (ending.type === 'given-up') return [noteOf(ending.at, 'dead', { reason: ending.reason })]
   const { outcome, at, isFollowed } = ending
   const isSuccess = outcome.type === 'done' || outcome.type === 'next'
   if (policy === 'failures' && isSuccess && attempt === 1) return []
@@ -112,6 +114,8 @@ function sentenceOf(event: TimerEvent): string {
       return `moved${due}`
     case 'cancelled':
       return 'cancelled'
+    case 'ending':
+      return 'cancelled while it fired: no attempt follows the one that runs'
     case 'paused':
       return 'paused'
     case 'resumed':

@@ -178,6 +178,7 @@ export const BatchAnswer = Type.Object({
       'conflict',
       'moved',
       'cancelled',
+      'ending',
       'firing',
       'settled',
       'unknown',

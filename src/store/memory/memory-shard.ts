@@ -239,7 +239,10 @@ export class MemoryShard {
       return { outcome: 'conflict', current: versionOf(row) }
     }
     // Rows have leases only in the mode `claim`. In the mode `owned`, the owner knows what is firing.
-    if (row.lease !== undefined && row.lease.until > now) return { outcome: 'firing' }
+    const isKept = operation.type === 'move' && operation.whileFiring === true
+    const isClaimed = row.lease !== undefined && row.lease.until > now
+    if (isKept && !isClaimed) return { outcome: 'conflict', current: versionOf(row) }
+    if (isClaimed && !isKept) return { outcome: 'firing' }
     if (operation.type === 'cancel') {
       this.remove(row)
       counts.cancelled++
@@ -247,11 +250,9 @@ export class MemoryShard {
     }
     if (this.#isBelow(operation.position)) return this.#belowLevel()
     const { dueAt, position, attempt = row.attempt, details = row.details } = operation
-    return {
-      outcome: 'moved',
-      row: this.rewrite(row, { dueAt, position, attempt, details }),
-      from: versionOf(row),
-    }
+    const moved = this.rewrite(row, { dueAt, position, attempt, details })
+    if (isKept) moved.lease = row.lease
+    return { outcome: 'moved', row: moved, from: versionOf(row) }
   }
 
   #isBelow(position: number): boolean {
