@@ -7,12 +7,21 @@ export {
   earlierOf,
   firstPlace,
   isBefore,
+  lastPlace,
   laterOf,
   levelAfter,
   levelAt,
   type Place,
 } from './place.js'
-export type { DeadView, QuotaLimits, QuotaView, SetTimer, SetTimers, TimerView } from './answers.js'
+export type {
+  DeadView,
+  QuotaLimits,
+  QuotaView,
+  SettledView,
+  SetTimer,
+  SetTimers,
+  TimerView,
+} from './answers.js'
 export { nameHash, shardOf, shardsOf } from './shard-of.js'
 export type { TimerContent, TimerName, TimerProgress, TimerRow } from './timer-row.js'
 export { checkTraceparent, isTraceparent, traceparentOf } from './trace.js'

@@ -41,13 +41,13 @@ describe('timers on a server', () => {
     await timers.start()
     const often = { on: every('50ms'), payload: { n: 1 } }
     await timers.set(remind, 'ended', often)
-    await until('the timer has ended', async () => (await timers.get(remind, 'ended')) === undefined)
+    await until('the timer has ended', async () => (await timers.get(remind, 'ended'))?.state === 'settled')
     await timers.set(remind, 'cancelled', often)
     await until('the timer fires', () => seen.includes('cancelled'))
     expect(await timers.cancel(remind, 'cancelled')).toBe('ending')
     expect(await timers.cancelMany({ kind: remind, keys: ['cancelled'] })).toEqual({ found: 1, ending: 1 })
     finish()
-    await until('the timer is gone', async () => (await timers.get(remind, 'cancelled')) === undefined)
+    await until('the timer is gone', async () => (await timers.get(remind, 'cancelled'))?.state === 'settled')
     expect(seen).toEqual(['ended', 'cancelled'])
   })
 

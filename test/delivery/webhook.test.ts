@@ -49,7 +49,7 @@ async function set(timers: Timers, key: string, order = 7): Promise<void> {
 }
 
 async function isSettled(timers: Timers, key: string): Promise<boolean> {
-  return (await timers.get(remind, key)) === undefined
+  return (await timers.get(remind, key))?.state === 'settled'
 }
 
 async function reasonOf(timers: Timers, key: string): Promise<string | undefined> {

@@ -75,8 +75,8 @@ export const mutants: readonly Mutant[] = [
     patches: [
       {
         file: shard,
-        find: 'sweep(fence: Fence): { removed: number; more: boolean } {\n    this.checkFence(fence)',
-        replace: 'sweep(fence: Fence): { removed: number; more: boolean } {\n    void fence',
+        find: 'sweep(fence: Fence, below: Place = lastPlace): Swept {\n    this.checkFence(fence)',
+        replace: 'sweep(fence: Fence, below: Place = lastPlace): Swept {\n    void fence',
       },
     ],
   },
@@ -662,6 +662,8 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'a report that waits to be settled does not notice the cancel',
+    unseen:
+      'test/front/ending.test.ts notices it: the cancel must come while the attempt runs in a process that has let go of the shard',
     patches: [
       {
         file: 'engine/settle/settlement-builder.ts',

@@ -114,11 +114,11 @@ export class SettlementBuilder {
     for (const { token } of [...handed, ...carried, ...putBack]) this.#window.setState(token, LEAVING)
     for (const { attempt } of offered) this.#window.setState(attempt.token, LEAVING)
     const before = ownership.settledLevel
-    const level = raisesSettledLevel ? this.#level(before) : before
+    const level = raisesSettledLevel ? this.#level(before) : this.#stepUp(before)
     // Finished rows that the level cannot pass, or not soon enough, are removed one by one.
     const removeFrom = raisesSettledLevel && !isLast ? this.#notPassedSoon(level) : level
     const done = this.#window.doneRows(limit, removeFrom)
-    const settledCount = raisesSettledLevel ? this.#window.countDone(level) : 0
+    const settledCount = this.#window.countDone(level)
     const history = outcomes.takeNotes()
     // If nothing has ended below the level, it need not be raised.
     const rewritten = reports.length + handed.length + carried.length + putBack.length + offered.length
@@ -229,6 +229,16 @@ export class SettlementBuilder {
     const holding = this.#window.firstHolding()
     if (holding !== undefined) level = earlierOf(level, holding)
     if (this.#firstHandedOver !== undefined) level = earlierOf(level, this.#firstHandedOver)
+    return isBefore(level, before) ? before : level
+  }
+
+  /**
+   * A level one above the last, if rows are done. Rows that are removed by their names are kept just below the level, so
+   * each settlement needs a place of its own to forget them in order.
+   */
+  #stepUp(before: Place): Place {
+    if (this.#window.doneRows(1, before).length === 0) return before
+    const level = earlierOf(this.#level(before), levelAt(before.position + 1))
     return isBefore(level, before) ? before : level
   }
 

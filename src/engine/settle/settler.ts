@@ -1,6 +1,6 @@
 import { StoreError } from '../../error/index.js'
 import type { SettleAnswer, Store } from '../../store/index.js'
-import type { Holder, TimerRow } from '../../timer/index.js'
+import { firstPlace, type Holder, type TimerRow } from '../../timer/index.js'
 import type { Mutex } from '../../async/index.js'
 import type { EngineCounts } from '../counts.js'
 import type { OnEvent } from '../event.js'
@@ -19,7 +19,7 @@ import {
   type SettleOptions,
 } from './settlement-builder.js'
 import type { SweepPlanner } from './sweep-planner.js'
-import { BEHIND_MS } from '../defaults.js'
+import { BEHIND_MS, LEFT_DONE_MS } from '../defaults.js'
 
 const { READY, REPORTED, DONE } = entryState
 
@@ -61,7 +61,7 @@ export class Settler {
     let settledAt = clock.monotonic()
     while (!this.#isOver) {
       // A sweep does not delay the next settlement, because the time counts from the last one.
-      await this.#rest(settledAt + settleMs)
+      await this.#rest(settledAt + this.#pauseMs(settleMs))
       if (this.#isOver) return
       signal.clear()
       const isSettled = await this.settle()
@@ -77,11 +77,20 @@ export class Settler {
     }
   }
 
+  /**
+   * How long the next settlement may wait. A settlement that comes in the very millisecond of a firing cannot raise the
+   * level over it. Where settlements are rare, the next one comes soon then.
+   */
+  #pauseMs(settleMs: number): number {
+    if (settleMs <= LEFT_DONE_MS) return settleMs
+    return this.#window.doneRows(1, firstPlace).length > 0 ? LEFT_DONE_MS : settleMs
+  }
+
   /** Waits until the next settlement: at most until `until`, less if a follow-up is due soon or the signal is raised. */
   async #rest(until: number): Promise<void> {
-    const { signal, clock, pace } = this.#parts
+    const { signal, clock, pace, sweepPlanner } = this.#parts
     while (!this.#isOver && !signal.isRaised) {
-      const restMs = Math.min(until - clock.monotonic(), pace.msLeft())
+      const restMs = Math.min(until - clock.monotonic(), pace.msLeft(), sweepPlanner.msLeft())
       if (restMs <= 0) return
       await signal.rest(restMs)
     }
@@ -167,10 +176,12 @@ export class Settler {
     counts.settled += settlement.settledCount + settlement.done.length
     counts.rowDeletes += settlement.done.length
     ownership.settledTo(level)
+    let { bytes } = this.#window
     for (const row of settlement.done) {
       const token = this.#window.find(row)
       if (token >= 0 && this.#window.state(token) === DONE) this.#window.remove(token)
     }
+    let finishedBytes = bytes - this.#window.bytes
     let index = 0
     let deadIndex = 0
     for (const { attempt, outcome } of reports) {
@@ -192,8 +203,10 @@ export class Settler {
     }
     for (const offer of offered) this.#offerTo(offer, settlement.id, answer.followUps[index++])
     this.#parts.offers.notify()
+    bytes = this.#window.bytes
     this.#window.settle(level)
-    sweepPlanner.settled()
+    finishedBytes += bytes - this.#window.bytes
+    sweepPlanner.settled(level, settlement.settledCount + settlement.done.length, finishedBytes)
     onEvent({
       type: 'settled',
       shard: ownership.shard,

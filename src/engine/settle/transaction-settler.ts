@@ -9,6 +9,7 @@ import type { Loader } from '../load/loader.js'
 import { UnknownOutcomeError } from '../own/call-errors.js'
 import { newNonce, type Ownership } from '../own/ownership.js'
 import type { OutcomeQueue } from './outcome-queue.js'
+import type { SweepPlanner } from './sweep-planner.js'
 import { ShardTransaction } from './shard-transaction.js'
 import { type Mutex, Sleeper } from '../../async/index.js'
 import type { Clock } from '../../time/index.js'
@@ -30,6 +31,7 @@ export interface TransactionSettlerParts {
   readonly loader: Loader
   readonly counts: EngineCounts
   readonly mutex: Mutex
+  readonly sweepPlanner: SweepPlanner
 }
 
 /**
@@ -140,12 +142,14 @@ export class TransactionSettler {
   }
 
   #settled(attempt: Attempt, { done }: Settlement, { followUps, readLevel }: SettleAnswer): void {
-    const { window, loader, counts, attempts } = this.#parts
+    const { window, loader, counts, attempts, sweepPlanner, ownership } = this.#parts
+    const { bytes } = window
     counts.settlements++
     counts.done += done.length
     counts.settled += done.length
     counts.rowDeletes += done.length
     window.remove(attempt.token)
+    sweepPlanner.settled(ownership.settledLevel, done.length, bytes - window.bytes)
     for (const row of followUps) if (row !== undefined) loader.keep(row, readLevel)
     attempts.startDue()
     loader.loadIfDue()

@@ -5,6 +5,7 @@ import type { Kinds } from '../kinds.js'
 import type { NameTurns } from '../name-turns.js'
 import { outcomeOf } from '../outcome.js'
 import type { HistoryPolicy } from '../read/history-policy.js'
+import type { Outcomes } from '../read/outcomes.js'
 import type { Records } from '../read/records.js'
 import type { Named, TimerNames } from '../timer-names.js'
 import type { When } from '../when.js'
@@ -37,6 +38,7 @@ interface ChangesParts {
   readonly names: TimerNames
   readonly records: Records
   readonly turns: NameTurns
+  readonly outcomes: Outcomes
 }
 
 /**
@@ -54,8 +56,10 @@ export class Changes {
   readonly #each: EachChange
   readonly #redrives: Redrives
   readonly #pauses: TimerPauses
+  readonly #outcomes: Outcomes
 
-  constructor({ engine, store, random, namespace, history, kinds, names, records, turns }: ChangesParts) {
+  constructor(parts: ChangesParts) {
+    const { engine, store, random, namespace, history, kinds, names, records, turns, outcomes } = parts
     const { clock } = engine
     const operations = new Operations(clock, history)
     const noted = operations.noted.bind(operations)
@@ -64,8 +68,9 @@ export class Changes {
     this.#turns = turns
     this.#operations = operations
     this.#selection = new Selection({ store, records, kinds, namespace })
-    this.#many = new ManyChanges(engine, this.#selection)
-    this.#each = new EachChange({ engine, names, operations })
+    this.#outcomes = outcomes
+    this.#many = new ManyChanges(engine, this.#selection, outcomes)
+    this.#each = new EachChange({ engine, names, operations, outcomes })
     this.#redrives = new Redrives({ engine, store, clock, random, noted })
     this.#pauses = new TimerPauses({ engine, records, noted })
   }
@@ -95,7 +100,7 @@ export class Changes {
     const named = this.#nameOf(kindOrHandle, key)
     const name = named instanceof Promise ? await named : named
     const [answer] = await this.#engine.submit([this.#operations.cancel(name, options)])
-    return outcomeOf(answer!, withConflict(cancelOutcomes, options))
+    return await this.#orSettled(name, outcomeOf(answer!, withConflict(cancelOutcomes, options)))
   }
 
   async moveMany(many: Many, when: When, options: ManyOptions): Promise<ManyOutcome<MoveOutcome>> {
@@ -139,7 +144,13 @@ export class Changes {
     const named = this.#nameOf(kindOrHandle, key)
     const name = named instanceof Promise ? await named : named
     const [answer] = await this.#engine.submit([this.#operations.move(name, dueAt, options)])
-    return outcomeOf(answer!, withConflict(moveOutcomes, options))
+    return await this.#orSettled(name, outcomeOf(answer!, withConflict(moveOutcomes, options)))
+  }
+
+  /** The owner knows only what it has just finished. The store remembers finished timers for longer. */
+  async #orSettled<Outcome extends string>(name: Named, outcome: Outcome): Promise<Outcome | 'settled'> {
+    if (outcome !== 'unknown') return outcome
+    return (await this.#outcomes.find(name)) === undefined ? outcome : 'settled'
   }
 }
 

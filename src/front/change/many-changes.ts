@@ -2,6 +2,7 @@ import type { TimerEngine } from '../../engine/index.js'
 import type { RequestedOperation } from '../../store/index.js'
 import { BATCH_ROWS } from '../defaults.js'
 import { outcomeOf } from '../outcome.js'
+import type { Outcomes } from '../read/outcomes.js'
 import { PartialResults } from './partial-results.js'
 import type { Named } from '../timer-names.js'
 import type { Many, Selection } from './selection.js'
@@ -20,8 +21,10 @@ export type ManyOutcome<Outcome extends string> = { readonly found: number } & {
 export class ManyChanges {
   readonly #engine: TimerEngine
   readonly #selection: Selection
+  readonly #outcomes: Outcomes
 
-  constructor(engine: TimerEngine, selection: Selection) {
+  constructor(engine: TimerEngine, selection: Selection, outcomes: Outcomes) {
+    this.#outcomes = outcomes
     this.#engine = engine
     this.#selection = selection
   }
@@ -38,7 +41,10 @@ export class ManyChanges {
     const results = new PartialResults<Outcome>()
     for (let at = 0; at < names.length; at += BATCH_ROWS) {
       const batch = names.slice(at, at + BATCH_ROWS)
-      const answers = await this.#engine.submit(batch.map(change))
+      const answers = await this.#outcomes.completeAnswers(
+        batch,
+        await this.#engine.submit(batch.map(change)),
+      )
       const isComplete = results.add(batch, answers, (answer) => outcomeOf(answer, expected))
       if (!isComplete) results.all(names.length - at - batch.length)
     }

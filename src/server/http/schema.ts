@@ -96,7 +96,17 @@ export const TimerBody = Type.Object({
   key: Type.String(),
   handle: Type.String(),
   revision: Type.Integer(),
-  state: Type.Union([Type.Literal('waiting'), Type.Literal('firing'), Type.Literal('paused')]),
+  state: Type.Union(
+    ['waiting', 'firing', 'paused', 'settled'].map((state) => Type.Literal(state)),
+    { description: 'settled: the timer has ended, and the store still remembers it.' },
+  ),
+  settled: Type.Optional(
+    Type.Object({
+      outcome: Type.Union([Type.Literal('done'), Type.Literal('dead')]),
+      at: Type.Number({ description: 'A timer that was done ended no earlier than this.' }),
+      reason: Type.Optional(Type.String()),
+    }),
+  ),
   dueAt: EpochMs,
   createdAt: EpochMs,
   attempts: Type.Integer(),
