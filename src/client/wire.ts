@@ -25,6 +25,8 @@ export type SetInput = (
   readonly payload?: unknown
   readonly tags?: readonly string[]
   readonly retry?: RetryOptions
+  /** No attempt starts later than this: an instant, or a time after the due time. */
+  readonly notAfter?: { readonly within: Duration } | { readonly at: InstantGiven }
   /** Only if no timer has this key. */
   readonly ifAbsent?: boolean
   /** Only if the timer of this key has this revision. */

@@ -5,6 +5,8 @@ import {
   encodeDetails,
   ended,
   lastOutcome,
+  latestStartOf,
+  MISSED,
   type Firing,
   type FiringTransaction,
   type NextOccurrence,
@@ -171,10 +173,7 @@ export class Handlers {
 
   /** As `#deliverOne`, for a handler without check and timeout. It makes no promise unless the handler returns one. */
   #deliverPlain(handler: Handler, handle: Handle<unknown>, firing: Firing): void {
-    if (this.#isUsedUp(handler, firing)) {
-      this.#giveUp(firing)
-      return
-    }
+    if (this.#isGivenUp(handler, firing)) return
     const given = new TimerFiring(firing, this.#clock)
     try {
       const returned = handle(given)
@@ -205,10 +204,7 @@ export class Handlers {
 
   async #deliverOne(handler: Handler, handle: Handle<unknown>, firing: Firing): Promise<void> {
     const given = new TimerFiring(firing, this.#clock)
-    if (this.#isUsedUp(handler, firing)) {
-      this.#giveUp(firing)
-      return
-    }
+    if (this.#isGivenUp(handler, firing)) return
     const alarm = this.#setAlarm(handler, [given])
     try {
       if (handler.check !== undefined) {
@@ -226,10 +222,7 @@ export class Handlers {
   }
 
   async #deliverInTransaction(handler: Handler, handle: Handle<unknown>, firing: Firing): Promise<void> {
-    if (this.#isUsedUp(handler, firing)) {
-      this.#giveUp(firing)
-      return
-    }
+    if (this.#isGivenUp(handler, firing)) return
     let transaction: FiringTransaction
     try {
       transaction = await firing.begin!()
@@ -237,7 +230,8 @@ export class Handlers {
       this.#fail(handler, new TimerFiring(firing, this.#clock), error)
       return
     }
-    if (!firing.start()) {
+    // The connection may have come too late.
+    if (!firing.start() || this.#isGivenUp(handler, firing)) {
       await transaction.rollback()
       return
     }
@@ -265,8 +259,7 @@ export class Handlers {
   ): Promise<void> {
     let given: TimerFiring[] = []
     for (const firing of firings) {
-      if (this.#isUsedUp(handler, firing)) this.#giveUp(firing)
-      else given.push(new TimerFiring(firing, this.#clock))
+      if (!this.#isGivenUp(handler, firing)) given.push(new TimerFiring(firing, this.#clock))
     }
     if (handler.check !== undefined) {
       given = await this.#checked(handler, handler.check, given)
@@ -315,9 +308,24 @@ export class Handlers {
     return passed
   }
 
-  /** Attempts of unknown outcome may have used up the attempts of the policy. */
-  #isUsedUp(handler: Handler, firing: Firing): boolean {
-    return firing.attempt > 1 && firing.attempt > retryOf(handler, firing.row).attempts
+  /**
+   * Settles a firing without a start, if none may follow. Attempts of unknown outcome may have used up those of the
+   * policy, or it is later than the latest start.
+   */
+  #isGivenUp(handler: Handler, firing: Firing): boolean {
+    const { row, attempt } = firing
+    const made = attempt - 1
+    if (made > 0 && attempt > retryOf(handler, row).attempts) {
+      const reason = `${made} attempts were made, the last of them without a known outcome`
+      firing.report(this.#dead(row, reason))
+      return true
+    }
+    const latest = latestStartOf(row)
+    if (latest === Infinity || this.#clock.now() <= latest) return false
+    const limit = `it may not start after ${new Date(latest).toISOString()}`
+    if (made > 0) firing.report(this.#dead(row, `${made} attempts were made, and ${limit}`))
+    else firing.report({ ...this.#dead(row, MISSED + limit), isMissed: true })
+    return true
   }
 
   #setAlarm(handler: Handler, given: readonly TimerFiring[], onTimeout?: () => void): Wake | undefined {
@@ -367,19 +375,16 @@ export class Handlers {
     if (dueAt - occurrenceDueAt(row) > retry.maxDurationMs) {
       return this.#dead(row, `attempt ${attempt} failed and the time for retries is over: ${reason}`)
     }
+    if (dueAt > latestStartOf(row)) {
+      return this.#dead(row, `attempt ${attempt} failed and it may not start later: ${reason}`)
+    }
     return { type: 'retry', dueAt, reason, ...remembered(row) }
   }
 
   /** Only this occurrence becomes a dead letter: a recurring timer goes on with its schedule. */
-  #dead(row: TimerRow, reason: string): Outcome {
+  #dead(row: TimerRow, reason: string): Extract<Outcome, { readonly type: 'dead' }> {
     const next = nextOf(row, this.#clock)
     return { type: 'dead', reason, ...(next && { next }) }
-  }
-
-  #giveUp(firing: Firing): void {
-    const { row, attempt } = firing
-    const reason = `${attempt - 1} attempts were made, the last of them without a known outcome`
-    firing.report(this.#dead(row, reason))
   }
 }
 

@@ -51,10 +51,11 @@ export interface TimerView<Payload = unknown> {
 
 /** How a timer ended. */
 export interface SettledView {
-  readonly outcome: 'done' | 'dead'
+  /** 'missed': it could not start by its latest start (`notAfter`), and is kept as a dead letter. */
+  readonly outcome: 'done' | 'dead' | 'missed'
   /** Exact for a dead letter. A timer that was done ended no earlier than this, and normally within seconds of it. */
   readonly at: number
-  /** Why it became a dead letter. */
+  /** Why it became a dead letter, or was missed. */
   readonly reason?: string
 }
 

@@ -37,8 +37,9 @@ export function isPastLast(row: MarkedRow): boolean {
 export function lastOutcome(row: MarkedRow, outcome: Outcome): Outcome {
   if (outcome.type === 'done' || !isEnding(row)) return outcome
   if (outcome.type === 'next') return done
-  const { reason } = outcome
-  return { type: 'dead', reason: outcome.type === 'dead' ? reason : `${LAST_FAILED}: ${reason}` }
+  if (outcome.type === 'retry') return { type: 'dead', reason: `${LAST_FAILED}: ${outcome.reason}` }
+  const { next: _, ...dead } = outcome
+  return dead
 }
 
 /** What follows from the last attempt if nobody knows how it ended. */

@@ -57,7 +57,13 @@ export type Outcome =
   /** Retry this occurrence at `dueAt`. */
   | { readonly type: 'retry'; readonly dueAt: number; readonly reason: string; readonly details?: string }
   /** Keep this occurrence as a dead letter. With `next` the timer goes on with its next occurrence. */
-  | { readonly type: 'dead'; readonly reason: string; readonly next?: NextOccurrence }
+  | {
+      readonly type: 'dead'
+      readonly reason: string
+      readonly next?: NextOccurrence
+      /** It could not start by its latest start, and was never started. */
+      readonly isMissed?: true
+    }
 
 /** Passes firings to their handlers. It must not throw, and must report each firing, now or later. */
 export type Deliver = (firings: readonly Firing[]) => void

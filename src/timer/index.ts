@@ -35,6 +35,7 @@ export {
 export { endingDetails, isEnding, isPastLast, isRecurring, lastOutcome, lastUnknown } from './ending.js'
 export { freeDetails, heldDetails, type Hold, type Holder, holderOf, isHeld } from './holder.js'
 export { identityText, newIdentity } from './identity.js'
+export { latestStartOf, MISSED, type NotAfter } from './not-after.js'
 export { decodePayload, encodePayload, ownBytes, PayloadEncoder, payloadTextOf } from './payload.js'
 export { PayloadColumn } from './payload-column.js'
 export {

@@ -77,6 +77,7 @@ export class ClaimSettler {
   }
 
   ended(attempt: ClaimedAttempt, outcome: Outcome): void {
+    this.#counts.ended(attempt, outcome)
     if (attempt.isSettled) {
       this.#settled(attempt, outcome)
       return

@@ -290,6 +290,7 @@ export class Attempts implements AttemptListener {
       return
     }
     this.#outcomes.noteEnded(attempt, outcome)
+    this.#parts.counts.ended(attempt, outcome)
     if (attempt.isSuperseded) {
       this.#parts.counts.superseded++
     } else if (outcome.type === 'done') {

@@ -118,6 +118,7 @@ export class Redrives {
       offsetMs: _offsetMs,
       firstDueAt: _firstDueAt,
       lastAttempt: _lastAttempt,
+      notAfter: _notAfter,
       ...details
     } = decodeDetails(freeDetails(row.details))
     return {

@@ -1,6 +1,6 @@
 import type { SubmitAnswer, TimerEngine } from '../../engine/index.js'
 import type { Store } from '../../store/index.js'
-import { isEnding, isRecurring, type TimerRow, type TimerView } from '../../timer/index.js'
+import { isEnding, isRecurring, MISSED, type TimerRow, type TimerView } from '../../timer/index.js'
 import { DEAD_LETTERS_OF_A_KEY } from '../defaults.js'
 import type { Named } from '../timer-names.js'
 import { timerViewOf } from './timer-view.js'
@@ -62,7 +62,12 @@ export class Outcomes {
     )
     if (letter === undefined) return undefined
     const { row, diedAt: at, reason } = letter
-    return { ...settledViewOf(row), settled: { outcome: 'dead', at, reason } }
+    const isMissed = reason.startsWith(MISSED)
+    const view = {
+      ...settledViewOf(row),
+      settled: { outcome: isMissed ? 'missed' : 'dead', at, reason },
+    } as const
+    return isMissed ? { ...view, attempts: row.attempt } : view
   }
 }
 

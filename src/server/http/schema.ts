@@ -62,6 +62,12 @@ const setting = {
   payload: Type.Optional(Type.Unknown({ description: 'Any JSON. The firing carries it.' })),
   tags: Type.Optional(Type.Array(Type.String({ minLength: 1, maxLength: 128 }), { maxItems: 16 })),
   retry: Type.Optional(Retry),
+  notAfter: Type.Optional(
+    Type.Object(
+      { within: Type.Optional(Duration), at: Type.Optional(Instant) },
+      { ...closed, description: 'No attempt starts later than this. One of within and at.' },
+    ),
+  ),
   ifAbsent: Type.Optional(Type.Boolean({ description: 'Only if no timer has this key.' })),
   ifRevision: Type.Optional(Revision),
   traceparent: Type.Optional(
@@ -102,7 +108,7 @@ export const TimerBody = Type.Object({
   ),
   settled: Type.Optional(
     Type.Object({
-      outcome: Type.Union([Type.Literal('done'), Type.Literal('dead')]),
+      outcome: Type.Union(['done', 'dead', 'missed'].map((outcome) => Type.Literal(outcome))),
       at: Type.Number({ description: 'A timer that was done ended no earlier than this.' }),
       reason: Type.Optional(Type.String()),
     }),
