@@ -76,7 +76,7 @@ class Rig {
         const value = store[property]
         if (typeof value !== 'function') return value
         const call = (value as (...args: unknown[]) => unknown).bind(store)
-        if (property === 'wake' || property === 'onWake' || property === 'stop') return call
+        if (['wake', 'onWake', 'onMail', 'stop'].includes(property)) return call
         return async (...args: unknown[]) => {
           if (this.#cutOff.has(name)) throw new StoreError('store-unavailable', 'the line is dead')
           return await call(...args)
@@ -216,6 +216,37 @@ describe.each<Strategy>(['preload', 'lookahead', 'claim'])('a recurring timer, w
     expect((await one.dead()).items).toEqual([])
     expect((await one.stats()).store.settled).toBe(1)
   })
+})
+
+describe('a recurring timer whose attempt was offered to another instance', () => {
+  it.each([undefined, new Error('no')])(
+    'ends after that attempt when it is cancelled (%s)',
+    async (error) => {
+      const rig = new Rig('preload', 4)
+      // Only the first instance handles the kind, and the second owns some of the shards.
+      const one = await rig.open('one')
+      const two = await rig.openOnly('two')
+      await rig.during(two.start())
+      await rig.clock.advance('20s')
+      expect(two.engine.stats().shards.length).toBeGreaterThan(0)
+      const keys = Array.from({ length: 12 }, (_, n) => `k${n}`)
+      await rig.during(
+        one.setMany(
+          tick,
+          keys.map((key) => ({ key, ...everyTenSeconds })),
+        ),
+      )
+      await rig.clock.advance('15s')
+      expect(rig.seen.length).toBe(12)
+      for (const timers of [two, one]) {
+        expect(await rig.during(timers.cancelMany({ kind: tick, keys }))).toEqual({ found: 12, ending: 12 })
+      }
+      rig.finish('one', error)
+      await rig.clock.advance('5m')
+      expect(rig.seen.length).toBe(12)
+      expect((await two.dead()).items.length).toBe(error === undefined ? 0 : 12)
+    },
+  )
 })
 
 describe('a recurring timer whose attempt was handed over', () => {

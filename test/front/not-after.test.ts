@@ -69,7 +69,7 @@ class Rig {
         const value = store[property]
         if (typeof value !== 'function') return value
         const call = (value as (...args: unknown[]) => unknown).bind(store)
-        if (property === 'wake' || property === 'onWake' || property === 'stop') return call
+        if (['wake', 'onWake', 'onMail', 'stop'].includes(property)) return call
         return async (...args: unknown[]) => {
           if (this.#cutOff.has(name)) throw new StoreError('store-unavailable', 'the line is dead')
           return await call(...args)
