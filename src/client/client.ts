@@ -225,9 +225,12 @@ export class Client extends ServerRecords {
     return firings
   }
 
-  /** Ends a leased firing as done; with `again`, it fires once more. 'stale' if the lease had ended. */
-  async ack(receipt: string, { again }: AckOptions = {}): Promise<'acked' | 'stale'> {
-    const body = again === undefined ? {} : { again: 'at' in again ? { at: Number(again.at) } : again }
+  /** Ends a leased firing as done; with `again`, it fires once more, and with `end` its timer ends. 'stale' if the lease had ended. */
+  async ack(receipt: string, { again, end }: AckOptions = {}): Promise<'acked' | 'stale'> {
+    const body = {
+      ...(again !== undefined && { again: 'at' in again ? { at: Number(again.at) } : again }),
+      ...(end !== undefined && { end }),
+    }
     return await this.#answerLease(receipt, 'ack', body)
   }
 

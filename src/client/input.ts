@@ -25,7 +25,13 @@ export function setBodyOf(input: SetInput): object {
   if (payload !== undefined && !isJson(payload)) {
     throw new InvalidInputError('invalid-payload', `the payload cannot be written as JSON: ${shown(payload)}`)
   }
-  return at === undefined ? input : { ...input, at: instantOf(at) }
+  const { notAfter } = input
+  const isLimited = notAfter !== undefined && 'at' in notAfter && notAfter.at !== undefined
+  return {
+    ...input,
+    ...(at !== undefined && { at: instantOf(at) }),
+    ...(isLimited && { notAfter: { at: instantOf(notAfter.at) } }),
+  }
 }
 
 function isJson(payload: unknown): boolean {

@@ -25,6 +25,8 @@ export type SetInput = (
   readonly payload?: unknown
   readonly tags?: readonly string[]
   readonly retry?: RetryOptions
+  /** No attempt starts later than this: an instant, or a time after the due time. */
+  readonly notAfter?: { readonly within: Duration } | { readonly at: InstantGiven }
   /** Only if no timer has this key. */
   readonly ifAbsent?: boolean
   /** Only if the timer of this key has this revision. */
@@ -113,7 +115,7 @@ export interface Target {
 
 /** The outcome of a change; 'conflict' only with `ifRevision`. */
 export type MoveAnswer = 'moved' | 'firing' | 'settled' | 'unknown' | 'conflict'
-export type CancelAnswer = 'cancelled' | 'firing' | 'settled' | 'unknown' | 'conflict'
+export type CancelAnswer = 'cancelled' | 'ending' | 'firing' | 'settled' | 'unknown' | 'conflict'
 
 /** The condition of a change. */
 export interface ChangeOptions {
@@ -148,6 +150,8 @@ export interface LeasedTimer<Payload = unknown> {
 
 export interface AckOptions {
   readonly again?: { readonly in: Duration } | { readonly at: number | Date }
+  /** End a recurring timer: no further occurrence follows. */
+  readonly end?: boolean
 }
 
 export interface ReleaseOptions {

@@ -3,6 +3,10 @@ import {
   type Deliver,
   done,
   encodeDetails,
+  ended,
+  lastOutcome,
+  latestStartOf,
+  MISSED,
   type Firing,
   type FiringTransaction,
   type NextOccurrence,
@@ -169,10 +173,7 @@ export class Handlers {
 
   /** As `#deliverOne`, for a handler without check and timeout. It makes no promise unless the handler returns one. */
   #deliverPlain(handler: Handler, handle: Handle<unknown>, firing: Firing): void {
-    if (this.#isUsedUp(handler, firing)) {
-      this.#giveUp(firing)
-      return
-    }
+    if (this.#isGivenUp(handler, firing)) return
     const given = new TimerFiring(firing, this.#clock)
     try {
       const returned = handle(given)
@@ -203,10 +204,7 @@ export class Handlers {
 
   async #deliverOne(handler: Handler, handle: Handle<unknown>, firing: Firing): Promise<void> {
     const given = new TimerFiring(firing, this.#clock)
-    if (this.#isUsedUp(handler, firing)) {
-      this.#giveUp(firing)
-      return
-    }
+    if (this.#isGivenUp(handler, firing)) return
     const alarm = this.#setAlarm(handler, [given])
     try {
       if (handler.check !== undefined) {
@@ -224,10 +222,7 @@ export class Handlers {
   }
 
   async #deliverInTransaction(handler: Handler, handle: Handle<unknown>, firing: Firing): Promise<void> {
-    if (this.#isUsedUp(handler, firing)) {
-      this.#giveUp(firing)
-      return
-    }
+    if (this.#isGivenUp(handler, firing)) return
     let transaction: FiringTransaction
     try {
       transaction = await firing.begin!()
@@ -235,7 +230,8 @@ export class Handlers {
       this.#fail(handler, new TimerFiring(firing, this.#clock), error)
       return
     }
-    if (!firing.start()) {
+    // The connection may have come too late.
+    if (!firing.start() || this.#isGivenUp(handler, firing)) {
       await transaction.rollback()
       return
     }
@@ -263,8 +259,7 @@ export class Handlers {
   ): Promise<void> {
     let given: TimerFiring[] = []
     for (const firing of firings) {
-      if (this.#isUsedUp(handler, firing)) this.#giveUp(firing)
-      else given.push(new TimerFiring(firing, this.#clock))
+      if (!this.#isGivenUp(handler, firing)) given.push(new TimerFiring(firing, this.#clock))
     }
     if (handler.check !== undefined) {
       given = await this.#checked(handler, handler.check, given)
@@ -313,9 +308,24 @@ export class Handlers {
     return passed
   }
 
-  /** Attempts of unknown outcome may have used up the attempts of the policy. */
-  #isUsedUp(handler: Handler, firing: Firing): boolean {
-    return firing.attempt > 1 && firing.attempt > retryOf(handler, firing.row).attempts
+  /**
+   * Settles a firing without a start, if none may follow. Attempts of unknown outcome may have used up those of the
+   * policy, or it is later than the latest start.
+   */
+  #isGivenUp(handler: Handler, firing: Firing): boolean {
+    const { row, attempt } = firing
+    const made = attempt - 1
+    if (made > 0 && attempt > retryOf(handler, row).attempts) {
+      const reason = `no attempts left: ${made} counted, the last with an unknown outcome`
+      firing.report(this.#dead(row, reason))
+      return true
+    }
+    const latest = latestStartOf(row)
+    if (latest === Infinity || this.#clock.now() <= latest) return false
+    const limit = `it may not start after ${new Date(latest).toISOString()}`
+    if (made > 0) firing.report(this.#dead(row, `${made} attempts were made, and ${limit}`))
+    else firing.report({ ...this.#dead(row, MISSED + limit), isMissed: true })
+    return true
   }
 
   #setAlarm(handler: Handler, given: readonly TimerFiring[], onTimeout?: () => void): Wake | undefined {
@@ -335,6 +345,7 @@ export class Handlers {
 
   #outcomeOf(given: TimerFiring): Outcome {
     const { row } = TimerFiring.firingOf(given)
+    if (TimerFiring.isEnded(given)) return ended
     const againAt = TimerFiring.againAt(given)
     if (againAt !== undefined) return { type: 'next', dueAt: againAt, ...forgotten(row) }
     const next = nextOf(row, this.#clock)
@@ -343,12 +354,13 @@ export class Handlers {
 
   #fail(handler: Handler, given: TimerFiring, error: unknown): void {
     const firing = TimerFiring.firingOf(given)
-    const outcome = this.#failure(handler, firing, error)
+    const outcome = lastOutcome(firing.row, this.#failure(handler, given, error))
     this.#onFailure(given, error, outcome)
     firing.report(outcome)
   }
 
-  #failure(handler: Handler, { row, attempt }: Firing, error: unknown): Outcome {
+  #failure(handler: Handler, given: TimerFiring, error: unknown): Outcome {
+    const { row, attempt } = TimerFiring.firingOf(given)
     const reason = error instanceof Error ? error.message : String(error)
     if (error instanceof Dead) return this.#dead(row, reason)
     const retry = retryOf(handler, row)
@@ -363,19 +375,16 @@ export class Handlers {
     if (dueAt - occurrenceDueAt(row) > retry.maxDurationMs) {
       return this.#dead(row, `attempt ${attempt} failed and the time for retries is over: ${reason}`)
     }
+    if (dueAt > latestStartOf(row)) {
+      return this.#dead(row, `attempt ${attempt} failed and it may not start later: ${reason}`)
+    }
     return { type: 'retry', dueAt, reason, ...remembered(row) }
   }
 
   /** Only this occurrence becomes a dead letter: a recurring timer goes on with its schedule. */
-  #dead(row: TimerRow, reason: string): Outcome {
+  #dead(row: TimerRow, reason: string): Extract<Outcome, { readonly type: 'dead' }> {
     const next = nextOf(row, this.#clock)
     return { type: 'dead', reason, ...(next && { next }) }
-  }
-
-  #giveUp(firing: Firing): void {
-    const { row, attempt } = firing
-    const reason = `no attempts left: ${attempt - 1} counted, the last with an unknown outcome`
-    firing.report(this.#dead(row, reason))
   }
 }
 

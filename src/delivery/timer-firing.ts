@@ -30,6 +30,7 @@ export class TimerFiring<Payload = unknown> {
   #abortedFor: Error | undefined
   #underWay: Abortable | undefined
   #againAt: number | undefined
+  #isEnded = false
 
   constructor(firing: Firing, clock: Clock) {
     this.#firing = firing
@@ -111,7 +112,22 @@ export class TimerFiring<Payload = unknown> {
   again(when: { readonly in: Duration } | { readonly at: number | Date }): void {
     const dueAt = 'in' in when ? this.#clock.now() + parseDuration(when.in) : Number(when.at)
     checkInstant(dueAt)
+    this.#isEnded = false
     this.#againAt = Math.min(Math.max(0, Math.ceil(dueAt)), LAST_INSTANT)
+  }
+
+  /**
+   * Ends a recurring timer: if this attempt succeeds, no further occurrence follows. The last call of `again` and `end`
+   * counts. If the handler throws, the attempt has failed as usual, and a retry may end the timer.
+   */
+  end(): void {
+    this.#againAt = undefined
+    this.#isEnded = true
+  }
+
+  /** Whether the handler called `end`. */
+  static isEnded(firing: TimerFiring): boolean {
+    return firing.#isEnded
   }
 
   /** The time that the handler passed to `again`; undefined if it did not call it. */

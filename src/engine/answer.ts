@@ -13,6 +13,8 @@ export type SubmitAnswer =
   | { readonly outcome: 'appended' }
   | { readonly outcome: 'moved'; readonly revision: number | undefined }
   | { readonly outcome: 'cancelled' }
+  /** A recurring timer was cancelled while an attempt is under way: no attempt starts after that one. */
+  | { readonly outcome: 'ending' }
   /** Too late: an attempt is under way, and nothing was changed. */
   | { readonly outcome: 'firing' }
   /** Too late: the timer is finished. */

@@ -1,3 +1,4 @@
+import type { Firing, Outcome } from '../timer/index.js'
 import { LatenessHistogram } from './lateness-histogram.js'
 
 /** What an engine has done, as counters. */
@@ -10,6 +11,8 @@ export class EngineCounts {
   superseded = 0
   retried = 0
   dead = 0
+  /** Timers that were not started, because their latest start had passed. They count as dead, too. */
+  missed = 0
   /** Finished timers that are settled. */
   settled = 0
   /** Rows that were carried. */
@@ -43,6 +46,13 @@ export class EngineCounts {
     this.lateness.remove(lateMs)
   }
 
+  /** An attempt has ended. One that was missed was not started after all. */
+  ended({ firedAt, row }: Firing, outcome: Outcome): void {
+    if (outcome.type !== 'dead' || outcome.isMissed !== true) return
+    this.missed++
+    this.notStarted(firedAt - row.dueAt)
+  }
+
   addAll(other: EngineCounts): void {
     this.lateness.addAll(other.lateness)
     for (const name of sums) this[name] += other[name]
@@ -55,6 +65,7 @@ const sums = [
   'superseded',
   'retried',
   'dead',
+  'missed',
   'settled',
   'carried',
   'putBack',

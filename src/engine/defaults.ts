@@ -110,6 +110,8 @@ export const CLOCK_SLACK_STEP_MS = 50
  * milliseconds.
  */
 export const BEHIND_MS = 100
+/** If finished rows are left that the level has not passed, the next settlement comes within this time. */
+export const LEFT_DONE_MS = 1000
 /** Rewritten and removed rows of this many bytes are worth a sweep before its time. */
 export const URGENT_SWEEP_BYTES = 16 << 20
 /** About the size of a stored row without its payload. */

@@ -25,6 +25,8 @@ export interface DeliveryPolicy {
 export type Ending = { readonly at: number; readonly ownerChange: OwnerChange | undefined } & (
   | { readonly type: 'ended'; readonly outcome: Outcome; readonly isFollowed: boolean }
   | { readonly type: 'unknown' }
+  /** No attempt was made: the timer may not start any more. */
+  | { readonly type: 'given-up'; readonly reason: string }
 )
 
 /** No limits but `concurrency` for each kind, and no history. */

@@ -41,6 +41,11 @@ export interface EngineSettings {
   readonly carryAfterMs: number
   /** Time between physical range deletions. */
   readonly sweepMs: number
+  /** A finished timer is remembered for at least this long, within the bounds of `maxOutcomes` and `maxOutcomeBytes`. */
+  readonly outcomesMs: number
+  /** About the most finished timers that the store remembers, and the most bytes of them. */
+  readonly maxOutcomes: number
+  readonly maxOutcomeBytes: number
   /** How long a shard is owned without a renewal. With `claim`: how long a row is claimed. */
   readonly leaseMs: number
   /** An owner considers its lease over this much earlier than the store does. */
@@ -85,6 +90,9 @@ export const engineDefaults: EngineSettings = Object.freeze({
   settleCount: 10_000,
   carryAfterMs: 5000,
   sweepMs: 30_000,
+  outcomesMs: 3_600_000,
+  maxOutcomes: 100_000,
+  maxOutcomeBytes: 64 * 1024 * 1024,
   leaseMs: 10_000,
   leaseMarginMs: 1000,
   acquireMs: 2000,

@@ -113,3 +113,6 @@ export const CONSOLE_REPEAT_MS = 60_000
 export const STORE_WARNING_REPEAT_MS = 10_000
 /** How many causes are remembered. */
 export const MOST_WARNING_CAUSES = 1000
+
+/** How many dead letters of a key are read to find out whether its timer has ended with one. */
+export const DEAD_LETTERS_OF_A_KEY = 100

@@ -39,6 +39,7 @@ import {
   type TimerQuery,
   type Why,
 } from './read/records.js'
+import { Outcomes } from './read/outcomes.js'
 import { NamespaceQuota } from './set/namespace-quota.js'
 import type { SetManyRow, SetOptions } from './set/set-request.js'
 import { Sets } from './set/sets.js'
@@ -97,7 +98,8 @@ export class Timers extends FrontDoor {
     const quota = new NamespaceQuota({ store, engine, namespace })
     const names = new TimerNames(namespace, kinds)
     const turns = new NameTurns()
-    const records = new Records({ engine, store, namespace, kinds })
+    const outcomes = new Outcomes(engine, store)
+    const records = new Records({ engine, store, namespace, kinds, outcomes })
     const { guard } = parts
     const router = new FiringRouter({
       store,
@@ -131,7 +133,18 @@ export class Timers extends FrontDoor {
       checkOpen,
       onStoreError,
     })
-    this.#changes = new Changes({ engine, store, random, namespace, history, kinds, names, records, turns })
+    this.#changes = new Changes({
+      engine,
+      store,
+      random,
+      namespace,
+      history,
+      kinds,
+      names,
+      records,
+      turns,
+      outcomes,
+    })
     this.#records = records
     this.#drains = new Drains(shared)
     this.#tasks = tasks

@@ -151,7 +151,6 @@ const unhurried = Object.freeze({
   windowMs: 10 * DAY_MS,
   settleMs: DAY_MS,
   settleCount: 1,
-  sweepMs: DAY_MS,
   leaseMs: 10 * DAY_MS,
   acquireMs: 5 * DAY_MS,
   heartbeatMs: 5 * DAY_MS,

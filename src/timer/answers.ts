@@ -31,8 +31,11 @@ export interface TimerView<Payload = unknown> {
   readonly key: string
   readonly handle: TimerHandle
   readonly revision: number
-  /** 'firing': an attempt is under way in this instance, or its outcome is being stored. */
-  readonly state: 'waiting' | 'firing' | 'paused'
+  /**
+   * 'firing': an attempt is under way in this instance, or its outcome is being stored. 'settled': the timer has ended,
+   * and the store still remembers it. Only `get` and `why` answer that.
+   */
+  readonly state: 'waiting' | 'firing' | 'paused' | 'settled'
   readonly dueAt: number
   readonly createdAt: number
   /** Recorded attempts at this occurrence. */
@@ -42,6 +45,18 @@ export interface TimerView<Payload = unknown> {
   readonly tags: readonly string[]
   /** The JSON form of its schedule; undefined for a timer that fires once. */
   readonly on: unknown
+  /** How and when it ended, if its state is 'settled'. */
+  readonly settled?: SettledView
+}
+
+/** How a timer ended. */
+export interface SettledView {
+  /** 'missed': it could not start by its latest start (`notAfter`), and is kept as a dead letter. */
+  readonly outcome: 'done' | 'dead' | 'missed'
+  /** Exact for a dead letter. A timer that was done ended no earlier than this, and normally within seconds of it. */
+  readonly at: number
+  /** Why it became a dead letter, or was missed. */
+  readonly reason?: string
 }
 
 /** A dead letter: an occurrence whose attempts have ended without success. */

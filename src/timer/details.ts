@@ -1,4 +1,5 @@
 import type { Hold } from './holder.js'
+import type { NotAfter } from './not-after.js'
 import type { RetryOptions } from './retry-policy.js'
 import type { TimerRow } from './timer-row.js'
 
@@ -20,6 +21,16 @@ export interface TimerDetails {
   readonly redriveOf?: OccurrenceName
   /** When the timer was due before it was paused. */
   readonly pausedDueAt?: number
+  /** No attempt starts later than this. */
+  readonly notAfter?: NotAfter
+  /** Set when a recurring timer is cancelled while it fires: no attempt after this one starts. */
+  readonly lastAttempt?: LastAttempt
+}
+
+/** Names the last attempt at a timer. */
+export interface LastAttempt {
+  readonly occurrence: number
+  readonly attempt: number
 }
 
 /** Names an occurrence within its namespace and kind. */

@@ -50,19 +50,27 @@ export interface NextOccurrence {
 
 /** How an attempt ended, and what follows. `details` replace those of the row. */
 export type Outcome =
-  /** The timer is finished. */
-  | { readonly type: 'done' }
+  /** The timer is finished. `isEnd` if its handler said so: a worker of a server does not know the schedule. */
+  | { readonly type: 'done'; readonly isEnd?: true }
   /** This occurrence is done. The next one is due at `dueAt`. */
   | ({ readonly type: 'next' } & NextOccurrence)
   /** Retry this occurrence at `dueAt`. */
   | { readonly type: 'retry'; readonly dueAt: number; readonly reason: string; readonly details?: string }
   /** Keep this occurrence as a dead letter. With `next` the timer goes on with its next occurrence. */
-  | { readonly type: 'dead'; readonly reason: string; readonly next?: NextOccurrence }
+  | {
+      readonly type: 'dead'
+      readonly reason: string
+      readonly next?: NextOccurrence
+      /** It could not start by its latest start, and was never started. */
+      readonly isMissed?: true
+    }
 
 /** Passes firings to their handlers. It must not throw, and must report each firing, now or later. */
 export type Deliver = (firings: readonly Firing[]) => void
 
 export const done: Outcome = Object.freeze({ type: 'done' })
+/** The handler has ended the timer. */
+export const ended: Outcome = Object.freeze({ type: 'done', isEnd: true })
 
 /** The part of the firing id after kind and key: identity and occurrence. */
 export function firingIdOf(row: TimerRow): string {

@@ -7,12 +7,21 @@ export {
   earlierOf,
   firstPlace,
   isBefore,
+  lastPlace,
   laterOf,
   levelAfter,
   levelAt,
   type Place,
 } from './place.js'
-export type { DeadView, QuotaLimits, QuotaView, SetTimer, SetTimers, TimerView } from './answers.js'
+export type {
+  DeadView,
+  QuotaLimits,
+  QuotaView,
+  SettledView,
+  SetTimer,
+  SetTimers,
+  TimerView,
+} from './answers.js'
 export { nameHash, shardOf, shardsOf } from './shard-of.js'
 export type { TimerContent, TimerName, TimerProgress, TimerRow } from './timer-row.js'
 export { checkTraceparent, isTraceparent, traceparentOf } from './trace.js'
@@ -23,8 +32,10 @@ export {
   type OccurrenceName,
   type TimerDetails,
 } from './details.js'
+export { endingDetails, isEnding, isPastLast, isRecurring, lastOutcome, lastUnknown } from './ending.js'
 export { freeDetails, heldDetails, type Hold, type Holder, holderOf, isHeld } from './holder.js'
 export { identityText, newIdentity } from './identity.js'
+export { latestStartOf, MISSED, type NotAfter } from './not-after.js'
 export { decodePayload, encodePayload, ownBytes, PayloadEncoder, payloadTextOf } from './payload.js'
 export { PayloadColumn } from './payload-column.js'
 export {
@@ -38,6 +49,7 @@ export {
 export {
   type Deliver,
   done,
+  ended,
   type Firing,
   type FiringTransaction,
   firingIdOf,

@@ -13,6 +13,9 @@ export interface Place {
 /** Before every row. */
 export const firstPlace: Place = Object.freeze({ position: 0, revision: 0 })
 
+/** After every row. */
+export const lastPlace: Place = Object.freeze({ position: Number.MAX_SAFE_INTEGER, revision: 0 })
+
 /** The level before every row of `position`. */
 export function levelAt(position: number): Place {
   return { position, revision: 0 }

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { every } from '../../src/schedule/index.js'
 import { freePorts } from '../servers/free-ports.js'
 import { TestServer } from '../server/test-server.js'
 import { runProcess } from './cli-process.js'
@@ -53,6 +54,17 @@ describe('the command line', () => {
     await run(['set', 'hello', 'now', '--in', '1h'])
     expect((await run(['fire', 'hello', 'now'])).out).toBe('moved\n')
     expect((await run(['why', 'hello', 'now'])).out).toMatch(/^\d{4}-.* set, due /)
+  })
+
+  it('ends a recurring timer that fires', async () => {
+    await served.call('PUT', '/v1/targets/work', { type: 'lease' })
+    await run(['set', 'work', 'a', '--on', JSON.stringify(every('1h'))])
+    await run(['fire', 'work', 'a'])
+    const leased = await served.call('POST', '/v1/leases', { kinds: ['work'], waitMs: 5000 })
+    expect((await run(['cancel', 'work', 'a'])).out).toBe('ending\n')
+    const [{ receipt }] = leased.body.firings
+    expect((await served.call('POST', `/v1/leases/${receipt}/ack`, { end: true })).status).toBe(200)
+    expect((await run(['get', 'work', 'a'])).out).toContain('  settled  ')
   })
 
   it('lists timers and forecasts how many are due', async () => {

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { Dead, log, RetryAfter } from '../../src/delivery/index.js'
 import type { CarillonError } from '../../src/error/index.js'
 import { openTimers, type RemoteTimers, timer, type Timers, type TimersEvent } from '../../src/front/index.js'
-import { daily } from '../../src/schedule/index.js'
+import { daily, every } from '../../src/schedule/index.js'
 import { until } from '../eventually.js'
 import { TestServer } from '../server/test-server.js'
 
@@ -25,6 +25,32 @@ async function codeOf(call: () => unknown): Promise<string> {
 }
 
 describe('timers on a server', () => {
+  it('end from a handler, and by a cancel while they fire', async () => {
+    await using served = await TestServer.start()
+    await using timers = await opened(served)
+    const seen: string[] = []
+    let finish = (): void => undefined
+    timers.handle(remind, (firing) => {
+      seen.push(firing.key)
+      if (firing.key === 'ended') firing.end()
+      return new Promise<void>((resolve) => {
+        finish = resolve
+        if (firing.key === 'ended') resolve()
+      })
+    })
+    await timers.start()
+    const often = { on: every('50ms'), payload: { n: 1 } }
+    await timers.set(remind, 'ended', often)
+    await until('the timer has ended', async () => (await timers.get(remind, 'ended'))?.state === 'settled')
+    await timers.set(remind, 'cancelled', often)
+    await until('the timer fires', () => seen.includes('cancelled'))
+    expect(await timers.cancel(remind, 'cancelled')).toBe('ending')
+    expect(await timers.cancelMany({ kind: remind, keys: ['cancelled'] })).toEqual({ found: 1, ending: 1 })
+    finish()
+    await until('the timer is gone', async () => (await timers.get(remind, 'cancelled'))?.state === 'settled')
+    expect(seen).toEqual(['ended', 'cancelled'])
+  })
+
   it('are set, read, moved, listed and cancelled by the same calls as on a store', async () => {
     await using served = await TestServer.start()
     await using timers = await opened(served)

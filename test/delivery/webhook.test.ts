@@ -10,6 +10,7 @@ import {
   webhook,
   type WebhookOptions,
 } from '../../src/index.js'
+import { every } from '../../src/schedule/index.js'
 import { until } from '../eventually.js'
 import { Receiver } from './receiver.js'
 
@@ -48,7 +49,7 @@ async function set(timers: Timers, key: string, order = 7): Promise<void> {
 }
 
 async function isSettled(timers: Timers, key: string): Promise<boolean> {
-  return (await timers.get(remind, key)) === undefined
+  return (await timers.get(remind, key))?.state === 'settled'
 }
 
 async function reasonOf(timers: Timers, key: string): Promise<string | undefined> {
@@ -138,6 +139,17 @@ describe('a webhook', () => {
     expect(await reasonOf(timers, '500')).toBe('attempt 3 of 3 failed: the target answered 500')
     expect(await reasonOf(timers, '302')).toMatch(/redirects \(302\), which is not followed/)
     expect(await reasonOf(timers, 'ok')).toBeUndefined()
+  })
+
+  it('ends a recurring timer when the target says so', async () => {
+    const target = await receiver((response) => {
+      const body = { end: target.of('a').length === 2 }
+      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body))
+    })
+    const { timers } = await sending(target.url)
+    await timers.set(remind, 'a', { on: every('50ms'), payload: { order: 7 } })
+    await until('it has ended', () => isSettled(timers, 'a'))
+    expect(target.of('a').length).toBe(2)
   })
 
   it('pauses its kind when the target is gone', async () => {

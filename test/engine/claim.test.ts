@@ -406,7 +406,9 @@ function noted(firing: Firing, ending: Ending) {
   const event =
     ending.type === 'unknown'
       ? `unknown ${firing.attempt} from ${ending.ownerChange?.from}`
-      : `${ending.outcome.type} ${firing.attempt}${ending.isFollowed ? '' : ' not followed'}`
+      : ending.type === 'given-up'
+        ? `given up: ${ending.reason}`
+        : `${ending.outcome.type} ${firing.attempt}${ending.isFollowed ? '' : ' not followed'}`
   return [{ at, event, details: '{}' }]
 }
 

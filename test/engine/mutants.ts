@@ -75,8 +75,8 @@ export const mutants: readonly Mutant[] = [
     patches: [
       {
         file: shard,
-        find: 'sweep(fence: Fence): { removed: number; more: boolean } {\n    this.checkFence(fence)',
-        replace: 'sweep(fence: Fence): { removed: number; more: boolean } {\n    void fence',
+        find: 'sweep(fence: Fence, below: Place = lastPlace): Swept {\n    this.checkFence(fence)',
+        replace: 'sweep(fence: Fence, below: Place = lastPlace): Swept {\n    void fence',
       },
     ],
   },
@@ -622,6 +622,53 @@ export const mutants: readonly Mutant[] = [
         file: 'engine/write/operation-planner.ts',
         find: 'if (row !== undefined) this.#startHolds.hold(row.revision)',
         replace: 'void row',
+      },
+    ],
+  },
+  {
+    name: 'a follow-up is written for a timer that was cancelled while it fired',
+    patches: [
+      {
+        file: 'timer/ending.ts',
+        find: "if (outcome.type === 'done' || !isEnding(row)) return outcome",
+        replace: "if (outcome.type === 'done' || !isEnding(row) || row.attempt >= 0) return outcome",
+      },
+    ],
+  },
+  {
+    name: 'the last attempt of a timer is repeated if its owner was lost',
+    patches: [
+      {
+        file: 'engine/fire/attempts.ts',
+        find: 'if (isEnding(attempt.row)) this.#giveUp(attempt)',
+        replace: 'if (isEnding(attempt.row) && token < 0) this.#giveUp(attempt)',
+      },
+      {
+        file: 'engine/fire/attempts.ts',
+        find: 'if (!isPastLast(row)) {',
+        replace: 'if (!isPastLast(row) || token >= 0) {',
+      },
+    ],
+  },
+  {
+    name: 'a cancel forgets the attempt during which it came',
+    patches: [
+      {
+        file: 'engine/write/memory-updater.ts',
+        find: 'this.#attempts.rewrite(attempt, row)',
+        replace: 'this.#drop(from)\n    this.#loader.keep(row, readLevel)',
+      },
+    ],
+  },
+  {
+    name: 'a report that waits to be settled does not notice the cancel',
+    unseen:
+      'test/front/ending.test.ts notices it: the cancel must come while the attempt runs in a process that has let go of the shard',
+    patches: [
+      {
+        file: 'engine/settle/settlement-builder.ts',
+        find: 'if (!isEnding(attempt.row) || !isOutcome(outcome)) {',
+        replace: 'if (!isEnding(attempt.row) || limit > 0) {',
       },
     ],
   },

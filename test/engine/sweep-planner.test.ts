@@ -3,15 +3,15 @@ import { StoreError } from '../../src/error/index.js'
 import { MemoryStore } from '../../src/store/index.js'
 import { Rig, START } from './rig.js'
 
-const settings = { sweepMs: 10_000 }
+const settings = { sweepMs: 10_000, outcomesMs: 1 }
 
 /** A rig whose store answers the first `left` sweeps with `more: true`. */
 function rigWithLeft(left: number, more: object = {}): { rig: Rig; sweeps: () => number } {
   const rig = new Rig({ settings: { ...settings, ...more } })
   let calls = 0
   const sweep = MemoryStore.prototype.sweep.bind(rig.store)
-  rig.store.sweep = async (fence) => {
-    const answer = await sweep(fence)
+  rig.store.sweep = async (fence, below) => {
+    const answer = await sweep(fence, below)
     return { ...answer, more: ++calls <= left }
   }
   return { rig, sweeps: () => calls }

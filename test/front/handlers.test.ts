@@ -163,7 +163,7 @@ describe('a handler', () => {
       'nothing 2',
       'text 2',
     ])
-    expect(await timers.get(kind, 'good')).toBe(undefined)
+    expect(await timers.get(kind, 'good')).toMatchObject({ state: 'settled' })
   })
 
   it('is not retried after maxDuration', async () => {
@@ -553,7 +553,7 @@ describe('a recurring timer', () => {
     await timers.advance('1h')
     // Redriven once, beside the recurring timer, which kept its due time.
     expect(seen).toEqual([expect.stringMatching(/^x \d 1 1 kept$/), 'x 4 3 1 kept'])
-    expect(await timers.get(beside!.handle)).toBe(undefined)
+    expect(await timers.get(beside!.handle)).toMatchObject({ state: 'settled' })
     expect(await timers.get(kind, 'x')).toMatchObject({ dueAt: START + 5 * HOUR, occurrence: 4 })
     expect((await timers.dead()).items).toEqual([])
   })

@@ -83,7 +83,7 @@ describe('a target in the store', () => {
     await set(timers, 'waiting')
     await until('it waits', async () => (await timers.get(remind, 'waiting'))?.state === 'firing')
     await timers.setTarget(remind, { ...form, url: `${url}/b` })
-    await until('it is over', async () => (await timers.get(remind, 'waiting')) === undefined)
+    await until('it is over', async () => (await timers.get(remind, 'waiting'))?.state === 'settled')
     expect((await timers.dead()).items).toEqual([])
     expect(started.received.map(({ path }) => path)).toEqual(['/a'])
   })

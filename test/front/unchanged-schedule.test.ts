@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { openTimers, type SetOptions, timer, type Timers } from '../../src/front/index.js'
 import type { Kinds } from '../../src/front/kinds.js'
+import type { Outcomes } from '../../src/front/read/outcomes.js'
 import { Records } from '../../src/front/read/records.js'
 import { cron, daily, type Schedule } from '../../src/schedule/index.js'
 import { MemoryStore, type Store } from '../../src/store/index.js'
@@ -328,6 +329,7 @@ describe('a schedule that is set again unchanged', () => {
       store: { find: () => Promise.resolve(rows) } as unknown as Store,
       namespace: 'default',
       kinds: {} as Kinds,
+      outcomes: {} as Outcomes,
     })
     expect(await records.current(names)).toEqual([undefined, rows[1], undefined])
   })

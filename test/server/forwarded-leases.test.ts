@@ -40,7 +40,7 @@ describe('a worker lease of one instance', () => {
     expect(await send(two.other, first.receipt, 'ack')).toEqual([410, 'receipt-stale'])
     expect(await send(two.owner, first.receipt, 'ack')).toEqual([410, 'receipt-stale'])
     await eventually(async () =>
-      expect((await two.owner.call('GET', `/v1/timers/remind/${first.name}`)).status).toBe(404),
+      expect((await two.owner.call('GET', `/v1/timers/remind/${first.name}`)).body.state).toBe('settled'),
     )
     const second = await leaseAtOwner(two)
     const release = { dead: true, reason: 'no such order' }

@@ -118,7 +118,7 @@ describe('a worker over HTTP', () => {
     const { receipt } = again.body.firings[0]
     expect((await served.call('POST', `/v1/leases/${receipt}/ack`, {})).body).toEqual({ outcome: 'acked' })
     await eventually(async () =>
-      expect((await served.call('GET', '/v1/timers/encode/film')).status).toBe(404),
+      expect((await served.call('GET', '/v1/timers/encode/film')).body.state).toBe('settled'),
     )
   })
 

@@ -34,7 +34,7 @@ describe('testTimers', () => {
       },
     ])
     expect(timers.fired('trial')).toHaveLength(1)
-    expect(await timers.get(trial, 'u1')).toBe(undefined)
+    expect(await timers.get(trial, 'u1')).toMatchObject({ state: 'settled' })
     expect(await timers.next()).toMatchObject({ key: 'u2' })
     expect(await timers.cancel(trial, 'u2')).toBe('cancelled')
     expect(await timers.next()).toBe(undefined)

@@ -32,6 +32,7 @@ const set = apiCommand({
     on: stringOption,
     payload: stringOption,
     tags: stringOption,
+    'not-after': stringOption,
     'if-absent': flagOption,
     'if-revision': stringOption,
   },
@@ -40,6 +41,7 @@ const set = apiCommand({
     ['--on', 'due on a schedule: a cron expression in UTC, or the JSON form of a schedule'],
     ['--payload', 'any JSON'],
     ['--tags', 'comma-separated'],
+    ['--not-after', "start no later than an instant, or than a time after it is due: '10m'"],
     ['--if-absent', 'only if no timer has this key'],
     ifRevision,
   ],
@@ -59,6 +61,7 @@ const set = apiCommand({
       ...(on !== undefined && { on: on.startsWith('{') ? parseJsonOption('--on', on) : on }),
       ...(payload !== undefined && { payload: parseJsonOption('--payload', payload) }),
       ...(tags !== undefined && { tags: tags.split(',') }),
+      ...notAfterOf(context.option('not-after')),
       ...(context.flag('if-absent') && { ifAbsent: true }),
       ...(context.option('if-revision') !== undefined && {
         ifRevision: Number(context.option('if-revision')),
@@ -219,4 +222,11 @@ function lineOf({ kind, key, state, dueAt, revision, attempts, payload }: TimerB
   const tried = attempts === 0 ? '' : `, ${attempts} attempts`
   const carried = payload === undefined ? '' : ` ${JSON.stringify(payload)}`
   return `${instantText(dueAt)}  ${state}  ${kind} ${key}  (revision ${revision}${tried})${carried}`
+}
+
+/** The latest start: an instant, or else a time after the due time. */
+function notAfterOf(text: string | undefined): { readonly notAfter?: object } {
+  if (text === undefined) return {}
+  if (/^\d{10,16}$/.test(text)) return { notAfter: { at: Number(text) } }
+  return { notAfter: /^\d{4}-/.test(text) ? { at: text } : { within: text } }
 }

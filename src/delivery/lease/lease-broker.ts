@@ -15,6 +15,12 @@ const MAX_WAITING = 10_000
 // A worker lease may end this much late, but never early.
 const EXPIRY_INTERVAL_MS = 10
 
+/** What follows a leased attempt that was done. */
+interface Acknowledgement {
+  readonly again?: Parameters<TimerFiring['again']>[0]
+  readonly end?: boolean
+}
+
 /** Why a leased attempt fails, and what follows. */
 export interface Release {
   /** The delay before the next attempt, instead of the policy's. */
@@ -100,11 +106,12 @@ export class LeaseBroker {
     return worker.answer
   }
 
-  /** The firing is done or, with `again`, fires once more. Answers false for a stale receipt. */
-  ack(receipt: string, again?: Parameters<TimerFiring['again']>[0]): boolean {
+  /** The firing is done. With `again` it fires once more, with `end` its timer ends. Answers false for a stale receipt. */
+  ack(receipt: string, { again, end }: Acknowledgement = {}): boolean {
     const given = this.#find(receipt)
     if (given === undefined) return false
     if (again !== undefined) given.firing.again(again)
+    if (end === true) given.firing.end()
     this.#end(receipt, given)
     given.resolve()
     return true

@@ -5,6 +5,7 @@ import type { HttpAnswer } from './http-sender.js'
 export type AnswerOutcome =
   | { readonly type: 'done' }
   | { readonly type: 'again'; readonly in: Duration }
+  | { readonly type: 'end' }
   | { readonly type: 'retry'; readonly reason: string; readonly afterMs: number | undefined }
   | { readonly type: 'dead'; readonly reason: string; readonly isGone: boolean }
 
@@ -14,7 +15,7 @@ const MAX_REASON_LENGTH = 500
 const MAX_RETRY_AFTER_MS = 7 * 86_400_000
 
 /**
- * 2xx is done, or again if its JSON says so. 408, 425, 429 and 5xx are retried, not before `Retry-After`. Other 4xx
+ * 2xx is done, or again or the end of the timer if its JSON says so. 408, 425, 429 and 5xx are retried, not before `Retry-After`. Other 4xx
  * become dead letters, and 410 also means that the target is gone for good. A redirect is a failure: it is not followed.
  */
 export function outcomeOf(answer: HttpAnswer, now: number): AnswerOutcome {
@@ -33,7 +34,7 @@ export function outcomeOf(answer: HttpAnswer, now: number): AnswerOutcome {
 
 /**
  * What a target's answer means for each firing of a batch. A 2xx answer may name some of them in `items`, by their ids,
- * each with `again`, `retry` or `dead`. The others are done. Any other answer holds for all of them.
+ * each with `again`, `end`, `retry` or `dead`. The others are done. Any other answer holds for all of them.
  */
 export function outcomesOf(answer: HttpAnswer, now: number, ids: readonly string[]): AnswerOutcome[] {
   const all = outcomeOf(answer, now)
@@ -68,6 +69,7 @@ function itemOutcome(item: NamedItem): AnswerOutcome {
     typeof item['reason'] === 'string' ? item['reason'].slice(0, MAX_REASON_LENGTH) : 'no reason given'
   if (item['dead'] === true)
     return { type: 'dead', reason: `the target gave it up: ${reason}`, isGone: false }
+  if (item['end'] === true) return { type: 'end' }
   const again = durationIn(item['again'])
   if (again !== undefined) return { type: 'again', in: again }
   const retry = durationIn(item['retry'])
@@ -91,7 +93,8 @@ function durationIn(when: unknown): Duration | undefined {
 
 function readAnswer({ body, contentType }: HttpAnswer): AnswerOutcome {
   if (body === undefined || body === '' || !isJson.test(contentType)) return { type: 'done' }
-  const again = againOf(body)
+  const { again, isEnd } = followUpIn(body)
+  if (isEnd) return { type: 'end' }
   if (again === undefined) return { type: 'done' }
   try {
     parseDuration(again as Duration)
@@ -105,14 +108,20 @@ function readAnswer({ body, contentType }: HttpAnswer): AnswerOutcome {
   }
 }
 
-function againOf(body: string): unknown {
+/** What the body asks for: that the timer ends, or `again`. `null` stands for an `again` without a time. */
+function followUpIn(body: string): { readonly again?: unknown; readonly isEnd: boolean } {
   try {
     const answer: unknown = JSON.parse(body)
-    if (typeof answer !== 'object' || answer === null || !('again' in answer)) return undefined
-    const { again } = answer
-    return typeof again === 'object' && again !== null && 'in' in again ? again.in : null
+    if (typeof answer !== 'object' || answer === null) return { isEnd: false }
+    const { again, end } = answer as { readonly again?: unknown; readonly end?: unknown }
+    if (end === true) return { isEnd: true }
+    if (again === undefined) return { isEnd: false }
+    return {
+      isEnd: false,
+      again: typeof again === 'object' && again !== null && 'in' in again ? again.in : null,
+    }
   } catch {
-    return undefined
+    return { isEnd: false }
   }
 }
 

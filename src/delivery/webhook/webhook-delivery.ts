@@ -99,11 +99,14 @@ export class WebhookDelivery {
     return this.#ready
   }
 
-  /** Turns an outcome other than done into a call of `again` or an error. */
+  /** Turns an outcome other than done into a call of `again` or `end`, or an error. */
   #follow(firing: TimerFiring, outcome: Exclude<AnswerOutcome, { readonly type: 'done' }>): void {
     switch (outcome.type) {
       case 'again':
         firing.again({ in: outcome.in })
+        return
+      case 'end':
+        firing.end()
         return
       case 'retry':
         if (outcome.afterMs === undefined) throw new Error(outcome.reason)

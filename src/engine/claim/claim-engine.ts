@@ -22,6 +22,7 @@ import type { TimerEngine } from '../timer-engine.js'
 import { ClaimSettler } from './claim-settler.js'
 import { ClaimWriter } from './claim-writer.js'
 import { Claimer } from './claimer.js'
+import { CancelledRows } from './cancelled-rows.js'
 import { ClaimedAttempts } from './claimed-attempts.js'
 import { ClaimedRows } from './claimed-rows.js'
 import { ClaimRenewer } from './claim-renewer.js'
@@ -80,7 +81,17 @@ export class ClaimEngine implements TimerEngine {
       kinds: () => KindFilter.none,
     })
     const rows = new ClaimedRows()
-    const common = { store, clock, machineClock, settings, onEvent, counts: this.#counts, policy, rows }
+    const common = {
+      store,
+      clock,
+      machineClock,
+      settings,
+      onEvent,
+      counts: this.#counts,
+      policy,
+      rows,
+      cancelledRows: new CancelledRows(store),
+    }
     const settler = new ClaimSettler({ ...common, onFollowUp: (dueAt) => this.#claimer.expect(dueAt) })
     const attempts = new ClaimedAttempts({
       ...common,

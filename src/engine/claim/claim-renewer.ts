@@ -4,6 +4,7 @@ import type { Clock } from '../../time/index.js'
 import type { OnEvent } from '../event.js'
 import type { EngineSettings } from '../settings.js'
 import { Sleeper } from '../../async/index.js'
+import type { CancelledRows } from './cancelled-rows.js'
 import type { ClaimedAttempt } from './claimed-attempt.js'
 import type { ClaimedRows } from './claimed-rows.js'
 
@@ -21,6 +22,7 @@ export class ClaimRenewer {
   readonly #rows: ClaimedRows
   readonly #onEvent: OnEvent
   readonly #sleeper: Sleeper
+  readonly #cancelledRows: CancelledRows
   #isOver = false
 
   constructor(parts: {
@@ -30,6 +32,7 @@ export class ClaimRenewer {
     settings: EngineSettings
     rows: ClaimedRows
     onEvent: OnEvent
+    cancelledRows: CancelledRows
   }) {
     this.#store = parts.store
     this.#clock = parts.clock
@@ -38,6 +41,7 @@ export class ClaimRenewer {
     this.#rows = parts.rows
     this.#onEvent = parts.onEvent
     this.#sleeper = new Sleeper(parts.clock)
+    this.#cancelledRows = parts.cancelledRows
   }
 
   async run(): Promise<void> {
@@ -54,9 +58,10 @@ export class ClaimRenewer {
     this.#sleeper.cancelAll()
   }
 
-  /** Answers whether the store has answered. */
+  /** Answers whether the store has answered, and nothing is left to renew. */
   async #renew(): Promise<boolean> {
     const { leaseMs } = this.#settings
+    let isAnyLeft = false
     const sentAt = { monotonic: this.#clock.monotonic(), wall: this.#machineClock.now() }
     // A row that is being settled is locked: renewing it would delay the others.
     const old = [...this.#rows].filter(
@@ -69,9 +74,13 @@ export class ClaimRenewer {
           some.map(({ claimToken }) => claimToken),
           leaseMs,
         )
+        const refused = some.filter((_, index) => answers[index] !== true)
+        const cancelled = await this.#cancelledRows.renewTokens(refused)
         for (const [index, attempt] of some.entries()) {
           if (answers[index] === true) attempt.leasedAt = sentAt
-          else this.#lose(attempt)
+          // Its claim was not renewed yet: the next round does it, with the new token.
+          else if (!cancelled.has(attempt)) this.#lose(attempt)
+          else isAnyLeft = true
         }
       } catch (error) {
         // The store was stopped: it takes no more calls.
@@ -81,7 +90,7 @@ export class ClaimRenewer {
         return false
       }
     }
-    return true
+    return !isAnyLeft
   }
 
   #lose(attempt: ClaimedAttempt): void {

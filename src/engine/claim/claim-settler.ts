@@ -1,13 +1,14 @@
 import { StateError, StoreError } from '../../error/index.js'
 import type { ClaimSettlement, HistoryEntry, HistoryNote, Store } from '../../store/index.js'
 import type { Clock } from '../../time/index.js'
-import type { FiringTransaction, Outcome } from '../../timer/index.js'
+import { type FiringTransaction, lastOutcome, type Outcome } from '../../timer/index.js'
 import type { EngineCounts } from '../counts.js'
 import type { DeliveryPolicy } from '../delivery-policy.js'
 import type { OnEvent } from '../event.js'
 import { progressAfter, progressOfNext } from '../settle/follow-up.js'
 import type { EngineSettings } from '../settings.js'
 import { Sleeper } from '../../async/index.js'
+import type { CancelledRows } from './cancelled-rows.js'
 import { ClaimTransaction } from './claim-transaction.js'
 import type { ClaimedAttempt } from './claimed-attempt.js'
 import type { ClaimedRows } from './claimed-rows.js'
@@ -39,6 +40,7 @@ export class ClaimSettler {
   readonly #sleeper: Sleeper
   readonly #rows: ClaimedRows
   readonly #policy: DeliveryPolicy
+  readonly #cancelledRows: CancelledRows
   #reports: Report[] = []
   #history: HistoryEntry[] = []
   #isRunning = false
@@ -53,6 +55,7 @@ export class ClaimSettler {
     onEvent: OnEvent
     rows: ClaimedRows
     policy: DeliveryPolicy
+    cancelledRows: CancelledRows
     /** A follow-up was written that is due at `dueAt`. */
     onFollowUp: (dueAt: number) => void
   }) {
@@ -64,6 +67,7 @@ export class ClaimSettler {
     this.#onFollowUp = parts.onFollowUp
     this.#rows = parts.rows
     this.#policy = parts.policy
+    this.#cancelledRows = parts.cancelledRows
     this.#sleeper = new Sleeper(parts.clock)
   }
 
@@ -73,6 +77,7 @@ export class ClaimSettler {
   }
 
   ended(attempt: ClaimedAttempt, outcome: Outcome): void {
+    this.#counts.ended(attempt, outcome)
     if (attempt.isSettled) {
       this.#settled(attempt, outcome)
       return
@@ -91,9 +96,10 @@ export class ClaimSettler {
       throw new StoreError('no-transactions', `a ${this.#store.name} store has no transactions`)
     }
     const transaction = await transactions.begin()
-    return new ClaimTransaction(transaction, attempt, (outcome) =>
-      settlementOf(this.#reportOf(attempt, outcome)),
-    )
+    return new ClaimTransaction(transaction, attempt, {
+      settlementOf: (outcome) => settlementOf(this.#reportOf(attempt, lastOutcome(attempt.row, outcome))),
+      isCancelled: async () => (await this.#cancelledRows.renewTokens([attempt])).size > 0,
+    })
   }
 
   /** Gives rows back that were not started, as if they had never been claimed. */
@@ -148,8 +154,11 @@ export class ClaimSettler {
       const answers = await this.#store.settleClaimed(batch.map(settlementOf), history)
       this.#counts.settlements++
       this.#failures = 0
+      const refused = batch.filter((_, index) => answers[index] !== true)
+      const cancelled = await this.#findCancelled(refused)
       for (const [index, report] of batch.entries()) {
         if (answers[index] === true) this.#settled(report.attempt, report.outcome)
+        else if (cancelled.has(report.attempt)) this.#settleAgain(report)
         else this.#refused(report)
       }
     } catch (error) {
@@ -166,6 +175,29 @@ export class ClaimSettler {
       this.#onEvent({ type: 'store-trouble', shard: undefined, call: 'settleClaimed', error: trouble })
       await this.#sleeper.sleep(this.#settings.retryMs * Math.min(2 ** this.#failures++, 10))
     }
+  }
+
+  /** The attempts among these whose timers were cancelled while they fired. */
+  async #findCancelled(refused: readonly Report[]): Promise<ReadonlySet<ClaimedAttempt>> {
+    while (refused.length > 0) {
+      try {
+        return await this.#cancelledRows.renewTokens(refused.map(({ attempt }) => attempt))
+      } catch (error) {
+        if (error instanceof StateError) break
+        const trouble = error instanceof Error ? error : new Error(String(error))
+        this.#onEvent({ type: 'store-trouble', shard: undefined, call: 'find', error: trouble })
+        await this.#sleeper.sleep(this.#settings.retryMs)
+      }
+    }
+    return new Set()
+  }
+
+  /** The timer was cancelled during its attempt, so another outcome than the reported one may follow. */
+  #settleAgain({ attempt, outcome }: Report): void {
+    attempt.isSettling = false
+    const isReleased = outcome.type === 'released'
+    if (isReleased) this.release([attempt])
+    else this.#reports.push(this.#reportOf(attempt, lastOutcome(attempt.row, outcome)))
   }
 
   #notesOf(attempt: ClaimedAttempt, outcome: Outcome, isFollowed: boolean): readonly HistoryNote[] {

@@ -1,13 +1,14 @@
-import {
-  type CarillonError,
-  InvalidInputError,
-  LimitError,
-  StateError,
-  StoreError,
-} from '../../error/index.js'
-import type { Operation, OperationAnswer, RequestedOperation, Store } from '../../store/index.js'
+import { CarillonError, InvalidInputError, LimitError, StateError, StoreError } from '../../error/index.js'
+import type {
+  CancelOperation,
+  MoveOperation,
+  Operation,
+  OperationAnswer,
+  RequestedOperation,
+  Store,
+} from '../../store/index.js'
 import type { Clock } from '../../time/index.js'
-import { shardOf } from '../../timer/index.js'
+import { endingDetails, isRecurring, shardOf, type TimerRow } from '../../timer/index.js'
 import type { SubmitAnswer } from '../answer.js'
 import type { EngineCounts } from '../counts.js'
 import type { EngineSettings } from '../settings.js'
@@ -179,7 +180,47 @@ export class ClaimWriter {
     this.#counts.writes++
     this.#counts.operations += operations.length
     this.#wakeForDue(operations, answers)
-    return answers.map(answerOf)
+    const given = answers.map(answerOf)
+    await this.#endFiring(operations, given)
+    return given
+  }
+
+  /**
+   * Ends recurring timers whose cancel was answered 'firing': their rows get to know which attempt is the last one. If a
+   * row has changed since, it is cancelled as it is now. An error is the answer of that cancel alone.
+   */
+  async #endFiring(operations: readonly RequestedOperation[], answers: SubmitAnswer[]): Promise<void> {
+    for (let index = 0; index < operations.length; index++) {
+      const operation = operations[index]!
+      if (operation.type !== 'cancel') continue
+      while (answers[index]!.outcome === 'firing') {
+        const answer = await this.#end(operation)
+        if (answer === undefined) break
+        answers[index] = answer
+      }
+    }
+  }
+
+  /** Answers undefined if the timer fires only once: its cancel comes too late. */
+  async #end(operation: CancelOperation): Promise<SubmitAnswer | undefined> {
+    try {
+      const [row] = await this.#store.find([operation])
+      if (row !== undefined && !isRecurring(row)) return undefined
+      if (row !== undefined) {
+        const answer = await this.#writeOne(ending(operation, row))
+        if (answer.outcome === 'moved') return { outcome: 'ending' }
+        if (answer.outcome !== 'conflict') return answerOf(answer)
+      }
+      // The attempt has ended since.
+      return answerOf(await this.#writeOne(operation))
+    } catch (error) {
+      if (!(error instanceof CarillonError)) throw error
+      return failed(error)
+    }
+  }
+
+  async #writeOne(operation: Operation): Promise<OperationAnswer> {
+    return (await this.#store.write(undefined, { operations: [operation] })).answers[0]!
   }
 
   /** Wakes the instances that fire if a row is due before they would ask the store. */
@@ -213,6 +254,22 @@ export class ClaimWriter {
     } catch {
       return operations.map(() => failed(error))
     }
+  }
+}
+
+/** Cancels a recurring timer that is firing: its row says which attempt is the last one, and stays claimed. */
+function ending(cancel: CancelOperation, row: TimerRow): MoveOperation {
+  const { note, ...asked } = cancel
+  const { dueAt, position, revision: ifRevision } = row
+  return {
+    ...asked,
+    type: 'move',
+    dueAt,
+    position,
+    details: endingDetails(row),
+    ifRevision: asked.ifRevision ?? ifRevision,
+    whileFiring: true,
+    ...(note && { note: { ...note, event: 'ending' } }),
   }
 }
 

@@ -4,7 +4,7 @@ import type { Reading } from '../own/ownership.js'
 
 /** An attempt at a row that this instance has claimed. */
 export class ClaimedAttempt extends Attempt {
-  readonly claimToken: ClaimToken
+  claimToken: ClaimToken
   /** What both clocks showed before the claim was asked for or renewed: it counts from then. */
   leasedAt: Reading
   /** The row is still claimed by this instance, as far as it knows. */

@@ -1,6 +1,13 @@
 import type { ClaimedRow, HistoryEntry } from '../../store/index.js'
 import type { Clock } from '../../time/index.js'
-import { type Deliver, type FiringTransaction, type Outcome, type TimerRow } from '../../timer/index.js'
+import {
+  type Deliver,
+  type FiringTransaction,
+  isPastLast,
+  lastUnknown,
+  type Outcome,
+  type TimerRow,
+} from '../../timer/index.js'
 import { Attempt, type AttemptListener } from '../fire/attempt.js'
 import type { EngineCounts } from '../counts.js'
 import type { DeliveryPolicy } from '../delivery-policy.js'
@@ -89,7 +96,8 @@ export class ClaimedAttempts implements AttemptListener, StartGuard {
       const attempt = new ClaimedAttempt(each, leasedAt, now, this)
       this.#rows.add(attempt)
       if (each.lostOwner !== undefined) this.#noteLost(each.row, each.lostOwner, now)
-      this.#lanes.enqueue(attempt)
+      if (isPastLast(each.row)) attempt.report(lastUnknown)
+      else this.#lanes.enqueue(attempt)
     }
     this.#lanes.flush()
   }
@@ -113,14 +121,19 @@ export class ClaimedAttempts implements AttemptListener, StartGuard {
 
   progressOf(row: TimerRow): RowProgress {
     const attempt = this.#rows.get(row)
-    if (attempt?.claimToken.revision !== row.revision || attempt.startedAt < 0) return 'waiting'
+    if (attempt === undefined || attempt.startedAt < 0) return 'waiting'
+    const { identity, occurrence } = attempt.row
+    const isSame = row.identity === identity && row.occurrence === occurrence
+    if (!isSame || row.attempt + 1 !== attempt.attempt) return 'waiting'
     return attempt.outcome?.type === 'done' ? 'over' : 'firing'
   }
 
   ended(attempt: Attempt, outcome: Outcome): void {
-    this.#lanes.removeEnded(attempt)
+    // A timer that was cancelled while it fired may end without a start.
+    const isStarted = attempt.lane !== undefined
+    if (isStarted) this.#lanes.removeEnded(attempt)
     this.#listener.ended(attempt as ClaimedAttempt, outcome)
-    this.#lanes.startWaiting(attempt)
+    if (isStarted) this.#lanes.startWaiting(attempt)
   }
 
   begin(attempt: Attempt): Promise<FiringTransaction> {

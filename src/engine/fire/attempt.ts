@@ -3,6 +3,7 @@ import {
   type Firing,
   firingIdOf,
   type FiringTransaction,
+  lastOutcome,
   type Outcome,
   type TimerRow,
 } from '../../timer/index.js'
@@ -94,7 +95,8 @@ export class Attempt implements Firing {
 
   report(outcome: Outcome): void {
     if (this.outcome !== undefined) return
-    this.outcome = outcome
-    this.#listener.ended(this, outcome)
+    // The timer may have been cancelled during the attempt.
+    this.outcome = lastOutcome(this.row, outcome)
+    this.#listener.ended(this, this.outcome)
   }
 }

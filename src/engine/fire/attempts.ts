@@ -1,5 +1,14 @@
 import type { Clock } from '../../time/index.js'
-import { type Deliver, type FiringTransaction, isHeld, type Outcome } from '../../timer/index.js'
+import {
+  type Deliver,
+  type FiringTransaction,
+  isEnding,
+  isHeld,
+  isPastLast,
+  lastUnknown,
+  type Outcome,
+  type TimerRow,
+} from '../../timer/index.js'
 import { Attempt, type AttemptListener } from './attempt.js'
 import type { DeliveryPolicy } from '../delivery-policy.js'
 import type { HandedOverAttempts } from '../own/handed-over-attempts.js'
@@ -18,7 +27,7 @@ import { entryState } from '../load/window-page.js'
 import type { OutcomeQueue } from '../settle/outcome-queue.js'
 import { CHECKED_FOR_MS, DUE_AT_ONCE } from '../defaults.js'
 
-const { READY, STARTED, REPORTED, DONE, GONE } = entryState
+const { READY, STARTED, REPORTED, LEAVING, DONE, GONE, HELD } = entryState
 
 interface AttemptsParts {
   readonly window: Window
@@ -170,7 +179,18 @@ export class Attempts implements AttemptListener {
     }
     const attempt = new Attempt(row, token, now, this)
     page.attempts[index] = attempt
-    this.#lanes.enqueue(attempt)
+    if (!isPastLast(row)) {
+      this.#lanes.enqueue(attempt)
+      return
+    }
+    page.states[index] = REPORTED
+    this.#giveUp(attempt)
+  }
+
+  /** The timer was cancelled while it fired, and nobody will know how that attempt ended: nothing starts any more. */
+  #giveUp(attempt: Attempt): void {
+    this.#outcomes.noteGivenUp(attempt, lastUnknown.reason)
+    this.#outcomes.addReport(attempt, lastUnknown)
   }
 
   /** Until `resume` nothing becomes due and nothing starts. */
@@ -270,6 +290,7 @@ export class Attempts implements AttemptListener {
       return
     }
     this.#outcomes.noteEnded(attempt, outcome)
+    this.#parts.counts.ended(attempt, outcome)
     if (attempt.isSuperseded) {
       this.#parts.counts.superseded++
     } else if (outcome.type === 'done') {
@@ -294,7 +315,8 @@ export class Attempts implements AttemptListener {
     const attempt = new Attempt(page.row(index), token, this.#clock.now(), this)
     page.attempts[index] = attempt
     this.#outcomes.noteUnknown(attempt)
-    this.#outcomes.addReport(attempt, { type: 'record' })
+    if (isEnding(attempt.row)) this.#giveUp(attempt)
+    else this.#outcomes.addReport(attempt, { type: 'record' })
   }
 
   /** The shard is being released, and the store records that this attempt goes on here. */
@@ -311,6 +333,16 @@ export class Attempts implements AttemptListener {
     )
   }
 
+  /** Its row was rewritten under the same identity: the attempt goes on with the new one, whatever the read level. */
+  rewrite(attempt: Attempt, row: TimerRow): void {
+    const before = this.#window.state(attempt.token)
+    if (!attempt.isSuperseded) this.#window.remove(attempt.token)
+    attempt.row = row
+    attempt.token = this.#window.addRow(row, before === LEAVING ? stateOf(attempt) : before)
+    this.#window.page(attempt.token).attempts[this.#window.index(attempt.token)] = attempt
+    if (attempt.startedAt < 0) this.enqueue(attempt)
+  }
+
   /** A row that waits to be started goes back to its lane, whether it was rewritten or not. */
   enqueue(attempt: Attempt): void {
     this.#lanes.enqueue(attempt)
@@ -321,4 +353,12 @@ export class Attempts implements AttemptListener {
     this.#dueSinceFlush = 0
     this.#lanes.flush()
   }
+}
+
+/** The state of a carried row. Its attempt may have ended, or been taken back, while the settlement was on its way. */
+export function stateOf({ outcome, startedAt, isElsewhere }: Attempt): number {
+  if (isElsewhere) return HELD
+  if (startedAt < 0) return READY
+  if (outcome === undefined) return STARTED
+  return outcome.type === 'done' ? DONE : REPORTED
 }

@@ -1,6 +1,6 @@
 import type { ReportOperation } from '../../store/index.js'
 import type { Clock } from '../../time/index.js'
-import { freeDetails, type Holder, holderOf, type Outcome } from '../../timer/index.js'
+import { freeDetails, type Holder, holderOf, isEnding, lastUnknown, type Outcome } from '../../timer/index.js'
 import type { Window } from '../load/window.js'
 import type { ShardOffers } from '../offer/shard-offers.js'
 import { entryState } from '../load/window-page.js'
@@ -139,7 +139,10 @@ export class HeldAttempts {
       this.#parts.offers.ended(attempt)
       this.#window.setState(attempt.token, REPORTED)
       outcomes.noteUnknown(attempt)
-      outcomes.addReport(attempt, { type: 'unheld' })
+      if (isEnding(attempt.row)) {
+        outcomes.noteGivenUp(attempt, lastUnknown.reason)
+        outcomes.addReport(attempt, lastUnknown)
+      } else outcomes.addReport(attempt, { type: 'unheld' })
       isAny = true
     }
     return isAny

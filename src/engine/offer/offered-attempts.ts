@@ -219,6 +219,7 @@ export class OfferedAttempts implements AttemptListener, StartGuard {
   ended(attempt: Attempt, outcome: Outcome): void {
     const { policy } = this.#parts
     this.#lanes.removeEnded(attempt)
+    this.counts.ended(attempt, outcome)
     const at = this.#clock.now()
     const notes = policy.notesOf(attempt, {
       type: 'ended',

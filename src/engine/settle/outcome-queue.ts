@@ -86,6 +86,11 @@ export class OutcomeQueue {
     this.#note(attempt, { type: 'unknown', at: this.#parts.clock.now(), ownerChange })
   }
 
+  /** A timer becomes a dead letter without a further attempt: writes that into the history. */
+  noteGivenUp(attempt: Attempt, reason: string): void {
+    this.#note(attempt, { type: 'given-up', reason, at: this.#parts.clock.now(), ownerChange: undefined })
+  }
+
   /** The holder of an attempt has written these notes. */
   addNotes(attempt: Attempt, notes: readonly HistoryNote[]): void {
     for (const entry of entriesOf(attempt, notes)) this.#notes.push(entry)

@@ -6,7 +6,10 @@ import {
   heldDetails,
   type Holder,
   isBefore,
+  isEnding,
+  lastOutcome,
   levelAt,
+  type Outcome,
   type Place,
 } from '../../timer/index.js'
 import type { Attempt } from '../fire/attempt.js'
@@ -22,10 +25,10 @@ import { entryState } from '../load/window-page.js'
 import { newNonce, type Ownership } from '../own/ownership.js'
 import type { EngineSettings } from '../settings.js'
 import { placed, progressAfter, progressOfNext } from './follow-up.js'
-import type { OutcomeQueue, Report } from './outcome-queue.js'
+import type { OutcomeQueue, Report, ReportedOutcome } from './outcome-queue.js'
 import { CLOCK_SLACK_STEP_MS, MIN_SETTLEMENT_ROWS } from '../defaults.js'
 
-const { READY, STARTED, LEAVING, HELD } = entryState
+const { READY, STARTED, LEAVING, DONE, HELD } = entryState
 
 /** A settlement that is ready to be sent, and what it stands for in memory. */
 export interface BuiltSettlement {
@@ -100,7 +103,7 @@ export class SettlementBuilder {
     const { settings, throughput, ownership, outcomes, random } = this.#parts
     const { raisesSettledLevel } = this.#parts.loadPolicy
     const limit = Math.max(settings.settleCount, MIN_SETTLEMENT_ROWS)
-    const reports = outcomes.takeReports(limit).filter(({ attempt }) => isHere(attempt))
+    const reports = this.#takeReports(limit)
     throughput.measure()
     const offered = isLast ? [] : this.#parts.offers.take(this.#parts.attempts.lanes, limit)
     const putBack = isLast ? [] : this.#parts.putBack.takeExcess(limit)
@@ -111,11 +114,11 @@ export class SettlementBuilder {
     for (const { token } of [...handed, ...carried, ...putBack]) this.#window.setState(token, LEAVING)
     for (const { attempt } of offered) this.#window.setState(attempt.token, LEAVING)
     const before = ownership.settledLevel
-    const level = raisesSettledLevel ? this.#level(before) : before
+    const level = raisesSettledLevel ? this.#level(before) : this.#stepUp(before)
     // Finished rows that the level cannot pass, or not soon enough, are removed one by one.
     const removeFrom = raisesSettledLevel && !isLast ? this.#notPassedSoon(level) : level
     const done = this.#window.doneRows(limit, removeFrom)
-    const settledCount = raisesSettledLevel ? this.#window.countDone(level) : 0
+    const settledCount = this.#window.countDone(level)
     const history = outcomes.takeNotes()
     // If nothing has ended below the level, it need not be raised.
     const rewritten = reports.length + handed.length + carried.length + putBack.length + offered.length
@@ -132,6 +135,29 @@ export class SettlementBuilder {
     for (const offer of offered) followUps.push(offeredFollowUp(offer, id, level))
     const settlement = { id, level, settledCount, done, followUps, dead, history }
     return { settlement, reports, handed, carried, putBack, offered }
+  }
+
+  /** Takes reports. A timer that was cancelled since its attempt was reported has no follow-up: it is done, or dead. */
+  #takeReports(limit: number): Report[] {
+    const reports: Report[] = []
+    for (const report of this.#parts.outcomes.takeReports(limit)) {
+      const { attempt, outcome } = report
+      if (!isHere(attempt)) continue
+      if (!isEnding(attempt.row) || !isOutcome(outcome)) {
+        reports.push(report)
+        continue
+      }
+      const last = lastOutcome(attempt.row, outcome)
+      if (last.type === 'done') this.#markDone(attempt)
+      else reports.push({ attempt, outcome: last })
+    }
+    return reports
+  }
+
+  #markDone({ token }: Attempt): void {
+    this.#window.stay(token, DONE)
+    this.#window.page(token).attempts[this.#window.index(token)] = undefined
+    this.#parts.outcomes.addDone()
   }
 
   #followUpsOf(
@@ -206,6 +232,16 @@ export class SettlementBuilder {
     return isBefore(level, before) ? before : level
   }
 
+  /**
+   * A level one above the last, if rows are done. Rows that are removed by their names are kept just below the level, so
+   * each settlement needs a place of its own to forget them in order.
+   */
+  #stepUp(before: Place): Place {
+    if (this.#window.doneRows(1, before).length === 0) return before
+    const level = earlierOf(this.#level(before), levelAt(before.position + 1))
+    return isBefore(level, before) ? before : level
+  }
+
   #takeHanded(): Attempt[] {
     const handed: Attempt[] = []
     for (const attempt of this.#parts.attempts.started) {
@@ -264,6 +300,11 @@ export class SettlementBuilder {
       this.#window.state(attempt.token) === state
     )
   }
+}
+
+/** Whether it says how an attempt ended. */
+function isOutcome(outcome: ReportedOutcome): outcome is Exclude<Outcome, { readonly type: 'done' }> {
+  return outcome.type === 'next' || outcome.type === 'retry' || outcome.type === 'dead'
 }
 
 /** Whether its row is still in memory. */

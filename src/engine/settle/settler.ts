@@ -1,10 +1,11 @@
 import { StoreError } from '../../error/index.js'
 import type { SettleAnswer, Store } from '../../store/index.js'
-import type { Holder, TimerRow } from '../../timer/index.js'
+import { firstPlace, type Holder, type TimerRow } from '../../timer/index.js'
 import type { Mutex } from '../../async/index.js'
 import type { EngineCounts } from '../counts.js'
 import type { OnEvent } from '../event.js'
 import type { Attempt } from '../fire/attempt.js'
+import { stateOf } from '../fire/attempts.js'
 import type { Window } from '../load/window.js'
 import { entryState } from '../load/window-page.js'
 import { RetryableCallError, UnknownOutcomeError } from '../own/call-errors.js'
@@ -18,9 +19,9 @@ import {
   type SettleOptions,
 } from './settlement-builder.js'
 import type { SweepPlanner } from './sweep-planner.js'
-import { BEHIND_MS } from '../defaults.js'
+import { BEHIND_MS, LEFT_DONE_MS } from '../defaults.js'
 
-const { READY, STARTED, REPORTED, DONE, HELD } = entryState
+const { READY, REPORTED, DONE } = entryState
 
 interface SettlerParts extends SettlementBuilderParts {
   readonly store: Store
@@ -60,7 +61,7 @@ export class Settler {
     let settledAt = clock.monotonic()
     while (!this.#isOver) {
       // A sweep does not delay the next settlement, because the time counts from the last one.
-      await this.#rest(settledAt + settleMs)
+      await this.#rest(settledAt + this.#pauseMs(settleMs))
       if (this.#isOver) return
       signal.clear()
       const isSettled = await this.settle()
@@ -76,11 +77,20 @@ export class Settler {
     }
   }
 
+  /**
+   * How long the next settlement may wait. A settlement that comes in the very millisecond of a firing cannot raise the
+   * level over it. Where settlements are rare, the next one comes soon then.
+   */
+  #pauseMs(settleMs: number): number {
+    if (settleMs <= LEFT_DONE_MS) return settleMs
+    return this.#window.doneRows(1, firstPlace).length > 0 ? LEFT_DONE_MS : settleMs
+  }
+
   /** Waits until the next settlement: at most until `until`, less if a follow-up is due soon or the signal is raised. */
   async #rest(until: number): Promise<void> {
-    const { signal, clock, pace } = this.#parts
+    const { signal, clock, pace, sweepPlanner } = this.#parts
     while (!this.#isOver && !signal.isRaised) {
-      const restMs = Math.min(until - clock.monotonic(), pace.msLeft())
+      const restMs = Math.min(until - clock.monotonic(), pace.msLeft(), sweepPlanner.msLeft())
       if (restMs <= 0) return
       await signal.rest(restMs)
     }
@@ -166,10 +176,12 @@ export class Settler {
     counts.settled += settlement.settledCount + settlement.done.length
     counts.rowDeletes += settlement.done.length
     ownership.settledTo(level)
+    let { bytes } = this.#window
     for (const row of settlement.done) {
       const token = this.#window.find(row)
       if (token >= 0 && this.#window.state(token) === DONE) this.#window.remove(token)
     }
+    let finishedBytes = bytes - this.#window.bytes
     let index = 0
     let deadIndex = 0
     for (const { attempt, outcome } of reports) {
@@ -191,8 +203,10 @@ export class Settler {
     }
     for (const offer of offered) this.#offerTo(offer, settlement.id, answer.followUps[index++])
     this.#parts.offers.notify()
+    bytes = this.#window.bytes
     this.#window.settle(level)
-    sweepPlanner.settled()
+    finishedBytes += bytes - this.#window.bytes
+    sweepPlanner.settled(level, settlement.settledCount + settlement.done.length, finishedBytes)
     onEvent({
       type: 'settled',
       shard: ownership.shard,
@@ -233,14 +247,13 @@ export class Settler {
 
   /** An unfinished row has another place now. It stays in memory, whatever the read level. */
   #carryTo(attempt: Attempt, row: TimerRow | undefined): void {
-    if (!attempt.isSuperseded) this.#window.remove(attempt.token)
-    if (row === undefined) {
-      attempt.isSuperseded = true
+    if (row !== undefined) {
+      this.#parts.counts.carried++
+      this.#parts.attempts.rewrite(attempt, row)
       return
     }
-    this.#parts.counts.carried++
-    this.#place(attempt, row)
-    if (attempt.startedAt < 0) this.#parts.attempts.enqueue(attempt)
+    if (!attempt.isSuperseded) this.#window.remove(attempt.token)
+    attempt.isSuperseded = true
   }
 
   #place(attempt: Attempt, row: TimerRow): void {
@@ -286,12 +299,4 @@ export class Settler {
     const dead = settlement.dead.map((_, index) => ({ kept: true, next: rows[first + index] }))
     return { followUps: rows.slice(0, first), dead, readLevel: ownership.row.readLevel }
   }
-}
-
-/** The state of a carried row. Its attempt may have ended, or been taken back, while the settlement was on its way. */
-function stateOf({ outcome, startedAt, isElsewhere }: Attempt): number {
-  if (isElsewhere) return HELD
-  if (startedAt < 0) return READY
-  if (outcome === undefined) return STARTED
-  return outcome.type === 'done' ? DONE : REPORTED
 }

@@ -1,5 +1,6 @@
 import type { Store } from '../../store/index.js'
 import type { Clock } from '../../time/index.js'
+import { earlierOf, firstPlace, isBefore, levelAt, type Place } from '../../timer/index.js'
 import type { EngineCounts } from '../counts.js'
 import type { OnEvent } from '../event.js'
 import { isPassing } from '../own/call-errors.js'
@@ -7,9 +8,10 @@ import type { Ownership } from '../own/ownership.js'
 import type { SettleSignal } from './settle-signal.js'
 import type { EngineSettings } from '../settings.js'
 import { STORED_ROW_BYTES, URGENT_SWEEP_BYTES } from '../defaults.js'
+import { FinishedRows, type OutcomeLimits } from './finished-rows.js'
 
 /**
- * Decides when the store removes the bytes of rows that are settled, rewritten or removed: every `sweepMs` if there are
+ * Decides when the store removes the bytes of rows that are forgotten, rewritten or removed: every `sweepMs` if there are
  * any, and earlier if there are many or memory is short. A sweep goes on while the store has more, for at most a tenth of
  * the time unless it is urgent. So a store stays small even if its timers are replaced all day and hardly any fires.
  *
@@ -23,7 +25,9 @@ export class SweepPlanner {
   readonly #counts: EngineCounts
   readonly #onEvent: OnEvent
   readonly #signal: SettleSignal
+  readonly #finishedRows: FinishedRows
   #sweptAt: number
+  #sweptBelow = firstPlace
   #isSwept = true
   #hasMore = false
   #isUrgent = false
@@ -48,11 +52,22 @@ export class SweepPlanner {
     this.#onEvent = parts.onEvent
     this.#signal = parts.signal
     this.#sweptAt = parts.clock.monotonic()
+    this.#finishedRows = new FinishedRows(parts.clock, limitsOf(parts.settings, parts.store.shardCount), {
+      settledLevel: parts.ownership.settledLevel,
+      forgettable: forgettableOf(parts.settings, parts.ownership.settledLevel, parts.clock.now()),
+    })
   }
 
-  /** The settled level was raised, or rows were settled one by one. */
-  settled(): void {
-    this.#isSwept = false
+  /** Rows were finished: they are below the level now, and are remembered for a while. */
+  settled(level: Place, count: number, bytes: number): void {
+    if (count > 0) this.#finishedRows.add(level, count, bytes)
+  }
+
+  /** How long until the next sweep is due, in milliseconds; Infinity if there is nothing to sweep. */
+  msLeft(): number {
+    const waitMs = this.#isSwept ? this.#finishedRows.msLeft() : 0
+    // Rounded up, so that a rest is never too short by a fraction.
+    return Math.max(waitMs, Math.ceil(this.#sweptAt + this.#settings.sweepMs - this.#clock.monotonic()), 0)
   }
 
   /** A row was replaced, moved or cancelled: the bytes of its old version may still be in the store. */
@@ -74,9 +89,10 @@ export class SweepPlanner {
 
   /** Whether it is time to sweep. A shard that is behind with due timers does not go on sweeping at once. */
   isDue(isBehind: () => boolean): boolean {
+    if (isBefore(this.#sweptBelow, this.#finishedRows.forgettable())) this.#isSwept = false
     if (this.#isSwept) return false
     if (this.#isUrgent || this.#isLarge || this.#isPressing) return true
-    if (this.#clock.monotonic() - this.#sweptAt >= this.#settings.sweepMs) return true
+    if (this.#clock.monotonic() >= this.#sweptAt + this.#settings.sweepMs) return true
     return this.#hasMore && !isBehind()
   }
 
@@ -95,8 +111,12 @@ export class SweepPlanner {
   async #sweepOnce(): Promise<void> {
     this.#hasMore = false
     try {
-      const { removed, more } = await this.#ownership.call('sweep', (fence) => this.#store.sweep(fence))
+      const below = this.#finishedRows.forgettable()
+      const { removed, more } = await this.#ownership.call('sweep', (fence) =>
+        this.#store.sweep(fence, below),
+      )
       this.#hasMore = more
+      if (!more) this.#sweptBelow = below
       this.#isSwept = !more
       this.#counts.sweeps++
       this.#counts.sweptRows += removed
@@ -106,4 +126,21 @@ export class SweepPlanner {
       if (!isPassing(error)) throw error
     }
   }
+}
+
+/** The bounds of one shard. */
+function limitsOf(settings: EngineSettings, shardCount: number): OutcomeLimits {
+  const { outcomesMs, maxOutcomes, maxOutcomeBytes } = settings
+  return { ms: outcomesMs, count: maxOutcomes / shardCount, bytes: maxOutcomeBytes / shardCount }
+}
+
+/**
+ * What the last owner has left that need not be kept. A finished row was settled no earlier than its position says. With
+ * `lookahead`, finished rows have no such position: each settlement raises the level by one.
+ */
+function forgettableOf(settings: EngineSettings, settledLevel: Place, now: number): Place {
+  const { strategy, outcomesMs, settleMs } = settings
+  const position =
+    strategy === 'lookahead' ? settledLevel.position - Math.ceil(outcomesMs / settleMs) : now - outcomesMs
+  return position <= 0 ? firstPlace : earlierOf(settledLevel, levelAt(position))
 }

@@ -1,6 +1,6 @@
 import { CarillonError, StateError, StoreError } from '../../error/index.js'
 import type { SettleAnswer, Settlement, SettlingTransaction, Store } from '../../store/index.js'
-import { type FiringTransaction, type Outcome, type TimerRow } from '../../timer/index.js'
+import { type FiringTransaction, lastOutcome, type Outcome, type TimerRow } from '../../timer/index.js'
 import type { Attempt } from '../fire/attempt.js'
 import type { Attempts } from '../fire/attempts.js'
 import type { EngineCounts } from '../counts.js'
@@ -9,6 +9,7 @@ import type { Loader } from '../load/loader.js'
 import { UnknownOutcomeError } from '../own/call-errors.js'
 import { newNonce, type Ownership } from '../own/ownership.js'
 import type { OutcomeQueue } from './outcome-queue.js'
+import type { SweepPlanner } from './sweep-planner.js'
 import { ShardTransaction } from './shard-transaction.js'
 import { type Mutex, Sleeper } from '../../async/index.js'
 import type { Clock } from '../../time/index.js'
@@ -30,6 +31,7 @@ export interface TransactionSettlerParts {
   readonly loader: Loader
   readonly counts: EngineCounts
   readonly mutex: Mutex
+  readonly sweepPlanner: SweepPlanner
 }
 
 /**
@@ -64,14 +66,16 @@ export class TransactionSettler {
   /** Answers false if the timer was replaced: then nothing was done. If it rejects, nothing was done either. */
   async #settle(transaction: SettlingTransaction, attempt: Attempt, outcome: Outcome): Promise<boolean> {
     const { mutex, window, ownership } = this.#parts
-    if (outcome.type !== 'done' && outcome.type !== 'next') return false
     const finish = await mutex.lock()
     try {
       if (attempt.isSuperseded) return false
       if (ownership.isOver || attempt.handed !== undefined || attempt.outcome !== undefined) {
         throw new StateError('transaction-over', 'the attempt was over before its transaction')
       }
-      const settlement = this.#settlementOf(attempt, outcome)
+      // The timer may have been cancelled since the handler returned.
+      const last = lastOutcome(attempt.row, outcome)
+      if (last.type !== 'done' && last.type !== 'next') return false
+      const settlement = this.#settlementOf(attempt, last)
       window.setState(attempt.token, LEAVING)
       try {
         this.#settled(attempt, settlement, await this.#committed(transaction, settlement))
@@ -138,12 +142,14 @@ export class TransactionSettler {
   }
 
   #settled(attempt: Attempt, { done }: Settlement, { followUps, readLevel }: SettleAnswer): void {
-    const { window, loader, counts, attempts } = this.#parts
+    const { window, loader, counts, attempts, sweepPlanner, ownership } = this.#parts
+    const { bytes } = window
     counts.settlements++
     counts.done += done.length
     counts.settled += done.length
     counts.rowDeletes += done.length
     window.remove(attempt.token)
+    sweepPlanner.settled(ownership.settledLevel, done.length, bytes - window.bytes)
     for (const row of followUps) if (row !== undefined) loader.keep(row, readLevel)
     attempts.startDue()
     loader.loadIfDue()

@@ -75,8 +75,10 @@ export class InboxClient {
     const areFree = (await orOver(limit, this.#areFree(requests))) ?? requests.map(() => false)
     const open = requests.filter((_, index) => !areFree[index])
     const outcomes = (await this.#awaitAnswers(shard, open, giveUpAt, limit)).values()
-    return areFree.map((isFree) =>
-      isFree ? { outcome: 'appended' } : (answerOf(outcomes.next().value, shard) ?? unreachable(shard)),
+    return areFree.map((isFree, index) =>
+      isFree
+        ? { outcome: 'appended' }
+        : (answerOf(outcomes.next().value, operations[index]!, shard) ?? unreachable(shard)),
     )
   }
 
@@ -254,7 +256,11 @@ export function isPlainSet(operation: RequestedOperation): boolean {
   return ifAbsent !== true && ifRevision === undefined && fromDead === undefined
 }
 
-function answerOf(outcome: Outcome | undefined, shard: number): SubmitAnswer | undefined {
+function answerOf(
+  outcome: Outcome | undefined,
+  { type }: RequestedOperation,
+  shard: number,
+): SubmitAnswer | undefined {
   switch (outcome) {
     case undefined:
       return undefined
@@ -262,7 +268,8 @@ function answerOf(outcome: Outcome | undefined, shard: number): SubmitAnswer | u
     case 'same':
       return { outcome: 'set', revision: undefined, replaced: undefined }
     case 'moved':
-      return { outcome: 'moved', revision: undefined }
+      // A cancel of a recurring timer that fires rewrites its row.
+      return type === 'cancel' ? { outcome: 'ending' } : { outcome: 'moved', revision: undefined }
     case 'conflict':
       return { outcome: 'conflict', current: undefined }
     case 'cancelled':

@@ -1,11 +1,15 @@
 import { StoreError } from '../../error/index.js'
 import type { Operation, OperationAnswer, SetColumnsWrite, SetOperation } from '../../store/index.js'
 import { isBefore, ownBytes, type Place, type TimerName, type TimerRow } from '../../timer/index.js'
+import type { Attempts } from '../fire/attempts.js'
 import type { Loader } from '../load/loader.js'
 import type { Window } from '../load/window.js'
+import { entryState } from '../load/window-page.js'
 import type { SweepPlanner } from '../settle/sweep-planner.js'
 import type { InboxHolds } from './inbox-holds.js'
 import type { PlainTask, Sent } from './task.js'
+
+const { DONE } = entryState
 
 /**
  * Brings memory in line with what a write has changed in the store, and answers its callers. A new row below the read
@@ -18,12 +22,20 @@ export class MemoryUpdater {
   readonly #loader: Loader
   readonly #sweepPlanner: SweepPlanner
   readonly #inboxHolds: InboxHolds
+  readonly #attempts: Attempts
 
-  constructor(window: Window, loader: Loader, sweepPlanner: SweepPlanner, inboxHolds: InboxHolds) {
-    this.#window = window
-    this.#loader = loader
-    this.#sweepPlanner = sweepPlanner
-    this.#inboxHolds = inboxHolds
+  constructor(parts: {
+    window: Window
+    loader: Loader
+    sweepPlanner: SweepPlanner
+    inboxHolds: InboxHolds
+    attempts: Attempts
+  }) {
+    this.#window = parts.window
+    this.#loader = parts.loader
+    this.#sweepPlanner = parts.sweepPlanner
+    this.#inboxHolds = parts.inboxHolds
+    this.#attempts = parts.attempts
   }
 
   /** Set columns were written, and all of them were new timers. */
@@ -77,6 +89,11 @@ export class MemoryUpdater {
         task.answer({ outcome: 'set', revision: result.current.revision, replaced: undefined })
         return
       case 'moved':
+        if (task.asked.type === 'cancel') {
+          this.#end(result, readLevel)
+          task.answer({ outcome: 'ending' })
+          return
+        }
         this.#dropReplaced(result.from, result.row.payload.length)
         this.#loader.keep(result.row, readLevel)
         task.answer({ outcome: 'moved', revision: result.row.revision })
@@ -100,6 +117,22 @@ export class MemoryUpdater {
       case 'below-level':
         throw new StoreError('invalid-level', 'an operation below the level is sent again, not applied')
     }
+  }
+
+  /** A recurring timer was cancelled while it fires. An attempt that is under way goes on with the rewritten row. */
+  #end({ from, row }: Extract<OperationAnswer, { readonly outcome: 'moved' }>, readLevel: Place): void {
+    const token = this.#window.find(from)
+    const attempt = token < 0 ? undefined : this.#window.page(token).attempts[this.#window.index(token)]
+    this.#sweepPlanner.leftBehind(row.payload.length)
+    if (attempt === undefined) {
+      // The attempt was done while the write was on its way, or its row is not due here yet.
+      const isDone = token >= 0 && this.#window.state(token) === DONE
+      this.#drop(from)
+      if (isDone) this.#window.addRow(row, DONE)
+      else this.#loader.keep(row, readLevel)
+      return
+    }
+    this.#attempts.rewrite(attempt, row)
   }
 
   /** Drops every version of a timer that is older than `revision`. Looks at every row in memory: for rare cases. */

@@ -1,5 +1,5 @@
-import type { Operation, RequestedOperation, SetOperation } from '../../store/index.js'
-import { isHeld, type Place, type TimerRow } from '../../timer/index.js'
+import type { MoveOperation, Operation, RequestedOperation, SetOperation } from '../../store/index.js'
+import { endingDetails, isHeld, isRecurring, type Place, type TimerRow } from '../../timer/index.js'
 import type { Loader } from '../load/loader.js'
 import type { Window } from '../load/window.js'
 import { entryState } from '../load/window-page.js'
@@ -55,19 +55,16 @@ export class OperationPlanner {
     return this.#stateOf(row) === REPORTED
   }
 
-  /** The answer to a move or cancel whose row has started or is done; undefined when it comes in time. */
+  /** The answer to a move or cancel that changes nothing, because its row has started or is done; undefined otherwise. */
   tooLate({ asked }: Task, row: TimerRow | undefined): 'firing' | 'settled' | undefined {
     if (row === undefined || !isMeant(asked, row)) return undefined
-    // Another process runs the attempt, whether the row is in memory here or not.
-    if (isHeld(row)) return 'firing'
-    switch (this.#stateOf(row)) {
-      case STARTED:
-        return 'firing'
-      case DONE:
-        return 'settled'
-      default:
-        return undefined
-    }
+    if (this.#isFiring(row)) return isEnded(asked, row) ? undefined : 'firing'
+    return this.#stateOf(row) === DONE ? 'settled' : undefined
+  }
+
+  #isFiring(row: TimerRow): boolean {
+    // Another process may run the attempt, whether the row is in memory here or not.
+    return isHeld(row) || this.#stateOf(row) === STARTED
   }
 
   /** The operation to send for a task; undefined when it was answered without one. */
@@ -81,7 +78,10 @@ export class OperationPlanner {
       task.answer({ outcome: tooLate })
       return undefined
     }
-    if (asked.type === 'cancel') return { ...asked, ...named }
+    if (asked.type === 'cancel') {
+      if (row === undefined || !isMeant(asked, row) || !this.#isFiring(row)) return { ...asked, ...named }
+      return { ...ending(asked, row), ...named }
+    }
     const position = Math.max(asked.dueAt, this.#loader.floor)
     return { ...asked, ...named, ...this.#suspicion(row), position }
   }
@@ -96,6 +96,25 @@ export class OperationPlanner {
     const token = this.#window.find(row)
     return token < 0 ? WAITING : this.#window.state(token)
   }
+}
+
+/** Whether the operation ends a timer that is firing: a cancel of a recurring one does. */
+function isEnded({ type }: RequestedOperation, row: TimerRow): boolean {
+  return type === 'cancel' && isRecurring(row)
+}
+
+/**
+ * Cancels a recurring timer that is firing. The row stays where it is and says which attempt is the last one. So it
+ * is still a suspect if this owner is lost, and its holder still reports on it.
+ */
+function ending(
+  cancel: Extract<RequestedOperation, { readonly type: 'cancel' }>,
+  row: TimerRow,
+): MoveOperation {
+  const { note, ...asked } = cancel
+  const { dueAt, position } = row
+  const noted = note && { note: { ...note, event: 'ending' } }
+  return { ...asked, type: 'move', dueAt, position, details: endingDetails(row), ...noted }
 }
 
 function isMeant(operation: RequestedOperation, row: TimerRow): boolean {

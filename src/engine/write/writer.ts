@@ -69,10 +69,10 @@ export class Writer {
   #oneByOne = 0
 
   constructor(parts: WriterParts) {
-    const { window, loader, startHolds, sweepPlanner, inboxHolds } = parts
+    const { window, loader, startHolds } = parts
     this.#parts = parts
     this.#planner = new OperationPlanner(window, loader, startHolds)
-    const memory = new MemoryUpdater(window, loader, sweepPlanner, inboxHolds)
+    const memory = new MemoryUpdater(parts)
     this.#sender = new BatchSender({
       ...parts,
       memory,

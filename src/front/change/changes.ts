@@ -7,6 +7,7 @@ import type { Kinds } from '../kinds.js'
 import type { NameTurns } from '../name-turns.js'
 import { outcomeOf } from '../outcome.js'
 import type { HistoryPolicy } from '../read/history-policy.js'
+import type { Outcomes } from '../read/outcomes.js'
 import type { Records } from '../read/records.js'
 import type { Named, TimerNames } from '../timer-names.js'
 import type { When } from '../when.js'
@@ -18,7 +19,7 @@ import { type Many, Selection, type WhichDead } from './selection.js'
 import { type PauseOutcome, type ResumeOutcome, TimerPauses } from './timer-pauses.js'
 
 const moveOutcomes = ['moved', 'firing', 'settled', 'unknown'] as const
-const cancelOutcomes = ['cancelled', 'firing', 'settled', 'unknown'] as const
+const cancelOutcomes = ['cancelled', 'ending', 'firing', 'settled', 'unknown'] as const
 
 export type MoveOutcome = (typeof moveOutcomes)[number]
 export type CancelOutcome = (typeof cancelOutcomes)[number]
@@ -39,6 +40,7 @@ interface ChangesParts {
   readonly names: TimerNames
   readonly records: Records
   readonly turns: NameTurns
+  readonly outcomes: Outcomes
 }
 
 /**
@@ -56,8 +58,10 @@ export class Changes {
   readonly #each: EachChange
   readonly #redrives: Redrives
   readonly #pauses: TimerPauses
+  readonly #outcomes: Outcomes
 
-  constructor({ engine, store, random, namespace, history, kinds, names, records, turns }: ChangesParts) {
+  constructor(parts: ChangesParts) {
+    const { engine, store, random, namespace, history, kinds, names, records, turns, outcomes } = parts
     const { clock } = engine
     const operations = new Operations(clock, history)
     const noted = operations.noted.bind(operations)
@@ -66,8 +70,9 @@ export class Changes {
     this.#turns = turns
     this.#operations = operations
     this.#selection = new Selection({ store, records, kinds, namespace })
-    this.#many = new ManyChanges(engine, this.#selection)
-    this.#each = new EachChange({ engine, names, operations })
+    this.#outcomes = outcomes
+    this.#many = new ManyChanges(engine, this.#selection, outcomes)
+    this.#each = new EachChange({ engine, names, operations, outcomes })
     this.#redrives = new Redrives({ engine, store, clock, random, noted })
     this.#pauses = new TimerPauses({ engine, records, noted })
   }
@@ -102,7 +107,7 @@ export class Changes {
     const operation = this.#operations.cancel(name, options)
     limit.endsItself()
     const [answer] = await this.#engine.submit([operation], limit)
-    return outcomeOf(answer!, withConflict(cancelOutcomes, options))
+    return await this.#orSettled(name, outcomeOf(answer!, withConflict(cancelOutcomes, options)), limit)
   }
 
   async moveMany(
@@ -156,7 +161,20 @@ export class Changes {
     const operation = this.#operations.move(name, dueAt, options)
     limit.endsItself()
     const [answer] = await this.#engine.submit([operation], limit)
-    return outcomeOf(answer!, withConflict(moveOutcomes, options))
+    return await this.#orSettled(name, outcomeOf(answer!, withConflict(moveOutcomes, options)), limit)
+  }
+
+  /**
+   * The owner knows only what it has just finished. The store remembers finished timers for longer. If the call is over
+   * before that is known, nothing was changed all the same.
+   */
+  async #orSettled<Outcome extends string>(
+    name: Named,
+    outcome: Outcome,
+    limit: CallLimit,
+  ): Promise<Outcome | 'settled'> {
+    if (outcome !== 'unknown') return outcome
+    return (await limit.orOver(this.#outcomes.find(name))) === undefined ? outcome : 'settled'
   }
 }
 

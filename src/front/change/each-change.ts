@@ -3,6 +3,7 @@ import { CarillonError } from '../../error/index.js'
 import type { RequestedOperation } from '../../store/index.js'
 import { BATCH_ROWS } from '../defaults.js'
 import { outcomeOf } from '../outcome.js'
+import type { Outcomes } from '../read/outcomes.js'
 import type { Named, TimerNames } from '../timer-names.js'
 import type { When } from '../when.js'
 import type { Operations } from './operations.js'
@@ -19,7 +20,7 @@ export type ChangeResult =
   | { readonly outcome: (typeof outcomes)[number]; readonly error?: never }
   | { readonly error: CarillonError; readonly outcome?: never }
 
-const outcomes = ['moved', 'cancelled', 'firing', 'settled', 'unknown', 'conflict'] as const
+const outcomes = ['moved', 'cancelled', 'ending', 'firing', 'settled', 'unknown', 'conflict'] as const
 
 /**
  * Moves and cancels different timers, many operations in one call of the engine. A change that is refused or fails does
@@ -29,8 +30,10 @@ export class EachChange {
   readonly #engine: TimerEngine
   readonly #names: TimerNames
   readonly #operations: Operations
+  readonly #outcomes: Outcomes
 
-  constructor(parts: { engine: TimerEngine; names: TimerNames; operations: Operations }) {
+  constructor(parts: { engine: TimerEngine; names: TimerNames; operations: Operations; outcomes: Outcomes }) {
+    this.#outcomes = parts.outcomes
     this.#engine = parts.engine
     this.#names = parts.names
     this.#operations = parts.operations
@@ -53,7 +56,8 @@ export class EachChange {
       }
     }
     for (let at = 0; at < operations.length; at += BATCH_ROWS) {
-      const answers = await this.#engine.submit(operations.slice(at, at + BATCH_ROWS))
+      const batch = operations.slice(at, at + BATCH_ROWS)
+      const answers = await this.#outcomes.completeAnswers(batch, await this.#engine.submit(batch))
       for (const [offset, answer] of answers.entries()) results[indexes[at + offset]!] = resultOf(answer)
     }
     return results

@@ -5,6 +5,7 @@ import type { RequestedOperation } from '../../store/index.js'
 import { type CallOptions, callOptionNames } from '../calls.js'
 import { BATCH_ROWS } from '../defaults.js'
 import { outcomeOf } from '../outcome.js'
+import type { Outcomes } from '../read/outcomes.js'
 import { PartialResults } from './partial-results.js'
 import type { Named } from '../timer-names.js'
 import type { Many, Selection } from './selection.js'
@@ -23,13 +24,15 @@ export type ManyOutcome<Outcome extends string> = { readonly found: number } & {
 export class ManyChanges {
   readonly #engine: TimerEngine
   readonly #selection: Selection
+  readonly #outcomes: Outcomes
 
-  constructor(engine: TimerEngine, selection: Selection) {
+  constructor(engine: TimerEngine, selection: Selection, outcomes: Outcomes) {
+    this.#outcomes = outcomes
     this.#engine = engine
     this.#selection = selection
   }
 
-  async change<const Outcome extends 'moved' | 'cancelled' | 'firing' | 'settled' | 'unknown'>(
+  async change<const Outcome extends 'moved' | 'cancelled' | 'ending' | 'firing' | 'settled' | 'unknown'>(
     many: Many,
     options: ManyOptions,
     expected: readonly Outcome[],
@@ -43,7 +46,10 @@ export class ManyChanges {
     const results = new PartialResults<Outcome>()
     for (let at = 0; at < names.length; at += BATCH_ROWS) {
       const batch = names.slice(at, at + BATCH_ROWS)
-      const answers = await limit.selfEnding(this.#engine.submit(batch.map(change), limit))
+      const answers = await this.#outcomes.completeAnswers(
+        batch,
+        await limit.selfEnding(this.#engine.submit(batch.map(change), limit)),
+      )
       const isComplete = results.add(batch, answers, (answer) => outcomeOf(answer, expected))
       if (!isComplete) results.all(names.length - at - batch.length)
     }

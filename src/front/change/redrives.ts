@@ -120,6 +120,8 @@ export class Redrives {
       on: _on,
       offsetMs: _offsetMs,
       firstDueAt: _firstDueAt,
+      lastAttempt: _lastAttempt,
+      notAfter: _notAfter,
       ...details
     } = decodeDetails(freeDetails(row.details))
     return {

@@ -23,6 +23,8 @@ export interface LeaseRequestOptions {
 export interface AckOptions extends CallOptions {
   /** Fire once more at this time, instead of ending. */
   readonly again?: { readonly in: Duration } | { readonly at: number | Date }
+  /** End a recurring timer: no further occurrence follows. */
+  readonly end?: boolean
 }
 
 export interface ReleaseOptions extends CallOptions {
@@ -78,8 +80,13 @@ export class Leases {
   }
 
   ack(receipt: string, options: AckOptions): AckOutcome {
-    checkOptions('ack', options, ['again', ...callOptionNames])
-    return this.#broker.ack(receipt, options.again) ? 'acked' : 'stale'
+    checkOptions('ack', options, ['again', 'end', ...callOptionNames])
+    if (options.again !== undefined && options.end === true)
+      throw new InvalidInputError(
+        'invalid-option',
+        'a timer that ends does not fire again: pass again or end, not both',
+      )
+    return this.#broker.ack(receipt, options) ? 'acked' : 'stale'
   }
 
   extend(receipt: string, duration: Duration): ExtendOutcome {

@@ -12,6 +12,7 @@ export interface TimerEvent {
     | 'created'
     | 'moved'
     | 'cancelled'
+    | 'ending'
     | 'paused'
     | 'resumed'
     | 'attempt'
@@ -19,6 +20,7 @@ export interface TimerEvent {
     | 'unknown-attempt'
     | 'settled'
     | 'dead'
+    | 'missed'
   readonly kind: string
   readonly key: string
   /** Which life of the key. Each `set` begins a new one. */
@@ -72,7 +74,12 @@ function notesOfEnding(
 ): readonly HistoryNote[] {
   const common = { attempt, occurrence: row.occurrence, dueAt: occurrenceDueAt(row) }
   if (ending.type === 'unknown') return [noteOf(ending.at, 'unknown-attempt', common)]
+  if (ending.type === 'given-up') return [noteOf(ending.at, 'dead', { reason: ending.reason })]
   const { outcome, at, isFollowed } = ending
+  if (outcome.type === 'dead' && outcome.isMissed === true) {
+    const { reason } = outcome
+    return [noteOf(at, 'missed', { ...common, reason, ...nextDueAtOf(outcome) })]
+  }
   const isSuccess = outcome.type === 'done' || outcome.type === 'next'
   if (policy === 'failures' && isSuccess && attempt === 1) return []
   const notes = [
@@ -112,6 +119,8 @@ function sentenceOf(event: TimerEvent): string {
       return `moved${due}`
     case 'cancelled':
       return 'cancelled'
+    case 'ending':
+      return 'cancelled while it fired: no attempt follows the one that runs'
     case 'paused':
       return 'paused'
     case 'resumed':
@@ -126,6 +135,8 @@ function sentenceOf(event: TimerEvent): string {
       return `attempt ${event.attempt} ${resultOf(event)} after ${event.durationMs} ms, ${event.latenessMs} ms late${followUpOf(event)}`
     case 'settled':
       return 'settled'
+    case 'missed':
+      return `${event.reason ?? 'missed'}${followUpOf(event)}`
     case 'dead':
       return `became a dead letter: ${event.reason ?? ''}${followUpOf(event)}`
   }

@@ -9,6 +9,7 @@ import type { Kinds } from '../kinds.js'
 import type { Named } from '../timer-names.js'
 import { epochMsOf, type Instant } from '../when.js'
 import { sentencesOf, type TimerEvent, timerEventOf } from './history-policy.js'
+import { doneViewOf, type Outcomes } from './outcomes.js'
 import { deadViewOf, timerViewOf } from './timer-view.js'
 
 /** Which timers to find. An empty query finds all timers of the namespace. */
@@ -48,7 +49,7 @@ export interface ForecastSlice {
 
 /** All that is known about a key. */
 export interface Why {
-  /** The current timer; undefined when there is none. */
+  /** The current timer, or one that has ended and is still remembered; undefined when there is none. */
   readonly timer: TimerView | undefined
   readonly events: readonly TimerEvent[]
   readonly dead: readonly DeadView[]
@@ -68,8 +69,16 @@ export class Records {
   readonly #store: Store
   readonly #namespace: string
   readonly #kinds: Kinds
+  readonly #outcomes: Outcomes
 
-  constructor(parts: { engine: TimerEngine; store: Store; namespace: string; kinds: Kinds }) {
+  constructor(parts: {
+    engine: TimerEngine
+    store: Store
+    namespace: string
+    kinds: Kinds
+    outcomes: Outcomes
+  }) {
+    this.#outcomes = parts.outcomes
     this.#engine = parts.engine
     this.#store = parts.store
     this.#namespace = parts.namespace
@@ -78,7 +87,8 @@ export class Records {
 
   async get(name: Named): Promise<TimerView | undefined> {
     const row = await this.row(name)
-    return row && this.#viewOf(row)
+    if (row === undefined) return await this.#outcomes.find(name)
+    return this.#viewOf(row) ?? doneViewOf(row)
   }
 
   async row(name: Named): Promise<TimerRow | undefined> {
@@ -191,9 +201,7 @@ export class Records {
     events.sort((a, b) => a.at - b.at)
     const timer = await this.get({ namespace: this.#namespace, kind, key })
     const dead = (await this.dead({ kind, key })).items
-    const current =
-      timer === undefined ? [] : [`now ${timer.state}, due ${new Date(timer.dueAt).toISOString()}`]
-    return { timer, events, dead, told: [...sentencesOf(events), ...current] }
+    return { timer, events, dead, told: [...sentencesOf(events), ...currentStateOf(timer, events.at(-1))] }
   }
 
   async #ofKind(kind: AnyKind | undefined): Promise<{ readonly kind?: string }> {
@@ -205,6 +213,18 @@ export class Records {
     const progress = this.#engine.progressOf(row)
     return progress === 'over' ? undefined : timerViewOf(row, progress === 'firing')
   }
+}
+
+/** The current state of a timer as a sentence, unless its history ends with it. */
+function currentStateOf(timer: TimerView | undefined, last: TimerEvent | undefined): string[] {
+  if (timer === undefined) return []
+  const { state, dueAt, settled } = timer
+  if (settled !== undefined && (last?.event === 'settled' || last?.event === 'dead')) return []
+  if (settled === undefined) return [`now ${state}, due ${new Date(dueAt).toISOString()}`]
+  const { outcome, at, reason } = settled
+  if (outcome === 'dead')
+    return [`settled as a dead letter at ${new Date(at).toISOString()}: ${reason ?? ''}`]
+  return [`settled as done, not before ${new Date(at).toISOString()}`]
 }
 
 function limitOf({ limit = PAGE_ITEMS }: PageOptions): number {

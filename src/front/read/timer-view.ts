@@ -4,6 +4,7 @@ import {
   decodeDetails,
   decodePayload,
   handleOf,
+  MISSED,
   occurrenceDueAt,
   type TimerRow,
   type TimerView,
@@ -49,7 +50,7 @@ export function deadViewOf({ id, row, diedAt, reason }: DeadLetter): DeadView {
     dueAt: occurrenceDueAt(row),
     diedAt,
     reason,
-    attempts: row.attempt + 1,
+    attempts: reason.startsWith(MISSED) ? row.attempt : row.attempt + 1,
     payload: decodePayload(row.payload),
   }
 }

@@ -4,7 +4,7 @@ import { checkKey, checkTags, keyOfRow, parseRetry } from '../../timer/index.js'
 import { noScheduleInMove } from '../change/operations.js'
 import type { UnknownKind } from '../kind.js'
 import { validated } from '../schema.js'
-import { type SetManyRow, setOptionNames } from '../set/set-request.js'
+import { notAfterOf, type SetManyRow, setOptionNames } from '../set/set-request.js'
 import { dueAtOf, type When } from '../when.js'
 
 /** Refuses the same rows as the library, before anything is sent: one wrong row stops the whole call. */
@@ -20,6 +20,7 @@ export async function checkRows(
     const key = keyOfRow(kind, row)
     if (key !== undefined) checkKey(key)
     if (retry !== undefined) parseRetry(retry)
+    if (row.notAfter !== undefined) notAfterOf(row)
     if (tags !== undefined) checkTags(tags)
     dueAtOf(row, now, '')
     if (schema !== undefined) await validated(name, schema, payload)

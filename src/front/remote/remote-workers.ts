@@ -241,7 +241,7 @@ export class RemoteWorkers {
   #answerOf({ receipt }: HeldFiring, outcome: Outcome): LeaseAnswer {
     switch (outcome.type) {
       case 'done':
-        return { do: 'ack', receipt }
+        return { do: 'ack', receipt, ...(outcome.isEnd === true && { end: true }) }
       case 'next':
         return { do: 'ack', receipt, again: { at: outcome.dueAt } }
       case 'dead':

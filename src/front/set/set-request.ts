@@ -1,4 +1,5 @@
-import { checkOptions } from '../../error/index.js'
+import { checkOptions, InvalidInputError, shown } from '../../error/index.js'
+import { type Duration, parseDuration } from '../../time/index.js'
 import type { Schedule } from '../../schedule/index.js'
 import { checkRequested, type RequestedOperation } from '../../store/index.js'
 import {
@@ -6,6 +7,7 @@ import {
   encodeDetails,
   identityText,
   newIdentity,
+  type NotAfter,
   parseRetry,
   type PayloadEncoder,
   type RetryOptions,
@@ -14,7 +16,7 @@ import { noteOf } from '../read/history-policy.js'
 import type { UnknownKind } from '../kind.js'
 import type { CallContext } from './plain-request.js'
 import type { FiringWindow, Spread } from './spread.js'
-import { dueAtOf, type When } from '../when.js'
+import { dueAtOf, epochMsOf, type Instant, type When } from '../when.js'
 
 /** The options of a set. `Input` is what the kind takes as a payload. */
 export type SetOptions<Input> = When & {
@@ -24,10 +26,19 @@ export type SetOptions<Input> = When & {
   readonly ifRevision?: number
   /** Overrides the retry policy of the kind for this timer. */
   readonly retry?: RetryOptions
+  /**
+   * No attempt starts later than this: an instant, or a time after the due time. A timer that cannot start by then
+   * becomes a dead letter with a reason that begins with 'missed'.
+   */
+  readonly notAfter?: LatestStart
   readonly tags?: readonly string[]
   /** The trace of its deliveries, in the format of W3C Trace Context. */
   readonly traceparent?: string
 } & ([undefined] extends [Input] ? { readonly payload?: Input } : { readonly payload: Input })
+
+/** `within` counts from the due time of each occurrence. `at` is for timers that fire once. */
+export type LatestStart =
+  { readonly within: Duration; readonly at?: never } | { readonly at: Instant; readonly within?: never }
 
 /**
  * The options of a set with its key. A row that leaves the key out gets a new one. A key that may be undefined is no
@@ -46,6 +57,7 @@ export const setOptionNames: readonly string[] = [
   'ifAbsent',
   'ifRevision',
   'retry',
+  'notAfter',
   'tags',
   'traceparent',
 ]
@@ -85,6 +97,25 @@ export function windowsOf(rows: readonly When[], now: number): readonly FiringWi
   return windows
 }
 
+/** The latest start of a timer, checked. */
+export function notAfterOf({ notAfter, on }: When & { readonly notAfter?: LatestStart }): NotAfter {
+  if (typeof notAfter !== 'object' || notAfter === null)
+    throw new InvalidInputError(
+      'invalid-option',
+      `notAfter must be { within } or { at }, got ${shown(notAfter)}`,
+    )
+  checkOptions('notAfter', notAfter, ['within', 'at'])
+  if ((notAfter.within === undefined) === (notAfter.at === undefined))
+    throw new InvalidInputError('invalid-option', 'notAfter needs exactly one of within and at')
+  if (notAfter.within !== undefined) return { withinMs: Math.ceil(parseDuration(notAfter.within)) }
+  if (on !== undefined)
+    throw new InvalidInputError(
+      'invalid-option',
+      'notAfter of a timer on a schedule must be { within }: it holds for each occurrence',
+    )
+  return { at: epochMsOf(notAfter.at) }
+}
+
 /** The operation for a set. It refuses what no store accepts while the caller still waits for the result. */
 export function setRequestOf(
   kind: UnknownKind,
@@ -102,6 +133,7 @@ export function setRequestOf(
   const trace = hasOwnTrace ? options.traceparent : (context.trace ?? options.traceparent)
   const on: Schedule | undefined = options.on
   const instant = dueAtOf(options, context.now, on === undefined ? '' : String(identity))
+  const notAfter = options.notAfter === undefined ? undefined : notAfterOf(options)
   const windowMs = on?.windowMs ?? 0
   const offsetMs = windowMs > 0 ? context.spread.offsetIn({ instant, windowMs }, identity) : 0
   const dueAt = instant + offsetMs
@@ -119,11 +151,12 @@ export function setRequestOf(
     payload: context.payloads.encode(options.payload),
     tags,
     details:
-      on === undefined && retry === undefined && trace === undefined
+      on === undefined && retry === undefined && trace === undefined && notAfter === undefined
         ? ''
         : encodeDetails({
             on,
             ...(retry && { retry }),
+            ...(notAfter && { notAfter }),
             ...(offsetMs > 0 && { offsetMs }),
             ...(trace !== undefined && { trace }),
           }),

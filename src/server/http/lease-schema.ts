@@ -15,6 +15,9 @@ export const AckBody = Type.Object(
         Type.Object({ at: Type.Number({ minimum: 0, maximum: 8.64e15 }) }, closed),
       ]),
     ),
+    end: Type.Optional(
+      Type.Boolean({ description: 'End a recurring timer: no further occurrence follows.' }),
+    ),
   },
   closed,
 )

@@ -1,7 +1,7 @@
 import { RequestError } from '../../error/index.js'
 
 type ChangeOutcome =
-  'moved' | 'cancelled' | 'paused' | 'resumed' | 'firing' | 'settled' | 'unknown' | 'conflict'
+  'moved' | 'cancelled' | 'ending' | 'paused' | 'resumed' | 'firing' | 'settled' | 'unknown' | 'conflict'
 
 /** The body that answers a change. Throws the matching problem if nothing was changed. */
 export function outcomeAnswer(
@@ -20,6 +20,7 @@ export function outcomeAnswer(
       throw new RequestError('revision-conflict', `timer ${which} is at another revision`)
     case 'moved':
     case 'cancelled':
+    case 'ending':
     case 'paused':
     case 'resumed':
       return { outcome }

@@ -62,6 +62,12 @@ const setting = {
   payload: Type.Optional(Type.Unknown({ description: 'Any JSON. The firing carries it.' })),
   tags: Type.Optional(Type.Array(Type.String({ minLength: 1, maxLength: 128 }), { maxItems: 16 })),
   retry: Type.Optional(Retry),
+  notAfter: Type.Optional(
+    Type.Object(
+      { within: Type.Optional(Duration), at: Type.Optional(Instant) },
+      { ...closed, description: 'No attempt starts later than this. One of within and at.' },
+    ),
+  ),
   ifAbsent: Type.Optional(Type.Boolean({ description: 'Only if no timer has this key.' })),
   ifRevision: Type.Optional(Revision),
   traceparent: Type.Optional(
@@ -96,7 +102,17 @@ export const TimerBody = Type.Object({
   key: Type.String(),
   handle: Type.String(),
   revision: Type.Integer(),
-  state: Type.Union([Type.Literal('waiting'), Type.Literal('firing'), Type.Literal('paused')]),
+  state: Type.Union(
+    ['waiting', 'firing', 'paused', 'settled'].map((state) => Type.Literal(state)),
+    { description: 'settled: the timer has ended, and the store still remembers it.' },
+  ),
+  settled: Type.Optional(
+    Type.Object({
+      outcome: Type.Union(['done', 'dead', 'missed'].map((outcome) => Type.Literal(outcome))),
+      at: Type.Number({ description: 'A timer that was done ended no earlier than this.' }),
+      reason: Type.Optional(Type.String()),
+    }),
+  ),
   dueAt: EpochMs,
   createdAt: EpochMs,
   attempts: Type.Integer(),
@@ -178,6 +194,7 @@ export const BatchAnswer = Type.Object({
       'conflict',
       'moved',
       'cancelled',
+      'ending',
       'firing',
       'settled',
       'unknown',

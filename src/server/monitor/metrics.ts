@@ -66,6 +66,12 @@ export class Metrics {
       yield* metric(`carillon_${name}_total`, 'counter', `Attempts ${name} by this instance.`, counts[name])
     }
     yield* metric(
+      'carillon_missed_total',
+      'counter',
+      'Timers that could not start by their latest start.',
+      counts.missed,
+    )
+    yield* metric(
       'carillon_put_back_total',
       'counter',
       'Due timers put back into the store because they could not start and memory was crowded.',

@@ -36,7 +36,7 @@ export const handleRoutes: readonly Route[] = [
     group,
     summary: 'Cancel the timer of a handle.',
     params: ByHandle,
-    answer: Outcome('cancelled'),
+    answer: Outcome('cancelled', 'ending'),
     refusals: [404, 409, 410],
     handle: async (call) => outcomeAnswer(await call.timers.cancel(named(call).handle), named(call)),
   }),

@@ -73,16 +73,13 @@ export function leaseRoutes(router: LeaseRouter): readonly Route[] {
       path: '/v1/leases/{receipt}/ack',
       scope: 'write',
       group,
-      summary: 'Finish a firing, or have it fire again.',
+      summary: 'Finish a firing, have it fire again, or end its timer.',
       params: ByReceipt,
       body: AckBody,
       answer: Outcome('acked'),
       refusals: [410],
-      handle: async ({ timers, admission, params, body: { again } }) =>
-        await apply(timers, admission, params, {
-          type: 'ack',
-          options: again === undefined ? {} : { again },
-        }),
+      handle: async ({ timers, admission, params, body }) =>
+        await apply(timers, admission, params, { type: 'ack', options: body }),
     }),
     route({
       method: 'POST',

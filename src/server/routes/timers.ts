@@ -118,9 +118,10 @@ export function timerRoutes({
       scope: 'write',
       group,
       summary: 'Cancel a timer. No attempt starts afterwards.',
+      description: 'ending: a recurring timer fires now, and the attempt that runs is its last one.',
       params: KindAndKey,
       headers: ['if-match'],
-      answer: Outcome('cancelled'),
+      answer: Outcome('cancelled', 'ending'),
       refusals: [404, 409, 410, 412],
       handle: async ({ timers, params, request }) =>
         outcomeAnswer(await timers.cancel(params.kind, params.key, changeOptionsOf(request)), params),

@@ -34,6 +34,11 @@ export interface MoveOperation extends TimerName {
   /** The row keeps its attempts and its details unless these are given. */
   readonly attempt?: number
   readonly details?: string
+  /**
+   * In a store of the mode `claim`: only while the row is claimed; 'conflict' otherwise. The row claim stays, and its
+   * token needs the new revision. Without this, a move of a claimed row is answered 'firing'.
+   */
+  readonly whileFiring?: boolean
   readonly note?: HistoryNote
   readonly request?: string
 }

@@ -25,8 +25,17 @@ export interface StoreOwner {
    * read level or the store's clock, or when a follow-up is below the level.
    */
   settle(fence: Fence, settlement: Settlement): Promise<SettleAnswer>
-  /** Deletes the bytes of rows below the settled level. One call may delete a part: `more` says whether rows are left. */
-  sweep(fence: Fence): Promise<{ readonly removed: number; readonly more: boolean }>
+  /**
+   * Deletes the bytes of finished rows, and what replaced rows have left behind. With `below`, only finished rows before
+   * that place, and about as many. One call may delete a part: `more` says whether rows are left.
+   */
+  sweep(fence: Fence, below?: Place): Promise<Swept>
+}
+
+export interface Swept {
+  /** How many finished rows were deleted. */
+  readonly removed: number
+  readonly more: boolean
 }
 
 export interface LoadRequest {
@@ -97,7 +106,10 @@ export interface Settlement {
   readonly level: Place
   /** How many timers ended as done by the rise of the level. Rows in `done` are not included. */
   readonly settledCount: number
-  /** Finished rows at or after `level`. Each is removed if it is unchanged. */
+  /**
+   * Finished rows at or after `level`. Each is put just below the level if it is unchanged, so that `findSettled` finds
+   * it until it is swept. Below a level at position 0 there is no place: then it is removed.
+   */
   readonly done: readonly TimerRow[]
   /** Retries, next occurrences and carried rows. Each rewrites its row if that is unchanged. */
   readonly followUps: readonly FollowUp[]

@@ -1,10 +1,16 @@
 import type { TimerName, TimerRow } from '../../timer/index.js'
 import type { DeadLetter, HistoryEntry } from './records.js'
 
-/** Reads that need no fence. Rows below the settled level are invisible to all of them. */
+/** Reads that need no fence. Rows below the settled level are invisible to all of them but `findSettled`. */
 export interface StoreReading {
   /** The timers with these names, in the same order. */
   find(names: readonly TimerName[]): Promise<readonly (TimerRow | undefined)[]>
+  /**
+   * The finished timers with these names, in the same order: the rows below the settled level that no sweep has deleted
+   * yet. Undefined for a name whose timer has not finished, was removed, or is forgotten. A store of the mode `claim`
+   * has no settled level, and answers undefined for every name.
+   */
+  findSettled(names: readonly TimerName[]): Promise<readonly (TimerRow | undefined)[]>
   /** Rows in the order of shard and place. A page may be short or empty and still have a cursor. */
   list(query: ListQuery): Promise<Listed<TimerRow>>
   /** How many rows are due in each slice of [fromInclusive, untilExclusive). */

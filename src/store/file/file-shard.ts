@@ -1,4 +1,4 @@
-import { isBefore, type Place, type TimerName, type TimerRow } from '../../timer/index.js'
+import type { Place, TimerName, TimerRow } from '../../timer/index.js'
 import {
   checkFence,
   checkInbox,
@@ -179,20 +179,21 @@ export class FileShard {
     const { level } = settlement
     for (const done of settlement.done) {
       if (!this.#findExactly(done)) continue
-      this.#remove(level)
       counts.settled++
+      if (level.position > 0) this.#keepFinished(level, now)
+      else this.#remove()
     }
     const dead = settlement.dead.map((letter): DeadAnswer => {
       if (!this.#findExactly(letter.row)) return { kept: false, next: undefined }
       addDead({ row: this.#table.row(), diedAt: letter.diedAt, reason: letter.reason })
       // A recurring timer goes on with its next occurrence, so it does not count as dead.
-      if (letter.next !== undefined) return { kept: true, next: this.#follow(letter.next, level, now) }
-      this.#remove(level)
+      if (letter.next !== undefined) return { kept: true, next: this.#follow(letter.next, now) }
+      this.#remove()
       counts.dead++
       return { kept: true, next: undefined }
     })
     const followUps = settlement.followUps.map((followUp) =>
-      this.#findExactly(followUp.row) ? this.#follow(followUp, level, now) : undefined,
+      this.#findExactly(followUp.row) ? this.#follow(followUp, now) : undefined,
     )
     counts.settled += settlement.settledCount
     this.#row = settled(this.#row, settlement)
@@ -273,7 +274,7 @@ export class FileShard {
     if (operation.ifRevision !== undefined && operation.ifRevision !== current.revision)
       return { outcome: 'conflict', current }
     if (operation.type === 'cancel') {
-      this.#remove(this.#row.settledLevel)
+      this.#remove()
       this.#counts.cancelled++
       return { outcome: 'cancelled', removed: current }
     }
@@ -297,10 +298,9 @@ export class FileShard {
   }
 
   /** Moves the row at the table's cursor to where its timer goes on. */
-  #follow(progress: Omit<FollowUp, 'row'>, level: Place, now: number): TimerRow {
+  #follow(progress: Omit<FollowUp, 'row'>, now: number): TimerRow {
     const row = this.#table.row()
-    // Below the new settled level a row needs no removal record.
-    if (!isBefore(this.#table, level)) this.#table.kill()
+    this.#table.kill()
     const { position, dueAt, attempt, occurrence, details = row.details } = progress
     return this.#rewrite({ ...row, details }, position, dueAt, attempt, occurrence, now)
   }
@@ -330,10 +330,20 @@ export class FileShard {
     return { position, revision, identity: this.#table.identity() }
   }
 
-  /** Removes the row at the table's cursor. Below the coming settled level a row needs no removal record. */
-  #remove(level: Place): void {
-    if (!isBefore(this.#table, level)) this.#table.kill()
+  /**
+   * Removes the row at the table's cursor. Below the settled level it needs a removal record, too: without one it would
+   * count as finished after the store is opened again.
+   */
+  #remove(): void {
+    this.#table.kill()
     this.#table.forgetName()
+  }
+
+  /** Puts the finished row at the table's cursor just below the coming settled level. */
+  #keepFinished(level: Place, now: number): void {
+    const row = this.#table.row()
+    this.#table.kill()
+    this.#rewrite(row, level.position - 1, row.dueAt, row.attempt, row.occurrence, now)
   }
 
   #belowLevel(): OperationAnswer {

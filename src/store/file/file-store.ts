@@ -1,7 +1,14 @@
 import { randomInt } from 'node:crypto'
 import { StateError, StoreError } from '../../error/index.js'
 import type { Clock } from '../../time/index.js'
-import { type Place, shardOf, type TimerName, type TimerRow } from '../../timer/index.js'
+import {
+  type Place,
+  shardOf,
+  type TimerName,
+  type TimerRow,
+  lastPlace,
+  earlierOf,
+} from '../../timer/index.js'
 import { shardAt } from '../check/check-call.js'
 import { checkRequests, checkWrite } from '../check/check-write.js'
 import { historyOfWrites } from '../history-of-writes.js'
@@ -37,6 +44,7 @@ import type {
   WriteAnswer,
   AppendAnswer,
   RequestedOperation,
+  Swept,
 } from '../store.js'
 import { Mailboxes } from '../mailboxes.js'
 import { MemberTable } from '../member-table.js'
@@ -241,15 +249,14 @@ export class FileStore implements Store {
     })
   }
 
-  async sweep(fence: Fence): Promise<{ readonly removed: number; readonly more: boolean }> {
+  async sweep(fence: Fence, below: Place = lastPlace): Promise<Swept> {
     if (!this.#index.isDone) await this.#index.done
     return this.#run((batch) => {
       const shard = this.#shard(fence.shard)
       shard.checkFence(fence)
       const { settledLevel } = shard.row
-      return this.#sweeper.sweep(batch, fence.shard, settledLevel, this.clock.now(), () =>
-        this.#resetReaders(),
-      )
+      const levels = { below: earlierOf(below, settledLevel), settledLevel }
+      return this.#sweeper.sweep(batch, fence.shard, levels, this.clock.now(), () => this.#resetReaders())
     })
   }
 
@@ -337,6 +344,18 @@ export class FileStore implements Store {
       return names.map((name) => {
         const shard = this.#shards[shardOf(name, this.shardCount)]!
         return table.find(name, shard.row.settledLevel) ? table.row() : undefined
+      })
+    })
+  }
+
+  async findSettled(names: readonly TimerName[]): Promise<readonly (TimerRow | undefined)[]> {
+    if (!this.#index.isDone) await this.#index.done
+    return this.#run(() => {
+      const table = this.#table
+      table.dropPeeked()
+      return names.map((name) => {
+        const shard = this.#shards[shardOf(name, this.shardCount)]!
+        return table.findSettled(name, shard.row.settledLevel) ? table.row() : undefined
       })
     })
   }
@@ -491,7 +510,7 @@ export class FileStore implements Store {
   }
 
   #split(batch: Batch, bucket: Bucket): boolean {
-    const isSplit = this.#splitter.split(batch, bucket, this.#shard(bucket.shard).row.settledLevel)
+    const isSplit = this.#splitter.split(batch, bucket, this.#sweeper.keptFrom(bucket.shard))
     if (isSplit) this.#readers[bucket.shard]!.reset()
     return isSplit
   }

@@ -1,4 +1,13 @@
-import { isBefore, levelAfter, levelAt, nameKey, type Place, type TimerName } from '../../timer/index.js'
+import {
+  earlierOf,
+  isBefore,
+  levelAfter,
+  levelAt,
+  nameKey,
+  type Place,
+  type TimerName,
+  lastPlace,
+} from '../../timer/index.js'
 import {
   checkFence,
   checkInbox,
@@ -32,6 +41,7 @@ import type {
   Settlement,
   AcquireRequest,
   ShardRow,
+  Swept,
   WriteAnswer,
 } from '../store.js'
 import { MemoryInbox } from './memory-inbox.js'
@@ -135,7 +145,11 @@ export class MemoryShard {
     checkSettlement(this.#row, settlement, now, this.#lastRevision)
     const { counts } = this.#records
     for (const done of settlement.done) {
-      if (this.#removeUnchanged(done)) counts.settled++
+      const row = this.#removeUnchanged(done)
+      if (row === undefined) continue
+      counts.settled++
+      const position = settlement.level.position - 1
+      if (position >= 0) this.#put(rowOf(row, row, position, ++this.#lastRevision))
     }
     const dead = settlement.dead.map((letter): DeadAnswer => {
       const row = this.#removeUnchanged(letter.row)
@@ -154,9 +168,9 @@ export class MemoryShard {
     return { followUps, dead, readLevel: this.#row.readLevel }
   }
 
-  sweep(fence: Fence): { removed: number; more: boolean } {
+  sweep(fence: Fence, below: Place = lastPlace): Swept {
     this.checkFence(fence)
-    const removed = this.rows.removeBefore(this.#row.settledLevel)
+    const removed = this.rows.removeBefore(earlierOf(below, this.#row.settledLevel))
     for (const row of removed) {
       const name = nameKey(row)
       if (this.#byName.get(name) === row) this.#byName.delete(name)
@@ -168,6 +182,12 @@ export class MemoryShard {
   find(name: TimerName): MemoryRow | undefined {
     const row = this.#byName.get(nameKey(name))
     return row === undefined || isBefore(row, this.#row.settledLevel) ? undefined : row
+  }
+
+  /** The finished row of this name. */
+  findSettled(name: TimerName): MemoryRow | undefined {
+    const row = this.#byName.get(nameKey(name))
+    return row !== undefined && isBefore(row, this.#row.settledLevel) ? row : undefined
   }
 
   /** Replaces a row with a changed copy under a new revision. */
@@ -239,7 +259,10 @@ export class MemoryShard {
       return { outcome: 'conflict', current: versionOf(row) }
     }
     // Rows have leases only in the mode `claim`. In the mode `owned`, the owner knows what is firing.
-    if (row.lease !== undefined && row.lease.until > now) return { outcome: 'firing' }
+    const isKept = operation.type === 'move' && operation.whileFiring === true
+    const isClaimed = row.lease !== undefined && row.lease.until > now
+    if (isKept && !isClaimed) return { outcome: 'conflict', current: versionOf(row) }
+    if (isClaimed && !isKept) return { outcome: 'firing' }
     if (operation.type === 'cancel') {
       this.remove(row)
       counts.cancelled++
@@ -247,11 +270,9 @@ export class MemoryShard {
     }
     if (this.#isBelow(operation.position)) return this.#belowLevel()
     const { dueAt, position, attempt = row.attempt, details = row.details } = operation
-    return {
-      outcome: 'moved',
-      row: this.rewrite(row, { dueAt, position, attempt, details }),
-      from: versionOf(row),
-    }
+    const moved = this.rewrite(row, { dueAt, position, attempt, details })
+    if (isKept) moved.lease = row.lease
+    return { outcome: 'moved', row: moved, from: versionOf(row) }
   }
 
   #isBelow(position: number): boolean {

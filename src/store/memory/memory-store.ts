@@ -42,6 +42,7 @@ import type {
   Tally,
   Usage,
   WriteAnswer,
+  Swept,
 } from '../store.js'
 import { MemoryData } from './memory-data.js'
 import type { MemoryShard } from './memory-shard.js'
@@ -193,8 +194,8 @@ export class MemoryStore implements Store {
     })
   }
 
-  sweep(fence: Fence): Promise<{ readonly removed: number; readonly more: boolean }> {
-    return this.#onShard('sweep', fence.shard, (shard) => shard.sweep(fence))
+  sweep(fence: Fence, below?: Place): Promise<Swept> {
+    return this.#onShard('sweep', fence.shard, (shard) => shard.sweep(fence, below))
   }
 
   // ---- the inbox
@@ -283,6 +284,12 @@ export class MemoryStore implements Store {
 
   find(names: readonly TimerName[]): Promise<readonly (TimerRow | undefined)[]> {
     return this.#call({ name: 'find' }, () => names.map((name) => this.#data.shardOfName(name).find(name)))
+  }
+
+  findSettled(names: readonly TimerName[]): Promise<readonly (TimerRow | undefined)[]> {
+    return this.#call({ name: 'findSettled' }, () =>
+      names.map((name) => this.#data.shardOfName(name).findSettled(name)),
+    )
   }
 
   list(query: ListQuery): Promise<Listed<TimerRow>> {

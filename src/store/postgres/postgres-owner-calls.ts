@@ -1,3 +1,4 @@
+import { lastPlace, type Place } from '../../timer/index.js'
 import { Semaphore } from '../../async/index.js'
 import type { Clock } from '../../time/index.js'
 import type {
@@ -26,7 +27,7 @@ const LOAD = `select read_position, read_revision, next_position, bytes, ${sentA
   from S.load(${placeholders(10)})`
 const SETTLE = `select base, read_position, read_revision, ${sentArrays(['dead_letters', 'followed'])}
   from S.settle(${placeholders(44)})`
-const SWEEP = `select removed, more::integer::bigint as more from S.sweep(${placeholders(6)})`
+const SWEEP = `select removed, more::integer::bigint as more from S.sweep_below(${placeholders(8)})`
 
 interface Swept {
   readonly removed: number
@@ -86,8 +87,8 @@ export class PostgresOwnerCalls {
   }
 
   /** Sweeps one shard after the other. Writes and settlements need the connections more. */
-  sweep(fence: Fence): Promise<Swept> {
-    const swept = this.#lastSweep.then(() => this.#sweep(fence))
+  sweep(fence: Fence, below: Place = lastPlace): Promise<Swept> {
+    const swept = this.#lastSweep.then(() => this.#sweep(fence, below))
     this.#lastSweep = swept.catch(() => undefined)
     return swept
   }
@@ -119,8 +120,9 @@ export class PostgresOwnerCalls {
     return batch.answer(row!)
   }
 
-  async #sweep(fence: Fence): Promise<Swept> {
-    const [row] = await this.#database.write('sweep', SWEEP, [...fenceParameters(fence), SWEEP_ROWS])
+  async #sweep(fence: Fence, below: Place = lastPlace): Promise<Swept> {
+    const values = [...fenceParameters(fence), below.position, below.revision, SWEEP_ROWS]
+    const [row] = await this.#database.write('sweep', SWEEP, values)
     return { removed: numberOf(row!, 'removed'), more: numberOf(row!, 'more') === 1 }
   }
 }

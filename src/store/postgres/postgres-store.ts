@@ -41,6 +41,7 @@ import type {
   WriteAnswer,
   AppendAnswer,
   RequestedOperation,
+  Swept,
 } from '../store.js'
 import { numberOf } from './codec/answer-row.js'
 import { LEASE_CONNECTIONS, MAX_TCP_USER_TIMEOUT_MS } from './defaults.js'
@@ -219,8 +220,8 @@ export class PostgresStore implements Store {
     return this.#ownerCalls.settle(fence, settlement)
   }
 
-  sweep(fence: Fence): Promise<{ readonly removed: number; readonly more: boolean }> {
-    return this.#ownerCalls.sweep(fence)
+  sweep(fence: Fence, below?: Place): Promise<Swept> {
+    return this.#ownerCalls.sweep(fence, below)
   }
 
   // ---- the inbox
@@ -307,6 +308,10 @@ export class PostgresStore implements Store {
 
   find(names: readonly TimerName[]): Promise<readonly (TimerRow | undefined)[]> {
     return this.#reading.find(names)
+  }
+
+  findSettled(names: readonly TimerName[]): Promise<readonly (TimerRow | undefined)[]> {
+    return this.#reading.findSettled(names)
   }
 
   list(query: ListQuery): Promise<Listed<TimerRow>> {

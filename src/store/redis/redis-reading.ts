@@ -40,10 +40,19 @@ export class RedisReading implements StoreReading {
   }
 
   find(names: readonly TimerName[]): Promise<(TimerRow | undefined)[]> {
+    return this.#find(names, false)
+  }
+
+  findSettled(names: readonly TimerName[]): Promise<(TimerRow | undefined)[]> {
+    return this.#find(names, true)
+  }
+
+  /** The timers with these names that have not finished, or those that have. */
+  #find(names: readonly TimerName[], isSettled: boolean): Promise<(TimerRow | undefined)[]> {
     return callByShard(
       names,
       (name) => shardOf(name, this.#shards.length),
-      (shard, some) => this.#shards[shard]!.find(some),
+      (shard, some) => this.#shards[shard]!.find(some, isSettled),
     )
   }
 

@@ -1,4 +1,4 @@
-import type { Place, TimerName, TimerRow } from '../../timer/index.js'
+import { type Place, type TimerName, type TimerRow, lastPlace } from '../../timer/index.js'
 import { nameKey } from '../../timer/index.js'
 import type {
   Counts,
@@ -18,6 +18,7 @@ import type {
   WriteAnswer,
   AppendAnswer,
   RequestedOperation,
+  Swept,
 } from '../store.js'
 import { NewTimers } from '../new-timers.js'
 import type { Reply, Argument } from './net/connection.js'
@@ -186,8 +187,8 @@ export class RedisShard {
     }
   }
 
-  async sweep(fence: Fence): Promise<{ readonly removed: number; readonly more: boolean }> {
-    const args = [...fenceArgs(fence), String(SWEEP_ROWS)]
+  async sweep(fence: Fence, below: Place = lastPlace): Promise<Swept> {
+    const args = [...fenceArgs(fence), String(SWEEP_ROWS), placeText(below)]
     const [removed, more] = (await this.run(this.#scripts.sweep, args)) as [number, number]
     return { removed, more: more === 1 }
   }
@@ -243,8 +244,9 @@ export class RedisShard {
 
   // ---- reading
 
-  async find(names: readonly TimerName[]): Promise<(TimerRow | undefined)[]> {
-    const flat = (await this.run(this.#scripts.find, names.map(nameKey))) as Buffer[]
+  async find(names: readonly TimerName[], isSettled: boolean): Promise<(TimerRow | undefined)[]> {
+    const script = isSettled ? this.#scripts.findSettled : this.#scripts.find
+    const flat = (await this.run(script, names.map(nameKey))) as Buffer[]
     return pairsOf(flat, (field, value) => (field.length === 0 ? undefined : rowOf(field, value)))
   }
 

@@ -41,6 +41,7 @@ import type {
   WriteAnswer,
   AppendAnswer,
   RequestedOperation,
+  Swept,
 } from '../store.js'
 import { callByShard, HistoryByShard } from './batch/by-shard.js'
 import { MAX_WRITE_BYTES, type RedisTuning } from './defaults.js'
@@ -188,8 +189,8 @@ export class RedisStore implements Store {
     return this.#run(() => this.#shard(fence.shard).settle(fence, settlement))
   }
 
-  sweep(fence: Fence): Promise<{ readonly removed: number; readonly more: boolean }> {
-    return this.#run(() => this.#shard(fence.shard).sweep(fence))
+  sweep(fence: Fence, below?: Place): Promise<Swept> {
+    return this.#run(() => this.#shard(fence.shard).sweep(fence, below))
   }
 
   // ---- the inbox
@@ -283,6 +284,10 @@ export class RedisStore implements Store {
 
   find(names: readonly TimerName[]): Promise<readonly (TimerRow | undefined)[]> {
     return this.#run(() => this.#reading.find(names))
+  }
+
+  findSettled(names: readonly TimerName[]): Promise<readonly (TimerRow | undefined)[]> {
+    return this.#run(() => this.#reading.findSettled(names))
   }
 
   list(query: ListQuery): Promise<Listed<TimerRow>> {

@@ -12,6 +12,7 @@ import { describeMail } from './cases/mail.js'
 import { describeModel } from './model/describe-model.js'
 import { describeNames } from './cases/names.js'
 import { describeNotes } from './cases/notes.js'
+import { describeOutcomes } from './cases/outcomes.js'
 import { describePlainSets } from './cases/set-columns.js'
 import { describeRecords } from './cases/records.js'
 import { describeSettle } from './cases/settle.js'
@@ -31,6 +32,7 @@ const chapters: readonly (readonly [title: string, describe: (suite: Suite) => v
   ['notes', describeNotes],
   ['settle', describeSettle],
   ['sweep', describeSweep],
+  ['outcomes', describeOutcomes],
   ['inbox', describeInbox],
   ['claims', describeClaims],
   ['list', describeList],

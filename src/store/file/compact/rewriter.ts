@@ -48,7 +48,7 @@ export class Rewriter {
   }
 
   /** Rewrites some chunks in this batch. Returns how many settled rows it removed, and whether chunks are left. */
-  step(batch: Batch, rewrite: Rewrite, settledLevel: Place): { removed: number; more: boolean } {
+  step(batch: Batch, rewrite: Rewrite, keptFrom: Place): { removed: number; more: boolean } {
     const { bucket, targetLevel, lastId } = rewrite
     const table = this.#table
     const { chunks } = table
@@ -67,14 +67,14 @@ export class Rewriter {
       rows += chunks.rows[ref]!
     }
     let removed = 0
-    for (const ref of refs) removed += this.#rewriteChunk(ref, bucket, targetLevel, settledLevel)
+    for (const ref of refs) removed += this.#rewriteChunk(ref, bucket, targetLevel, keptFrom)
     for (const ref of refs) table.removeChunk(batch, ref)
     table.seal()
     const next = bucket.refs[0]
     return { removed, more: next !== undefined && chunks.ids[next]! <= lastId }
   }
 
-  #rewriteChunk(ref: number, bucket: Bucket, targetLevel: number, settledLevel: Place): number {
+  #rewriteChunk(ref: number, bucket: Bucket, targetLevel: number, keptFrom: Place): number {
     const table = this.#table
     const { chunks } = table
     const chunk = table.peekChunk(ref)
@@ -83,7 +83,7 @@ export class Rewriter {
     for (let ordinal = 0; ordinal < chunk.rows; ordinal++) {
       if (chunks.isDead(ref, ordinal)) continue
       const position = chunk.position(ordinal)
-      if (isBefore({ position, revision: chunk.revision(ordinal) }, settledLevel)) {
+      if (isBefore({ position, revision: chunk.revision(ordinal) }, keptFrom)) {
         removed++
         continue
       }

@@ -31,13 +31,13 @@ export class Splitter {
     return undefined
   }
 
-  /** Splits a part of the bucket. Returns false if it is not heavy after all. */
-  split(batch: Batch, bucket: Bucket, settledLevel: Place): boolean {
+  /** Splits a part of the bucket, without the finished rows before `keptFrom`. Returns false if it is not heavy after all. */
+  split(batch: Batch, bucket: Bucket, keptFrom: Place): boolean {
     // Indexing finds the dead rows, and without them the bucket may not be heavy.
     this.#index.ensureIndexed(bucket)
     const plan = this.#rewriter.planSplit(bucket)
     if (plan === undefined) return false
-    this.#rewriter.step(batch, plan, settledLevel)
+    this.#rewriter.step(batch, plan, keptFrom)
     return true
   }
 }

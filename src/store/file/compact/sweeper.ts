@@ -1,4 +1,5 @@
-import type { Place } from '../../../timer/index.js'
+import { firstPlace, type Place } from '../../../timer/index.js'
+import type { Swept } from '../../store.js'
 import { sweepDefaults } from '../defaults.js'
 import type { Batch } from '../lmdb/batch.js'
 import type { Bucket } from '../rows/bucket.js'
@@ -16,7 +17,7 @@ const {
 } = sweepDefaults
 
 /**
- * Removes what the settled level has passed. It drops whole buckets at once. It repacks a bucket when at least half of
+ * Removes finished rows that need not be kept. It drops whole buckets at once. It repacks a bucket when at least half of
  * it is garbage, so the file holds little more than twice the live rows.
  *
  * Proven by `npm run soak`, of which test/store/chaos.test.ts runs a short one, and test/front/file-growth.test.ts.
@@ -25,6 +26,7 @@ export class Sweeper {
   readonly #table: RowTable
   readonly #rewriter: Rewriter
   readonly #rewrites = new Map<number, Rewrite>()
+  readonly #keptFrom = new Map<number, Place>()
   #scrubbing: { readonly refs: readonly number[]; readonly rows: number } | undefined
 
   constructor(table: RowTable, rewriter: Rewriter) {
@@ -32,25 +34,31 @@ export class Sweeper {
     this.#rewriter = rewriter
   }
 
+  /** Finished rows before this place are not kept when a bucket of the shard is rewritten. */
+  keptFrom(shard: number): Place {
+    return this.#keptFrom.get(shard) ?? firstPlace
+  }
+
   /** Sweeps a bounded part of a shard. It calls `onRowsMoved` when rows have moved to other chunks. */
   sweep(
     batch: Batch,
     shard: number,
-    settledLevel: Place,
+    { below, settledLevel }: { readonly below: Place; readonly settledLevel: Place },
     now: number,
     onRowsMoved: () => void,
-  ): { removed: number; more: boolean } {
+  ): Swept {
     const table = this.#table
     table.join(batch)
     table.seal()
     // A scrub lets refs be reused, and readers must not mistake the new chunk for the old one.
     if (this.#scrub()) onRowsMoved()
-    const dropped = this.#dropSettled(batch, shard, settledLevel)
+    this.#keptFrom.set(shard, below)
+    const dropped = this.#dropSettled(batch, shard, below)
     if (dropped.more) return dropped
     const rewrite = this.#rewrites.get(shard) ?? this.#nextRewrite(shard, settledLevel, now)
     if (rewrite === undefined) return { removed: dropped.removed, more: false }
     rewrite.bucket.repackedAt = settledLevel.position
-    const { removed, more } = this.#rewriter.step(batch, rewrite, settledLevel)
+    const { removed, more } = this.#rewriter.step(batch, rewrite, below)
     onRowsMoved()
     if (more) this.#rewrites.set(shard, rewrite)
     else this.#rewrites.delete(shard)
@@ -62,7 +70,7 @@ export class Sweeper {
     this.#rewrites.clear()
   }
 
-  #dropSettled(batch: Batch, shard: number, level: Place): { removed: number; more: boolean } {
+  #dropSettled(batch: Batch, shard: number, level: Place): Swept {
     const table = this.#table
     const buckets = table.buckets[shard]!
     let removed = 0

@@ -16,6 +16,8 @@ export interface RowSource {
   readonly bytes: Buffer
   readonly view: DataView
   readonly scopes: readonly Scope[]
+  /** How many rows it has. */
+  readonly rows: number
   position(ordinal: number): number
   revision(ordinal: number): number
   /** Where the tail of a row begins in `bytes`. */

@@ -128,19 +128,19 @@ export class IndexBuilder {
     for (const ref of refs) {
       // Another call may have indexed or swept the chunk between two steps.
       if (!chunks.has(ref) || chunks.indexed[ref] !== 0) continue
-      this.#indexChunk(ref, removed, bucket.endExclusive <= level.position ? undefined : level)
+      this.#indexChunk(ref, removed, level)
       chunks.indexed[ref] = 1
       yield
     }
     bucket.isIndexed = true
   }
 
-  /** `level` is undefined if every row of the chunk is settled. */
-  #indexChunk(ref: number, removed: ReadonlySet<number>, level: Place | undefined): void {
-    const { chunks, hash, index } = this.#table
+  /** Indexes the rows of a chunk. Finished rows have an index of their own. */
+  #indexChunk(ref: number, removed: ReadonlySet<number>, level: Place): void {
+    const { chunks, hash, index, finished } = this.#table
     const rows = chunks.rows[ref]!
     this.#indexedRows += rows
-    if (level === undefined || rows === 0) return
+    if (rows === 0) return
     const chunk = this.#table.peekChunk(ref)
     if (chunk.rows !== rows)
       throw new StoreError('store-damaged', `a chunk has ${chunk.rows} rows, but its key says ${rows}`)
@@ -150,9 +150,10 @@ export class IndexBuilder {
         chunks.kill(ref, ordinal)
         continue
       }
-      if (isBefore({ position: chunk.position(ordinal), revision }, level)) continue
+      const isFinished = isBefore({ position: chunk.position(ordinal), revision }, level)
       this.#table.hashRow(chunk, ordinal)
-      index.insert(hash.low, hash.high, ref, ordinal)
+      if (isFinished) finished.insert(hash.low, hash.high, ref, ordinal)
+      else index.insert(hash.low, hash.high, ref, ordinal)
     }
   }
 }

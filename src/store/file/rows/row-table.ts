@@ -39,6 +39,8 @@ export interface ChunkListener {
 export class RowTable {
   readonly chunks = new ChunkTable()
   readonly index = new KeyIndex()
+  /** The finished rows that were there when the store was opened. They are found only if `index` lacks the name. */
+  readonly finished = new KeyIndex()
   readonly tuning: Tuning
   readonly hash: NameHash
   readonly buckets: readonly BucketTable[]
@@ -115,6 +117,36 @@ export class RowTable {
     return false
   }
 
+  /** Moves the cursor to the finished row of this name. Returns false if there is none below `level`. */
+  findSettled(name: TimerName, level: Place): boolean {
+    this.hash.set(name)
+    if (this.#findIn(this.index, name)) return isBefore(this, level)
+    return this.#findIn(this.finished, name) && isBefore(this, level)
+  }
+
+  /** Moves the cursor to the last version of a row of this name that an index has. */
+  #findIn(index: KeyIndex, name: TimerName): boolean {
+    const { hash, chunks } = this
+    let isFound = false
+    for (let isThere = index.first(hash.low, hash.high); isThere; isThere = index.next()) {
+      const { ref, ordinal } = index
+      if (!chunks.has(ref) || chunks.isDead(ref, ordinal)) continue
+      const source = this.source(ref)
+      // The ref may have been reused since the store was opened.
+      if (ordinal >= source.rows || !isNamed(source, ordinal, name)) continue
+      const revision = source.revision(ordinal)
+      if (isFound && revision < this.revision) continue
+      isFound = true
+      this.#source = source
+      this.#ref = ref
+      this.#ordinal = ordinal
+      this.position = source.position(ordinal)
+      this.revision = revision
+    }
+    if (isFound) this.#source = this.source(this.#ref)
+    return isFound
+  }
+
   /** The identity of the row at the cursor. */
   identity(): number {
     return identityOf(this.#source!, this.#ordinal)
@@ -176,6 +208,8 @@ export class RowTable {
     if (index.firstOf(hash.low, hash.high, ref, ordinal)) {
       this.#undoLog.entry(hash.low, hash.high, builder.ref + 1, copied, ref + 1, ordinal)
       index.replace(builder.ref, copied)
+    } else if (this.finished.size > 0 && this.finished.firstOf(hash.low, hash.high, ref, ordinal)) {
+      this.finished.replace(builder.ref, copied)
     }
     if (builder.isFull) this.#sealFull(builder)
   }

@@ -88,9 +88,7 @@ export class WriteBatch {
           )
         : null,
       textArray(all, (one) => (hasPosition(one) ? one.details : null)),
-      some((one) => one.type === 'set' && one.ifAbsent === true)
-        ? int8Array(all, (one) => (one.type === 'set' && one.ifAbsent === true ? 1 : null))
-        : null,
+      some(isFlagged) ? int8Array(all, (one) => (isFlagged(one) ? 1 : null)) : null,
       some((one) => one.type !== 'answer' && one.ifRevision !== undefined)
         ? int8Array(all, (one) => (one.type === 'answer' ? null : one.ifRevision))
         : null,
@@ -270,4 +268,10 @@ export function historyParameters(history: readonly HistoryEntry[]): (Buffer | n
 /** Reads a level from the columns of an answer. */
 export function placeOf(row: Row, level: 'read' | 'settled'): Place {
   return { position: numberOf(row, `${level}_position`), revision: numberOf(row, `${level}_revision`) }
+}
+
+/** The flag of a set is `ifAbsent`, that of a move is `whileFiring`. */
+function isFlagged(operation: Operation): boolean {
+  if (operation.type === 'set') return operation.ifAbsent === true
+  return operation.type === 'move' && operation.whileFiring === true
 }

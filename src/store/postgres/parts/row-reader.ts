@@ -38,18 +38,28 @@ export class RowReader {
     return names.length === 0 ? [] : await this.#finds.call(names)
   }
 
+  /** Finished timers are asked for rarely, so each call has a statement of its own. */
+  async findSettled(names: readonly TimerName[]): Promise<readonly (TimerRow | undefined)[]> {
+    return names.length === 0 ? [] : await this.#find(names, 'findSettled', '<')
+  }
+
   /** Looks up the names of several calls by one statement. */
   async #findAll(
     calls: readonly (readonly TimerName[])[],
   ): Promise<readonly (readonly (TimerRow | undefined)[])[]> {
-    const found = await this.#find(calls.flat())
+    const found = await this.#find(calls.flat(), 'find', '>=')
     let begin = 0
     return calls.map(({ length }) => found.slice(begin, (begin += length)))
   }
 
-  async #find(names: readonly TimerName[]): Promise<(TimerRow | undefined)[]> {
+  /** `side` is the side of the settled level on which the rows are. */
+  async #find(
+    names: readonly TimerName[],
+    call: string,
+    side: '>=' | '<',
+  ): Promise<(TimerRow | undefined)[]> {
     const [row] = await this.#database.read(
-      'find',
+      call,
       `select array_send(array_agg(o.n)) as numbers, ${sentRows}
       from unnest($1::bigint[], $2::text[], $3::text[], $4::text[])
         with ordinality as o(shard, namespace, kind, key, n)
@@ -57,7 +67,7 @@ export class RowReader {
       cross join lateral (
         select * from S.timer t
         where t.key = o.key and t.kind = o.kind and t.namespace = o.namespace and t.shard + 0 = o.shard
-          and (t.position + 0, t.revision) >= (s.settled_position, s.settled_revision)
+          and (t.position + 0, t.revision) ${side} (s.settled_position, s.settled_revision)
         offset 0
       ) t`,
       [

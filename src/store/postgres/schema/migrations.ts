@@ -47,6 +47,8 @@ ${functions}`,
   () => inboxNames + functions,
   // Version 6: members have mailboxes.
   () => mailTable,
+  // Version 7: a move may keep the row claim.
+  () => functions,
 ]
 
 /**

@@ -121,15 +121,21 @@ begin
       'shard %s cannot settle up to %s/%s: its settled level is %s/%s, its read level is %s/%s, and the time is %s', p_shard, p_position, p_revision,
       s.settled_position, s.settled_revision, s.read_position, s.read_revision, v_now);
   end if;
-  base := s.last_revision;
   read_position := s.read_position;
   read_revision := s.read_revision;
   if cardinality(d_at) > 0 then
     with found as materialized (${found('unnest(d_namespace, d_kind, d_key, d_at, d_revision) with ordinality as o(namespace, kind, key, at, revision, n)')}
     ), gone as (
-      delete from S.timer t using found f where t.ctid = f.tid returning 1
-    ) select count(*) into v_done from gone;
+      delete from S.timer t using found f where p_position = 0 and t.ctid = f.tid
+    ), kept as (
+      update S.timer t set position = p_position - 1, revision = s.last_revision + f.n
+      from found f where p_position > 0 and t.ctid = f.tid
+    ) select count(*) into v_done from found;
+    if p_position > 0 then
+      s.last_revision := s.last_revision + cardinality(d_at);
+    end if;
   end if;
+  base := s.last_revision;
   if cardinality(l_at) > 0 then
     with found as materialized (${found('unnest(l_namespace, l_kind, l_key, l_at, l_revision, l_died_at, l_reason, l_position, l_due_at, l_attempt, l_occurrence, l_details) with ordinality as o(namespace, kind, key, at, revision, died_at, reason, next_position, next_due_at, next_attempt, next_occurrence, next_details, n)')}
     ), letters as (
@@ -202,9 +208,13 @@ begin
     into settled, read_positions, read_revisions from put;
 end $$;`
 
-/** Removes up to `p_limit` rows below the settled level. The next call continues where this one ended. */
+/**
+ * Removes up to `p_limit` finished rows before a place. The next call continues where this one ended. Instances of
+ * older versions call `sweep`: they forget finished rows at once.
+ */
 const sweepFunction = `
-create or replace function S.sweep(${fence}, p_limit bigint, out removed bigint, out more boolean)
+create or replace function S.sweep_below(${fence}, p_below_position bigint, p_below_revision bigint, p_limit bigint,
+  out removed bigint, out more boolean)
 language plpgsql volatile${indexLookupSettings} as $$
 #variable_conflict use_column
 declare
@@ -214,6 +224,10 @@ declare
   v_revisions bigint[];
 begin
   ${checkFence}
+  if (p_below_position, p_below_revision) < (s.settled_position, s.settled_revision) then
+    s.settled_position := p_below_position;
+    s.settled_revision := p_below_revision;
+  end if;
   select array_agg(t.tid), array_agg(t.position), array_agg(t.revision) into v_tids, v_positions, v_revisions
   from (
     select t.ctid as tid, t.position, t.revision from S.timer t
@@ -234,6 +248,12 @@ begin
     update S.shard set swept_position = s.settled_position, swept_revision = s.settled_revision
     where shard = p_shard;
   end if;
-end $$;`
+end $$;
+
+create or replace function S.sweep(${fence}, p_limit bigint, out removed bigint, out more boolean)
+language sql volatile as $$
+  select s.removed, s.more from S.sweep_below(p_shard, p_epoch, p_nonce, p_settled_position, p_settled_revision,
+    9007199254740991, 0, p_limit) s
+$$;`
 
 export const ownerFunctions = loadFunction + settleFunction + settleLevelsFunction + sweepFunction

@@ -7,7 +7,7 @@ import {
   refusalStates,
 } from './common.js'
 
-const { set, cancel, answer } = operationNumbers
+const { set, move, cancel, answer } = operationNumbers
 const stored = outcomeNumber('set')
 const moved = outcomeNumber('moved')
 const cancelled = outcomeNumber('cancelled')
@@ -177,6 +177,17 @@ function commonOf(column: string): string {
   return `coalesce(o.${column}, v_${column})`
 }
 
+/** Whether an operation moves a row and keeps its row claim. For a move, the flag `o_if_absent` says that. */
+function isKept(operation: string): string {
+  return `${operation}.o_type = ${move} and coalesce(${operation}.o_if_absent, 0) = 1`
+}
+
+const judgeClaimed = `
+          when ${isKept('o')} then case
+            when t.lease_until > v_now then ${moved} else ${outcomeNumber('conflict')}
+          end
+          when t.lease_until > v_now then ${outcomeNumber('firing')}`
+
 /** Updates the counters and the last revision of the shards of a call. */
 const countShards = (revision: string): string => `, counted as (
       update S.shard s set created = s.created + c.created, replaced = s.replaced + c.replaced,
@@ -271,7 +282,7 @@ begin
           end
           when t.tid is null or o.o_identity <> t.identity then ${outcomeNumber('unknown')}
           when o.o_if_revision <> t.revision then ${outcomeNumber('conflict')}
-          ${isOwned ? '' : `when t.lease_until > v_now then ${outcomeNumber('firing')}`}
+          ${isOwned ? '' : judgeClaimed}
           when o.o_type = ${cancel} then ${cancelled}
           when o.o_position < ${settledPosition} then ${below}
           else ${moved}
@@ -304,7 +315,9 @@ begin
     ), moves as (
       update S.timer t set position = j.o_position, revision = ${revision}, due_at = j.o_due_at,
         attempt = coalesce(j.o_attempt, t.attempt), details = coalesce(j.o_details, t.details),
-        lease_nonce = null, lease_until = null, lease_owner = null
+        lease_nonce = case when ${isKept('j')} then t.lease_nonce end,
+        lease_until = case when ${isKept('j')} then t.lease_until end,
+        lease_owner = case when ${isKept('j')} then t.lease_owner end
       from judged j where j.outcome = ${moved} and t.ctid = j.tid
     ), cancels as (
       delete from S.timer t using judged j where j.outcome = ${cancelled} and t.ctid = j.tid

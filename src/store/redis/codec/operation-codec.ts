@@ -7,7 +7,9 @@ import { PLACE_DIGITS, parsePlace, positionAt, revisionAt, rowVersionAt } from '
 import { packRow, rowWith } from './row-codec.js'
 
 const KIND = Object.freeze({ set: 1, move: 2, cancel: 3, answer: 4 })
+// For a move, the same flag says that it keeps the row claim.
 const IF_ABSENT = 8
+const WHILE_FIRING = IF_ABSENT
 const IF_REVISION = 16
 const IDENTITY = 32
 const ATTEMPT = 64
@@ -60,6 +62,7 @@ function flagsOf(operation: Operation): number {
   if (operation.type === 'move') {
     if (operation.attempt !== undefined) kind |= ATTEMPT
     if (operation.details !== undefined) kind |= DETAILS
+    if (operation.whileFiring === true) kind |= WHILE_FIRING
   }
   return kind
 }

@@ -142,16 +142,22 @@ local rows, pieces, left = rowsFrom(from, 'g', tonumber(ARGV[3]), 16777216)
 return { left or '', rows, pieces }
 `
 
-/** ARGV: now, the names. Answers place and value of each in turn, both empty for a name without a timer. */
-export const findLua = (partsLua: string): string => String.raw`${shardLua}${partsLua}${rowsLua}
+/**
+ * ARGV: now, the names. Answers place and value of each in turn, both empty for a name without such a timer. `entryOf` is
+ * the function that finds the entry of a name.
+ */
+export const findLua = (
+  partsLua: string,
+  entryOf: 'liveEntry' | 'settledEntry',
+): string => String.raw`${shardLua}${partsLua}${rowsLua}
 local names, reply = {}, {}
 for index = 2, #ARGV do names[index - 1] = ARGV[index] end
 readNames(names)
 local found = {}
-for index = 1, #names do found[#found + 1] = liveEntry(names[index]) end
+for index = 1, #names do found[#found + 1] = ${entryOf}(names[index]) end
 readValues(found)
 for index = 1, #names do
-  local entry = liveEntry(names[index])
+  local entry = ${entryOf}(names[index])
   reply[2 * index - 1] = entry and string.sub(entry, 1, 26) or ''
   reply[2 * index] = entry and valueOf(entry) or ''
 end

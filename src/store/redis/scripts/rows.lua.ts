@@ -73,6 +73,12 @@ local function liveEntry(name)
   if entry and sub(entry, 1, 26) >= settled then return entry end
 end
 
+-- The NAMES entry of a name whose row is finished.
+local function settledEntry(name)
+  local entry = entries[name]
+  if entry and sub(entry, 1, 26) < settled then return entry end
+end
+
 -- Reads the values of rows that will be needed, part by part.
 local function readValues(list)
   local byPart = {}

@@ -30,7 +30,7 @@ end
 readNames(names)
 local wanted = {}
 for i = 1, count do
-  local entry = items[i][1] > 1 and liveEntry(names[i])
+  local entry = (items[i][1] > 1 or positionOf(level) > 0) and liveEntry(names[i])
   if entry then wanted[#wanted + 1] = entry end
 end
 readValues(wanted)
@@ -42,12 +42,19 @@ for i = 1, count do
     replies[i] = '0'
   else
     -- Kinds: 1 done, 2 dead, 3 follow-up, 4 dead with a follow-up.
-    local value = kind > 1 and valueOf(entry)
+    local isKept = kind == 1 and positionOf(level) > 0
+    local value = (kind > 1 or isKept) and valueOf(entry)
     if kind == 2 or kind == 4 then addDeadLetter(letter, text, value) end
     if kind <= 2 then
       local what = kind == 1 and 'settled' or 'dead'
       counted[what] = counted[what] + 1
-      drop(name, entry)
+      if isKept then
+        -- A finished row stays just below the level until it is swept.
+        takeOut(entry)
+        put(name, positionOf(level) - 1, sub(entry, 27), value)
+      else
+        drop(name, entry)
+      end
       replies[i] = '1'
     else
       if position > dueAt then late = math.max(late, position + 1) end
@@ -67,13 +74,15 @@ return { read, table.concat(replies) }
 `
 
 /**
- * ARGV: now, the fence, about how many rows to remove. Unlinks whole parts below the settled level. In the part that
+ * ARGV: now, the fence, about how many rows to remove, and a place. Unlinks whole parts below that place, which is at
+ * most the settled level. In the part that
  * contains the level it removes the rows below it, except for a chunk that extends above it. Removes the names that still
  * lead to removed rows. Answers how many rows it removed, and whether there are more.
  */
 export const sweepLua = String.raw`${shardLua}${chunkLua}
 local refusal = checkFence()
 if refusal then return refusal end
+if ARGV[6] < settled then settled = ARGV[6] end
 
 -- Places and names of the removed rows. A name is removed if it still leads to that place.
 local places, names = {}, {}

@@ -52,10 +52,19 @@ if extras then
   for i = 1, #ids do asked[ids[i]] = found[i] end
 end
 
--- Whether an instance holds a claim on the row. Only a store of mode claim has claims.
-local function isHeld(entry)
+-- Row claims that stay although their rows were rewritten, by the new place.
+local kept = {}
+
+-- The claim on a row, which may be over. Only a store of mode claim has claims.
+local function leaseOf(entry)
   if not isClaim then return false end
-  local held = redis.call('HGET', LEASES, sub(entry, 1, 26))
+  local text = sub(entry, 1, 26)
+  return kept[text] or redis.call('HGET', LEASES, text)
+end
+
+-- Whether an instance holds a claim on the row.
+local function isHeld(entry)
+  local held = leaseOf(entry)
   return held and struct.unpack('<d', held, 9) > now
 end
 
@@ -83,7 +92,8 @@ local function change(i)
   end
   if not entry or (is(32) and sub(entry, 27) ~= identities[i]) then return 'u' end
   if is(16) and revisionOf(entry) ~= extra[2] then return 'C' .. entry end
-  if isHeld(entry) then return 'f' end
+  local isKept = kind == 2 and is(8)
+  if isKept ~= (isHeld(entry) or false) then return isKept and 'C' .. entry or 'f' end
   local identity = sub(entry, 27)
   if kind == 3 then
     drop(name, entry)
@@ -95,8 +105,10 @@ local function change(i)
   local attempt, occurrence = struct.unpack('<I4I4', value, 25)
   if is(64) then attempt = extra[3] end
   value = rewritten(value, extra[1], attempt, occurrence, is(128) and contents[i] or nil)
+  local lease = isKept and leaseOf(entry)
   takeOut(entry)
-  put(name, positions[i], identity, value)
+  local new = put(name, positions[i], identity, value)
+  if lease then kept[sub(new, 1, 26)] = lease end
   return 'M' .. entry .. pack('<I4', #value) .. value, identity
 end
 
@@ -135,6 +147,9 @@ for i = 1, count do
 end
 if not isPlain then noteAll(ARGV[14], tonumber(ARGV[13])) end
 flush(isClaim)
+for text, lease in pairs(kept) do
+  if not (dropped and dropped[text]) then redis.call('HSET', LEASES, text, lease) end
+end
 flushNotes()
 flushAnswers(now)
 return { read, settled, format('%.0f', firstRevision), table.concat(replies) }

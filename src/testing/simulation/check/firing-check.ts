@@ -117,6 +117,7 @@ export class FiringCheck {
       this.#checkOwner(life, firer)
       this.#checkInbox(life)
     } else this.#ledger.offers.started(life, firing, offer)
+    this.#checkLast(life, firing)
     this.#checkNumber(life, firing)
     life.attempts.push(attempt)
     return attempt
@@ -187,6 +188,18 @@ export class FiringCheck {
     }
     if (row.occurrence !== version.occurrence || decodePayload(row.payload) !== life.identity) {
       this.#journal.violated(11, `${lifeText(life)} was fired with the content of another`)
+    }
+  }
+
+  #checkLast(life: Life, { row, attempt }: Firing): void {
+    const { lastAttempt } = life
+    if (lastAttempt === undefined) return
+    const isPast = row.occurrence > lastAttempt.occurrence || attempt > lastAttempt.attempt
+    if (isPast) {
+      this.#journal.violated(
+        4,
+        `${lifeText(life)} was cancelled while it fired, and attempt ${attempt} started`,
+      )
     }
   }
 

@@ -22,6 +22,9 @@ export function checkFollowUp(journal: Journal, life: Life, followUp: Progress, 
       `${lifeText(life)} got a follow-up that no attempt reported: due ${followUp.dueAt}, occurrence ${followUp.occurrence}`,
     )
   }
+  if (life.lastAttempt !== undefined && (isNext || followUp.dueAt !== version.dueAt)) {
+    journal.violated(4, `${lifeText(life)} was cancelled while it fired, and got a follow-up`)
+  }
   if (!isNext && followUp.attempt < version.attempt) {
     journal.violated(11, `${lifeText(life)} was set back to attempt ${followUp.attempt}`)
   }

@@ -5,7 +5,15 @@ import { checkFollowUp, isOnlyMoved, noteSettledAttempts, type Progress } from '
 import { Heartbeats } from './heartbeats.js'
 import { OfferCheck } from './offer-check.js'
 import type { Journal } from './journal.js'
-import { type Attempt, hasEnded, type Life, lifeText, type LifeState, type Version } from '../world/life.js'
+import {
+  type Attempt,
+  hasEnded,
+  type LastAttempt,
+  type Life,
+  lifeText,
+  type LifeState,
+  type Version,
+} from '../world/life.js'
 import type { StoreInspector } from './store-inspector.js'
 import type { StoreTime } from '../world/store-time.js'
 
@@ -279,7 +287,7 @@ export class Ledger {
           this.#journal.violated(10, `a move of ${name} changed a row that does not exist`)
           return
         }
-        life.movedAtRevision = answer.row.revision
+        this.#noteMoved(life, answer.row, process)
         this.#rewrite(life, answer.row)
         this.changes.push({ type: 'moved', name, life, at: this.#journal.at, revision: answer.row.revision })
         return
@@ -306,6 +314,18 @@ export class Ledger {
       case 'settled':
       case 'unknown':
     }
+  }
+
+  /** A cancel of a timer that fires rewrites its row, and the attempt under way still settles it. */
+  #noteMoved(life: Life, { revision, details }: TimerRow, process: number): void {
+    if (!details.includes('"lastAttempt"')) {
+      life.movedAtRevision = revision
+      return
+    }
+    const { lastAttempt } = JSON.parse(details) as { readonly lastAttempt: LastAttempt }
+    life.lastAttempt ??= lastAttempt
+    life.carried = { process, revision: life.version.revision }
+    this.#journal.count('cancelled while it fired')
   }
 
   #noteSettle(commit: Commit & { name: 'settle' }, process: number): void {
@@ -407,6 +427,7 @@ export class Ledger {
       attempts: [],
       deliveries: 0,
       carried: undefined,
+      lastAttempt: undefined,
     }
     if (last?.state === 'replaced' && last.name === life.name && before?.length === 1 && isTwin(set)) {
       this.#journal.violated(9, `${lifeText(last)} was replaced by itself`)

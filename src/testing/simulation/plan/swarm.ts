@@ -6,7 +6,7 @@ export function drawSettings(random: Random): EngineSettings {
   const leaseMs = random.whole(2000, 6000)
   const windowMs = random.scaled(500, 20_000)
   const small = (low: number, high: number): number => (random.chance(0.5) ? 1000 : random.scaled(low, high))
-  return engineSettings({
+  const drawn = engineSettings({
     strategy: random.chance(0.6) ? 'preload' : 'lookahead',
     windowMs,
     minWindowMs: random.whole(100, windowMs),
@@ -33,4 +33,7 @@ export function drawSettings(random: Random): EngineSettings {
     stopMs: random.scaled(200, 5000),
     concurrency: random.chance(0.6) ? 1000 : random.whole(2, 20),
   })
+  // Not drawn, so that the seeds that were kept stay as they are.
+  const { sweepMs } = drawn
+  return { ...drawn, outcomesMs: sweepMs > 3000 ? 1 : 20_000, maxOutcomes: sweepMs > 1000 ? 1000 : 20 }
 }

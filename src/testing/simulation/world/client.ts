@@ -19,6 +19,8 @@ interface Submission {
   answer: SubmitAnswer | undefined
 }
 
+const RECURRING = '{"on":"simulated"}'
+
 /** Error codes after which the operation may or may not have happened, or may still happen. */
 const openCodes: ReadonlySet<string> = new Set(['unknown-outcome', 'owner-unreachable', 'stopped'])
 
@@ -210,6 +212,9 @@ export class Client {
       case 'moved':
         this.#checkChange(submission, 'moved')
         return
+      case 'ending':
+        this.#checkChange(submission, 'moved')
+        return
       case 'unknown':
         this.#checkUnknown(submission)
         return
@@ -368,7 +373,8 @@ export class Client {
       createdAt: now,
       payload: encodePayload(set.identity),
       tags: [],
-      details: '',
+      // Half of the timers can be cancelled while they fire, as those on a schedule.
+      details: set.identity % 2 === 0 ? RECURRING : '',
       dueAt: Math.max(0, now + set.dueInMs),
       attempt: 0,
       occurrence: 0,

@@ -31,6 +31,13 @@ export interface Life {
   deliveries: number
   /** The process that last rewrote it while it was delivered, and the revision that the process may still use. */
   carried: { readonly process: number; readonly revision: number } | undefined
+  /** It was cancelled while it fired: nothing may start after this attempt. */
+  lastAttempt: LastAttempt | undefined
+}
+
+export interface LastAttempt {
+  readonly occurrence: number
+  readonly attempt: number
 }
 
 export type LifeState = 'standing' | 'settled' | 'cancelled' | 'replaced' | 'dead'
@@ -72,9 +79,21 @@ export interface Attempt {
   mayRepeat: boolean
 }
 
-/** Whether an attempt at this version, or at one carried since, was reported to this process with this outcome. */
-export function hasEnded(life: Life, process: number, type: Outcome['type']): boolean {
-  return endedAttempts(life, process).some((attempt) => attempt.outcome?.type === type)
+/**
+ * Whether an attempt at this version, or at one carried since, was reported to this process with this outcome. A timer
+ * that was cancelled while it fired has no follow-up: it is done instead, or a dead letter. It may also be dead because
+ * nobody knows how its last attempt ended.
+ */
+export function hasEnded(life: Life, process: number, type: 'done' | 'dead'): boolean {
+  const isLast = life.lastAttempt !== undefined
+  if (isLast && type === 'dead') return !endedAttempts(life, process).some(isSuccess)
+  return endedAttempts(life, process).some(
+    (attempt) => attempt.outcome?.type === type || (isLast && isSuccess(attempt)),
+  )
+}
+
+function isSuccess({ outcome }: Attempt): boolean {
+  return outcome?.type === 'done' || outcome?.type === 'next'
 }
 
 /** The attempts at the current occurrence, since the last move, whose outcome was reported to this process. */

@@ -101,6 +101,37 @@ export function describeClaims(suite: Suite): void {
   )
 
   suite.case(
+    'a move while the row fires keeps its lease under a new revision',
+    async (world) => {
+      const [row] = await dueRows(world, [world.now() - 10])
+      const [held] = await claimed(world, 'me', { leaseMs: 5000 })
+      const { dueAt, position } = row!
+      const move = { ...moveOf(row!, dueAt), position, details: '{"marked":1}', whileFiring: true } as const
+      const [free] = await dueRows(world, [world.now() + 10_000])
+      assert.equal((await world.write({ ...move, ...nameOf(free!) }))[0]!.outcome, 'conflict', 'not claimed')
+      const before = answerOf((await world.write(move))[0], 'moved')
+      // The second of two in one write finds the lease as well, and a cancel behind it is too late.
+      const [again, cancel] = await world.write({ ...move, details: '{"marked":2}' }, cancelOf(row!))
+      const moved = answerOf(again, 'moved').row
+      assert.equal(cancel!.outcome, 'firing')
+      assert.ok(moved.revision > before.row.revision && before.row.revision > row!.revision)
+      sameRows([(await world.store.find([row!]))[0]!], [moved])
+      sameRows([moved], [{ ...row!, revision: moved.revision, details: '{"marked":2}' }])
+      assert.deepEqual(await claimed(world, 'other'), [], 'it is still claimed')
+      assert.deepEqual(await world.store.extend([held!.token], 5000), [false], 'the old token is stale')
+      const token = { ...held!.token, revision: moved.revision }
+      assert.deepEqual(await world.store.extend([token], 9000), [true])
+      await world.clock.advance(9001)
+      const [next] = await claimed(world, 'next')
+      assert.equal(next!.row.attempt, row!.attempt + 1)
+      assert.equal(next!.lostOwner, 'me')
+      await settled(world, { token: next!.token, outcome: 'done' })
+      assert.deepEqual(await world.store.find([row!]), [undefined])
+    },
+    CLAIM,
+  )
+
+  suite.case(
     'a row whose lease has run out is claimed again with one more attempt',
     async (world) => {
       const [row] = await dueRows(world, [world.now() - 10])

@@ -65,6 +65,7 @@ export function describeLifecycle(suite: Suite): void {
       requests: () => store.requests(fence, 1),
       answers: () => store.answers(0, ['id']),
       find: () => store.find([name]),
+      findSettled: () => store.findSettled([name]),
       list: () => store.list(page),
       histogram: () => store.histogram({ fromInclusive: 0, untilExclusive: 10, sliceMs: 5 }),
       counts: () => store.counts(),

@@ -35,6 +35,9 @@ export interface Ledger {
  */
 export class ShardModel {
   readonly rows = new Map<string, TimerRow>()
+  /** Timers that were done. Those that were swept since may be forgotten. */
+  readonly finished = new Map<string, TimerRow>()
+  readonly #swept = new Set<string>()
   readonly requests: InboxRequest[] = []
   readonly answers = new Map<string, { readonly outcome: Outcome; readonly deadline: number }>()
   readonly #ledger: Ledger
@@ -59,6 +62,35 @@ export class ShardModel {
     return this.rows.get(nameKey(name))
   }
 
+  /** The finished rows before this place were swept. */
+  sweep(below: Place): void {
+    for (const [name, row] of this.finished) if (isBefore(row, below)) this.#swept.add(name)
+  }
+
+  #finish(row: TimerRow): void {
+    this.finished.set(nameKey(row), row)
+    this.#swept.delete(nameKey(row))
+  }
+
+  /** What the store says about a finished timer must agree. Once it may be swept, it may be forgotten. */
+  checkSettled(name: TimerName, given: TimerRow | undefined, isReopened: boolean): void {
+    const row = this.finished.get(nameKey(name))
+    if (row === undefined) {
+      // An opened store may find an earlier life of a name whose last life was removed.
+      if (!isReopened || this.find(name) !== undefined)
+        assert.equal(given, undefined, `${name.key} has not finished`)
+      return
+    }
+    if (given === undefined) {
+      assert.ok(this.#swept.has(nameKey(name)), `${name.key} is forgotten`)
+      return
+    }
+    assert.ok(isBefore(given, this.settledLevel), `${name.key} lies above the level`)
+    const { position } = row
+    const revision = row.revision === Infinity ? given.revision : row.revision
+    assert.deepEqual(plain(given), plain({ ...row, position, revision }))
+  }
+
   /** Applies an operation. The store's answer must be the one that the model expects. */
   apply(operation: Operation, answer: OperationAnswer, now: number): void {
     if (operation.request === undefined) {
@@ -80,7 +112,14 @@ export class ShardModel {
 
   settle(settlement: Settlement, answer: SettleAnswer): void {
     const { counts, dead } = this.#ledger
-    for (const row of settlement.done) if (this.#take(row)) counts.settled++
+    for (const row of settlement.done) {
+      const current = this.#take(row)
+      if (current === undefined) continue
+      counts.settled++
+      const position = settlement.level.position - 1
+      // The store has given it a later revision, which nobody is told.
+      if (position >= 0) this.#finish({ ...current, position, revision: Infinity })
+    }
     for (const [index, letter] of settlement.dead.entries()) {
       const { row, diedAt, reason, next } = letter
       const current = this.#take(row)
@@ -103,7 +142,11 @@ export class ShardModel {
     }
     counts.settled += settlement.settledCount
     this.settledLevel = settlement.level
-    for (const [name, row] of this.rows) if (isBefore(row, settlement.level)) this.rows.delete(name)
+    for (const [name, row] of this.rows) {
+      if (!isBefore(row, settlement.level)) continue
+      this.rows.delete(name)
+      this.#finish(row)
+    }
   }
 
   /** Puts a removed row back with new progress. The store must have written the same row. */
@@ -190,6 +233,7 @@ export class ShardModel {
     assert.ok(row.revision > last, `revision=${row.revision} last=${last}`)
     this.lastRevision = row.revision
     this.rows.set(nameKey(row), row)
+    this.finished.delete(nameKey(row))
   }
 
   #take(row: TimerRow): TimerRow | undefined {

@@ -74,6 +74,7 @@ export class Walk {
   readonly trail: string[] = []
   operations = 0
   #requests = 0
+  #isReopened = false
 
   constructor(world: World, seed: number, canReopen: boolean) {
     this.#world = world
@@ -100,6 +101,7 @@ export class Walk {
         reopenAt += operations / 3
         this.trail.push('reopen')
         await this.#world.reopen()
+        this.#isReopened = true
         await this.#compareAll()
       }
     }
@@ -147,9 +149,10 @@ export class Walk {
         return
       case 'read':
         await this.#read(place)
+        await this.#readSettled(place)
         return
       case 'sweep':
-        await this.#world.store.sweep(owner.fence)
+        await this.#sweep(place)
         return
       case 'lower':
         await this.#lower(place)
@@ -348,6 +351,24 @@ export class Walk {
       ids.map((id) => model.outcome(id, now)),
     )
     assert.deepEqual(await store.counts(), this.#ledger.counts)
+    this.operations += names.length
+  }
+
+  /** Sweeps everything, or everything before the place of a finished timer. */
+  async #sweep({ owner, model }: Ground): Promise<void> {
+    const row = this.#random.chance(0.5) ? this.#random.one([...model.finished.values()]) : undefined
+    const below = row === undefined || row.revision === Infinity ? undefined : levelAfter(row)
+    await this.#world.store.sweep(owner.fence, below)
+    model.sweep(below ?? model.settledLevel)
+  }
+
+  async #readSettled({ owner, model }: Ground): Promise<void> {
+    const names: TimerName[] = [...model.finished.values(), ...model.rows.values()].filter(() =>
+      this.#random.chance(0.2),
+    )
+    names.push(this.#world.newName(owner.fence.shard))
+    const found = await this.#world.store.findSettled(names)
+    for (const [index, name] of names.entries()) model.checkSettled(name, found[index], this.#isReopened)
     this.operations += names.length
   }
 
