@@ -20,7 +20,7 @@ import type {
   TimerHandle,
   TimerView,
 } from '../timer/index.js'
-import { type CallOptions, callOptionsOf } from './calls.js'
+import { type CallOptions, callOptionsOf } from './call/calls.js'
 import type { CancelOutcome, ChangeOptions, MoveOutcome } from './change/changes.js'
 import type { ManyOptions, ManyOutcome } from './change/many-changes.js'
 import type { Redriven } from './change/redrives.js'
@@ -34,8 +34,14 @@ import type {
   ReleaseOptions,
   ReleaseOutcome,
 } from './deliver/leases.js'
-import { type AnyKind, checkKindMade, type StoredPayload, type TimerKind, type UnknownKind } from './kind.js'
-import { Lifecycle } from './lifecycle.js'
+import {
+  type AnyKind,
+  checkKindMade,
+  type StoredPayload,
+  type TimerKind,
+  type UnknownKind,
+} from './kind/kind.js'
+import { Lifecycle } from './call/lifecycle.js'
 import type { TimerEvent } from './read/history-policy.js'
 import type { ForecastOptions, ForecastSlice, PageOptions, TimerQuery, Why } from './read/records.js'
 import type { SetManyRow, SetOptions } from './set/set-request.js'

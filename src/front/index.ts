@@ -1,7 +1,7 @@
 /** The front door: `openTimers`, and the types of its calls. */
 export type { Drained, DrainOptions } from './deliver/drain.js'
 export type { HistoryPolicy, TimerEvent } from './read/history-policy.js'
-export type { CallOptions } from './calls.js'
+export type { CallOptions } from './call/calls.js'
 export {
   type AnyKind,
   type KindOptions,
@@ -9,7 +9,7 @@ export {
   timer,
   type TimerKind,
   type UnknownKind,
-} from './kind.js'
+} from './kind/kind.js'
 export type {
   AckOptions,
   AckOutcome,
@@ -22,13 +22,13 @@ export { openTimers, type ServerUrl, type TimersOptions } from './open-timers.js
 export type { RemoteTimers } from './remote/remote-timers.js'
 export type { ForecastOptions, ForecastSlice, PageOptions, TimerQuery, Why } from './read/records.js'
 export type { RedriveAnswer, Redriven, RedrivenBeside } from './change/redrives.js'
-export type { StandardSchema } from './schema.js'
+export type { StandardSchema } from './kind/schema.js'
 export type { Many, WhichDead } from './change/selection.js'
 export type { SetManyRow, SetOptions } from './set/set-request.js'
 export type { PauseOutcome, ResumeOutcome } from './change/timer-pauses.js'
 export type { DeadView, QuotaLimits, QuotaView, SetTimer, SetTimers, TimerView } from '../timer/index.js'
-export { eventLog } from './event-log.js'
-export type { Logger, TimersEvent } from './timers-event.js'
+export { eventLog } from './event/event-log.js'
+export type { Logger, TimersEvent } from './event/timers-event.js'
 export type { TimerChange } from './change/each-change.js'
 export type { ManyOptions, ManyOutcome } from './change/many-changes.js'
 export type { TransactionSets } from './set/transaction-sets.js'

@@ -4,14 +4,14 @@ import { checkFunction, checkOptions, InvalidInputError, shown, StoreError } fro
 import { openStore, type Store, type StoreMode, type StoreUrl } from '../store/index.js'
 import { type Clock, type Duration, parseDuration, systemClock } from '../time/index.js'
 import { checkNamespace } from '../timer/index.js'
-import { Calls } from './calls.js'
+import { Calls } from './call/calls.js'
 import { timersDefaults } from './defaults.js'
-import { eventLog } from './event-log.js'
+import { eventLog } from './event/event-log.js'
 import type { HistoryPolicy } from './read/history-policy.js'
 import { RemoteTimers } from './remote/remote-timers.js'
 import { Timers } from './timers.js'
-import type { Tracing } from './tracing.js'
-import type { Logger, TimersEvent } from './timers-event.js'
+import type { Tracing } from './event/tracing.js'
+import type { Logger, TimersEvent } from './event/timers-event.js'
 
 export interface TimersOptions {
   /** A store (`'memory:'`, `'file:./folder'`, `'postgres://…'`, `'redis://…'`), a server (`'http://…'`), or an open store. */
@@ -197,7 +197,7 @@ async function inTime(calls: Calls, step: Promise<void>, errorOf: () => Error): 
 }
 
 async function loadTracing(): Promise<Tracing> {
-  return await (await import('./tracing.js')).Tracing.load()
+  return await (await import('./event/tracing.js')).Tracing.load()
 }
 
 /** The mode that the store must have; empty if any will do. */

@@ -11,7 +11,7 @@ import type { KindName, Store } from '../store/index.js'
 import type { Clock } from '../time/index.js'
 import type { Deliver, Firing } from '../timer/index.js'
 import { type HistoryPolicy, notesOfAttempt } from './read/history-policy.js'
-import type { Tracing } from './tracing.js'
+import type { Tracing } from './event/tracing.js'
 
 /** What the engine needs from a namespace: who gets its firings, and how many at once. */
 export interface NamespaceDelivery {

@@ -2,11 +2,11 @@ import type { GuardOptions } from '../delivery/index.js'
 import type { EngineSettings, Peers } from '../engine/index.js'
 import type { Store } from '../store/index.js'
 import type { Clock } from '../time/index.js'
-import type { Calls } from './calls.js'
+import type { Calls } from './call/calls.js'
 import type { HistoryPolicy } from './read/history-policy.js'
 import type { SharedEngine } from './shared-engine.js'
-import type { TimersEvent } from './timers-event.js'
-import type { Tracing } from './tracing.js'
+import type { TimersEvent } from './event/timers-event.js'
+import type { Tracing } from './event/tracing.js'
 
 /** What `Timers` is made of. */
 export interface TimersParts {

@@ -3,7 +3,7 @@ import type { TimerEngine } from '../engine/index.js'
 import type { Store } from '../store/index.js'
 import { MAX_PRUNE_MS, MIN_PRUNE_MS } from './defaults.js'
 import type { FiringRouter } from './deliver/firing-router.js'
-import type { Kinds } from './kinds.js'
+import type { Kinds } from './kind/kinds.js'
 import type { NamespaceQuota } from './set/namespace-quota.js'
 
 interface UpkeepParts {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { openTimers, type SetOptions, timer, type Timers } from '../../src/front/index.js'
-import type { Kinds } from '../../src/front/kinds.js'
+import type { Kinds } from '../../src/front/kind/kinds.js'
 import type { Outcomes } from '../../src/front/read/outcomes.js'
 import { Records } from '../../src/front/read/records.js'
 import { cron, daily, type Schedule } from '../../src/schedule/index.js'

@@ -34,7 +34,7 @@ const packages: readonly (readonly [part: string, specifier: RegExp])[] = [
   ],
   ['server/peers/', /^(?:node:os|undici)$/],
   ['cli/', /^(?:node:(?:fs|readline|util)|pino)$/],
-  ['front/tracing.ts', /^@opentelemetry\/api$/],
+  ['front/event/tracing.ts', /^@opentelemetry\/api$/],
   ['testing/', /^node:assert\/strict$/],
   ['store/redis/', /^(redis|node:crypto)$/],
   ['store/postgres/', /^(pg|node:(buffer|timers))$/],

@@ -4,7 +4,7 @@ import type { RequestedOperation } from '../../store/index.js'
 import { BATCH_ROWS } from '../defaults.js'
 import { outcomeOf } from '../outcome.js'
 import type { Outcomes } from '../read/outcomes.js'
-import type { Named, TimerNames } from '../timer-names.js'
+import type { Named, TimerNames } from '../kind/timer-names.js'
 import type { When } from '../when.js'
 import type { Operations } from './operations.js'
 

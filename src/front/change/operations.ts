@@ -1,9 +1,9 @@
 import { checkOptions, checkInteger, InvalidInputError } from '../../error/index.js'
 import type { HistoryNote, RequestedOperation } from '../../store/index.js'
 import type { Clock } from '../../time/index.js'
-import { callOptionNames } from '../calls.js'
+import { callOptionNames } from '../call/calls.js'
 import { type HistoryPolicy, noteOf, type TimerEvent } from '../read/history-policy.js'
-import type { Named } from '../timer-names.js'
+import type { Named } from '../kind/timer-names.js'
 import { dueAtOf, type When } from '../when.js'
 
 interface Condition {

@@ -2,10 +2,10 @@ import { checkOptions } from '../../error/index.js'
 import type { DeadLetter, Store } from '../../store/index.js'
 import { checkKey } from '../../timer/index.js'
 import { BATCH_ROWS } from '../defaults.js'
-import type { AnyKind } from '../kind.js'
-import type { Kinds } from '../kinds.js'
+import type { AnyKind } from '../kind/kind.js'
+import type { Kinds } from '../kind/kinds.js'
 import type { Records, TimerQuery } from '../read/records.js'
-import type { Named } from '../timer-names.js'
+import type { Named } from '../kind/timer-names.js'
 
 /** Timers by their keys, or all that match a query. */
 export type Many = { readonly kind: AnyKind; readonly keys: readonly string[] } | TimerQuery

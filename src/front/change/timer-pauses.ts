@@ -5,7 +5,7 @@ import { decodeDetails, encodeDetails, type TimerDetails, type TimerRow } from '
 import { outcomeOf } from '../outcome.js'
 import type { Records } from '../read/records.js'
 import { isPausedRow, NEVER } from '../read/timer-view.js'
-import type { Named } from '../timer-names.js'
+import type { Named } from '../kind/timer-names.js'
 
 /** 'firing': an attempt is running, and nothing was changed. 'settled' and 'unknown': there is no such timer. */
 export type PauseOutcome = 'paused' | 'firing' | 'settled' | 'unknown'

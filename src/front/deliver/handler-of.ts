@@ -1,8 +1,8 @@
 import type { Handler, HandleMany } from '../../delivery/index.js'
 import { StoreError } from '../../error/index.js'
 import { CONCURRENCY, CONCURRENCY_OF_BATCHES } from '../defaults.js'
-import type { TimerKind, UnknownKind } from '../kind.js'
-import { validated } from '../schema.js'
+import type { TimerKind, UnknownKind } from '../kind/kind.js'
+import { validated } from '../kind/schema.js'
 
 /** A handler without its function. */
 export type HandlerBase = Omit<Handler, 'one' | 'many'>

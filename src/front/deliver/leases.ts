@@ -3,9 +3,9 @@ import { type LeaseBroker, type LeasedFiring, leaseMsOf } from '../../delivery/i
 import { checkOptions, checkInteger, InvalidInputError, shown, StateError } from '../../error/index.js'
 import { type Duration, parseDuration } from '../../time/index.js'
 import { CLAIM_MS, MAX_LEASE_WAIT_MS, MAX_REASON_LENGTH, MAX_LEASED_AT_ONCE } from '../defaults.js'
-import { type CallOptions, callOptionNames } from '../calls.js'
-import type { AnyKind } from '../kind.js'
-import type { Kinds } from '../kinds.js'
+import { type CallOptions, callOptionNames } from '../call/calls.js'
+import type { AnyKind } from '../kind/kind.js'
+import type { Kinds } from '../kind/kinds.js'
 
 export interface LeaseRequestOptions {
   /** The most firings to lease, up to 1,000. Default 1. */

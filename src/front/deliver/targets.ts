@@ -11,7 +11,7 @@ import {
 } from '../../delivery/index.js'
 import type { Clock } from '../../time/index.js'
 import { handlerOf } from './handler-of.js'
-import { timer, type UnknownKind } from '../kind.js'
+import { timer, type UnknownKind } from '../kind/kind.js'
 import type { StoredTarget } from './stored-targets.js'
 
 /** The state of a target has changed. */

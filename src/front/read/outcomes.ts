@@ -2,7 +2,7 @@ import type { SubmitAnswer, TimerEngine } from '../../engine/index.js'
 import type { Store } from '../../store/index.js'
 import { isEnding, isRecurring, MISSED, type TimerRow, type TimerView } from '../../timer/index.js'
 import { DEAD_LETTERS_OF_A_KEY } from '../defaults.js'
-import type { Named } from '../timer-names.js'
+import type { Named } from '../kind/timer-names.js'
 import { timerViewOf } from './timer-view.js'
 
 /**

@@ -14,7 +14,7 @@ import {
   type TimerHandle,
   type TimerView,
 } from '../../timer/index.js'
-import { type CallOptions, callOptionsOf, type Calls } from '../calls.js'
+import { type CallOptions, callOptionsOf, type Calls } from '../call/calls.js'
 import type { CancelOutcome, ChangeOptions, MoveOutcome } from '../change/changes.js'
 import type { ManyOptions, ManyOutcome } from '../change/many-changes.js'
 import type { Redriven } from '../change/redrives.js'
@@ -33,13 +33,13 @@ import {
   waitMsOf,
 } from '../deliver/leases.js'
 import { FrontDoor } from '../front-door.js'
-import { type AnyKind, checkKindMade, isKind, type TimerKind, type UnknownKind } from '../kind.js'
+import { type AnyKind, checkKindMade, isKind, type TimerKind, type UnknownKind } from '../kind/kind.js'
 import { NamespaceTimers } from '../namespace-timers.js'
 import type { TimerEvent } from '../read/history-policy.js'
 import type { ForecastOptions, ForecastSlice, PageOptions, TimerQuery, Why } from '../read/records.js'
 import type { SetManyRow, SetOptions } from '../set/set-request.js'
-import { missingKey } from '../timer-names.js'
-import type { TimersEvent } from '../timers-event.js'
+import { missingKey } from '../kind/timer-names.js'
+import type { TimersEvent } from '../event/timers-event.js'
 import type { Instant, When } from '../when.js'
 import { refuseLocalOnly } from './local-only.js'
 import { ManyAtServer } from './many-at-server.js'

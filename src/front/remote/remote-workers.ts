@@ -13,7 +13,7 @@ import {
   REMOTE_WAIT_MS,
 } from '../defaults.js'
 import type { Drained, DrainBounds } from '../deliver/drain.js'
-import type { Listeners } from '../listeners.js'
+import type { Listeners } from '../event/listeners.js'
 import { HeldFiring } from './held-firing.js'
 import { LeaseAnswers } from './lease-answers.js'
 import { prepareLease } from './lease-target.js'

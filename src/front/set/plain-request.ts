@@ -1,7 +1,7 @@
 import { SetColumns } from '../../store/index.js'
 import { identityText, newIdentity } from '../../timer/index.js'
 import type { HistoryPolicy } from '../read/history-policy.js'
-import type { UnknownKind } from '../kind.js'
+import type { UnknownKind } from '../kind/kind.js'
 import type { SetOptions } from './set-request.js'
 import { dueAtOf } from '../when.js'
 

@@ -13,7 +13,7 @@ import {
   type RetryOptions,
 } from '../../timer/index.js'
 import { noteOf } from '../read/history-policy.js'
-import type { UnknownKind } from '../kind.js'
+import type { UnknownKind } from '../kind/kind.js'
 import type { CallContext } from './plain-request.js'
 import type { FiringWindow, Spread } from './spread.js'
 import { dueAtOf, epochMsOf, type Instant, type When } from '../when.js'

@@ -10,7 +10,7 @@ import {
   shardOf,
 } from '../../timer/index.js'
 import { TRANSACTION_ANSWER_MS, TRANSACTION_MAX_ANSWER_MS } from '../defaults.js'
-import type { TimerKind, UnknownKind } from '../kind.js'
+import type { TimerKind, UnknownKind } from '../kind/kind.js'
 import type { SetManyRow, SetOptions } from './set-request.js'
 import type { Sets, SetsParts } from './sets.js'
 

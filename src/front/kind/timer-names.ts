@@ -1,5 +1,5 @@
-import { InvalidInputError, shown } from '../error/index.js'
-import { checkKey, parseHandle, type TimerHandle, type TimerName } from '../timer/index.js'
+import { InvalidInputError, shown } from '../../error/index.js'
+import { checkKey, parseHandle, type TimerHandle, type TimerName } from '../../timer/index.js'
 import type { AnyKind } from './kind.js'
 import type { Kinds } from './kinds.js'
 

@@ -1,8 +1,8 @@
-import type { TimerFiring } from '../delivery/index.js'
-import type { EngineEvent } from '../engine/index.js'
-import type { Outcome } from '../timer/index.js'
-import { MAX_LOGGED_CHARACTERS } from './defaults.js'
-import type { LoggedEvent, TargetEvent } from './deliver/targets.js'
+import type { TimerFiring } from '../../delivery/index.js'
+import type { EngineEvent } from '../../engine/index.js'
+import type { Outcome } from '../../timer/index.js'
+import { MAX_LOGGED_CHARACTERS } from '../defaults.js'
+import type { LoggedEvent, TargetEvent } from '../deliver/targets.js'
 
 /** An event for listeners: from the engine, from a target, or a failed attempt. */
 export type TimersEvent =

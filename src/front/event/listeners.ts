@@ -1,4 +1,4 @@
-import { checkFunction } from '../error/index.js'
+import { checkFunction } from '../../error/index.js'
 import type { TimersEvent } from './timers-event.js'
 
 type Listener = (event: TimersEvent) => void

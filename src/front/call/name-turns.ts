@@ -1,4 +1,4 @@
-import { nameKey, type TimerName } from '../timer/index.js'
+import { nameKey, type TimerName } from '../../timer/index.js'
 
 /**
  * Keeps the order of calls on one name, where a call reads the store before it submits its operation. Later calls on

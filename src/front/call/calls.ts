@@ -1,7 +1,7 @@
-import { type CallLimit, Deadlines } from '../async/index.js'
-import { checkOptions, InvalidInputError, shown } from '../error/index.js'
-import { type Clock, type Duration, parseDuration } from '../time/index.js'
-import { MAX_CALL_MS } from './defaults.js'
+import { type CallLimit, Deadlines } from '../../async/index.js'
+import { checkOptions, InvalidInputError, shown } from '../../error/index.js'
+import { type Clock, type Duration, parseDuration } from '../../time/index.js'
+import { MAX_CALL_MS } from '../defaults.js'
 
 /** How long a call may take. Every call of the front door accepts these. */
 export interface CallOptions {

@@ -1,6 +1,6 @@
-import { checkOptions, checkRate, checkInteger, InvalidInputError, shown } from '../error/index.js'
-import { type Duration, parseDuration } from '../time/index.js'
-import { checkKind, parseRetry, type RetryOptions, type RetryPolicy } from '../timer/index.js'
+import { checkOptions, checkRate, checkInteger, InvalidInputError, shown } from '../../error/index.js'
+import { type Duration, parseDuration } from '../../time/index.js'
+import { checkKind, parseRetry, type RetryOptions, type RetryPolicy } from '../../timer/index.js'
 import type { StandardSchema } from './schema.js'
 
 export interface KindOptions<Payload, Input = Payload> {

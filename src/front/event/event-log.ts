@@ -1,5 +1,5 @@
-import type { Clock } from '../time/index.js'
-import { CONSOLE_REPEAT_MS, MOST_WARNING_CAUSES, STORE_WARNING_REPEAT_MS } from './defaults.js'
+import type { Clock } from '../../time/index.js'
+import { CONSOLE_REPEAT_MS, MOST_WARNING_CAUSES, STORE_WARNING_REPEAT_MS } from '../defaults.js'
 import { logEvent, type Logger, type TimersEvent } from './timers-event.js'
 
 /**

@@ -1,6 +1,6 @@
-import { InvalidInputError, shown } from '../error/index.js'
-import type { Store } from '../store/index.js'
-import { checkKind } from '../timer/index.js'
+import { InvalidInputError, shown } from '../../error/index.js'
+import type { Store } from '../../store/index.js'
+import { checkKind } from '../../timer/index.js'
 import { type AnyKind, checkKindMade, type UnknownKind } from './kind.js'
 
 const MAX_NAMES_IN_ERROR = 10

@@ -1,9 +1,9 @@
-import type { CallLimit } from '../async/index.js'
-import { StateError, StoreError } from '../error/index.js'
+import type { CallLimit } from '../../async/index.js'
+import { StateError, StoreError } from '../../error/index.js'
 import type { CallOptions, Calls } from './calls.js'
-import { type Drained, drainBoundsOf, type DrainOptions } from './deliver/drain.js'
-import { Listeners } from './listeners.js'
-import type { TimersEvent } from './timers-event.js'
+import { type Drained, drainBoundsOf, type DrainOptions } from '../deliver/drain.js'
+import { Listeners } from '../event/listeners.js'
+import type { TimersEvent } from '../event/timers-event.js'
 
 /**
  * Starts, stops and drains a front door, in bounded time. Proven by test/front/bounded-calls.test.ts and

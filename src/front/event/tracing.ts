@@ -1,11 +1,11 @@
-import { StoreError } from '../error/index.js'
+import { StoreError } from '../../error/index.js'
 import {
   type Firing,
   type FiringTransaction,
   isTraceparent,
   type Outcome,
   traceparentOf,
-} from '../timer/index.js'
+} from '../../timer/index.js'
 
 /** The used part of `@opentelemetry/api`, so that neither compiling nor loading this file needs the package. */
 interface TracingApi {

@@ -1,4 +1,4 @@
-import { InvalidInputError, shown } from '../error/index.js'
+import { InvalidInputError, shown } from '../../error/index.js'
 
 /** A Standard Schema validator (zod, valibot, arktype, …). One with a transform returns another type than it takes. */
 export interface StandardSchema<Output, Input = Output> {
