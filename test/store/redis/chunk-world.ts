@@ -182,6 +182,8 @@ export class ChunkWorld {
       }))
     const settlement = { done, followUps, dead: [], history: [], settledCount: gone.length, level }
     const answer = await this.#store.settle(this.#fence, { id: ++this.#settlements, ...settlement })
+    // A row that is settled by its name is put just below the level.
+    if (level.position > 0) model.revision += done.length
     for (const { key } of [...gone, ...done]) model.rows.delete(key)
     for (const [index, { row: carried, position }] of followUps.entries()) {
       const revision = ++model.revision
