@@ -52,9 +52,9 @@ export class LeaseBatches {
 /** A date becomes epoch milliseconds. */
 function rowOf(answer: LeaseAnswer): object {
   if (answer.do !== 'ack') return answer
-  const { do: verb, receipt, again } = answer
-  if (again === undefined) return { do: verb, receipt }
-  return { do: verb, receipt, again: 'at' in again ? { at: Number(again.at) } : again }
+  const { again, ...rest } = answer
+  if (again === undefined) return rest
+  return { ...rest, again: 'at' in again ? { at: Number(again.at) } : again }
 }
 
 function resultOf({ outcome, code, detail }: BatchAnswer): LeaseAnswered {

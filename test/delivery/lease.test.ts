@@ -48,7 +48,7 @@ describe('a worker', () => {
     expect(await timers.ack(firing!.receipt)).toBe('acked')
     expect(await timers.ack(firing!.receipt)).toBe('stale')
     await timers.advance('1m')
-    expect(await timers.get(work, 'a')).toBeUndefined()
+    expect(await timers.get(work, 'a')).toMatchObject({ state: 'settled' })
     expect((await timers.stats()).store.settled).toBe(1)
     expect(await timers.lease(work)).toEqual([])
   })

@@ -186,7 +186,7 @@ describe('an instance', () => {
     expect(fleet.fired.get('mails')).toEqual(['one 1', 'one 2'])
     const events = (await images.history({ kind: 'mail', key: 'one' })).items.map(({ event }) => event)
     expect(events).toEqual(['created', 'attempt', 'attempt', 'settled'])
-    expect(await images.get(mail, 'one')).toBeUndefined()
+    expect(await images.get(mail, 'one')).toMatchObject({ state: 'settled' })
     for (const timers of [images, mails]) await fleet.during(timers.stop())
   })
 })

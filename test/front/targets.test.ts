@@ -143,7 +143,7 @@ describe('a target in the store', () => {
     await plain.timers.setTarget(remind, { ...form, url: 'https://localhost/' })
     await set(plain.timers, 'by name')
     await until('it is given up', async () => (await plain.timers.dead()).items.length === 1)
-    expect((await plain.timers.dead()).items[0]!.reason).toContain('must not be called')
+    expect((await plain.timers.dead()).items[0]!.reason).toContain('does not allow an address of this host')
     for (const each of [guard, false] as const) {
       const { timers } = await opened({ guard: each })
       await timers.setTarget(remind, form)

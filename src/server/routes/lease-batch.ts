@@ -63,16 +63,9 @@ function actionOf(row: LeaseRow): LeaseActionOn {
 }
 
 function leaseActionOf(row: LeaseRow): LeaseAction {
-  switch (row.do) {
-    case 'ack':
-      return { type: 'ack', options: row.again === undefined ? {} : { again: row.again } }
-    case 'extend':
-      return { type: 'extend', duration: row.duration }
-    case 'release': {
-      const { do: _do, receipt: _receipt, ...options } = row
-      return { type: 'release', options }
-    }
-  }
+  if (row.do === 'extend') return { type: 'extend', duration: row.duration }
+  const { do: type, receipt: _, ...options } = row
+  return { type, options } as LeaseAction
 }
 
 /** Shared by all rows with the same outcome, because answers are kept for retries. */
