@@ -7,7 +7,7 @@ import path from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { openTimers, timer, type Timers } from '../../src/front/index.js'
 import type { StoreUrl } from '../../src/store/index.js'
-import { until } from '../eventually.js'
+import { eventually, until } from '../eventually.js'
 import { type PostgresServer, startPostgres } from './postgres.js'
 import { type RedisServer, startOwnRedis } from './redis.js'
 import { TcpProxy } from './tcp-proxy.js'
@@ -192,7 +192,9 @@ describe.each([
           () => false,
         ),
       )
-      const keys = new Set((await owner.list({ kind, limit: 10_000 })).items.map(({ key }) => key))
+      // A list waits for the inboxes of all shards. Those of the other process have no owner until its lease is over.
+      const { items } = await eventually(() => owner.list({ kind, limit: 10_000 }), 60_000)
+      const keys = new Set(items.map(({ key }) => key))
       const happened = (prefix: string, from: number): number =>
         endings
           .slice(from, from + EACH)
