@@ -87,7 +87,7 @@ export class HandedOverAttempts {
     }
   }
 
-  /** The rows of attempts, whoever owns their shard; undefined when they cannot be read. */
+  /** The rows of attempts, no matter which instance owns their shard; undefined when they cannot be read. */
   async #find(attempts: readonly Attempt[]): Promise<readonly (TimerRow | undefined)[] | undefined> {
     const { store, settings } = this.#parts
     const names = attempts.map(({ row: { namespace, kind, key } }) => ({ namespace, kind, key }))

@@ -132,7 +132,7 @@ export class ShardAcquirer {
     }
   }
 
-  /** Acquires one shard, whoever it is assigned to. Rejects with a `StoreError` if the store cannot be reached. */
+  /** Acquires one shard, even if it is assigned to another instance. Rejects with a `StoreError` if the store cannot be reached. */
   async acquireOne(row: ShardRow, leaseMs: number): Promise<void> {
     if (!this.#isOver && !this.#shards.has(row.shard)) await this.#claim(row, leaseMs)
   }
