@@ -117,7 +117,9 @@ export class Client {
       const causes = this.#submissions.filter(
         (other) =>
           nameKey(other.operation) === name &&
-          other.operation.type === operation.type &&
+          // A cancel of a timer that fires is a move to the same time, which ends the timer.
+          (other.operation.type === operation.type ||
+            (type === 'moved' && other.operation.type === 'cancel')) &&
           mayHaveActed(other.answer),
       )
       if (commits.length <= causes.length) continue
@@ -417,7 +419,7 @@ function isNotDone({ type }: RequestedOperation, answer: SubmitAnswer | undefine
 function mayHaveActed(answer: SubmitAnswer | undefined): boolean {
   if (answer === undefined) return true
   if (answer.outcome === 'failed') return openCodes.has(answer.error.code)
-  return answer.outcome === 'moved' || answer.outcome === 'cancelled'
+  return answer.outcome === 'moved' || answer.outcome === 'cancelled' || answer.outcome === 'ending'
 }
 
 function isAnswerTo({ operation, answer, at, answeredAt }: Submission, change: Change): boolean {
