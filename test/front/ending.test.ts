@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { StoreError } from '../../src/error/index.js'
 import type { TimerFiring } from '../../src/delivery/index.js'
 import { openTimers, timer, type Timers } from '../../src/front/index.js'
 import { every } from '../../src/schedule/index.js'
-import { MemoryStore, type Store } from '../../src/store/index.js'
+import { MemoryStore } from '../../src/store/index.js'
 import { VirtualClock } from '../../src/time/index.js'
+import { during } from '../during.js'
+import { StoreLines } from './store-lines.js'
 
 const START = Date.UTC(2026, 0, 1)
 const tick = timer('tick', { retry: { attempts: 5, backoff: '100ms..100ms' } })
@@ -18,7 +19,7 @@ class Rig {
   readonly seen: string[] = []
   readonly #strategy: Strategy
   readonly #store: MemoryStore
-  readonly #cutOff = new Set<string>()
+  readonly #lines = new StoreLines()
   readonly #finish = new Map<string, ((error?: Error) => void)[]>()
 
   constructor(strategy: Strategy, shardCount = 1) {
@@ -46,7 +47,13 @@ class Rig {
     const strategy = this.#strategy
     const clock = this.clock.fork()
     return await this.during(
-      openTimers({ store: this.#line(name), clock, history: 'all', logger: false, engine: { strategy } }),
+      openTimers({
+        store: this.#lines.to(this.#store.connect(), name),
+        clock,
+        history: 'all',
+        logger: false,
+        engine: { strategy },
+      }),
     )
   }
 
@@ -55,34 +62,11 @@ class Rig {
   }
 
   cutOff(name: string): void {
-    this.#cutOff.add(name)
+    this.#lines.cutOff(name)
   }
 
-  async during<T>(work: Promise<T>): Promise<T> {
-    const state = { isOver: false }
-    const watched = work.finally(() => {
-      state.isOver = true
-    })
-    watched.catch(() => undefined)
-    await this.clock.advance(0)
-    while (!state.isOver) await this.clock.advance(1)
-    return await watched
-  }
-
-  #line(name: string): Store {
-    const store: Store = this.#store.connect()
-    return new Proxy<Store>(store, {
-      get: (_, property: keyof Store) => {
-        const value = store[property]
-        if (typeof value !== 'function') return value
-        const call = (value as (...args: unknown[]) => unknown).bind(store)
-        if (['wake', 'onWake', 'onMail', 'stop'].includes(property)) return call
-        return async (...args: unknown[]) => {
-          if (this.#cutOff.has(name)) throw new StoreError('store-unavailable', 'the line is dead')
-          return await call(...args)
-        }
-      },
-    })
+  during<T>(work: Promise<T>): Promise<T> {
+    return during(this.clock, work, 1)
   }
 }
 

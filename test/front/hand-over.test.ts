@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { StoreError } from '../../src/error/index.js'
 import { type HistoryPolicy, openTimers, timer, type Timers } from '../../src/front/index.js'
-import { MemoryStore, type Store } from '../../src/store/index.js'
+import { MemoryStore } from '../../src/store/index.js'
 import { VirtualClock } from '../../src/time/index.js'
+import { StoreLines } from './store-lines.js'
 
 const START = Date.UTC(2026, 0, 1)
 const kind = timer('kind')
@@ -12,7 +12,7 @@ class Cluster {
   readonly clock = new VirtualClock({ start: START })
   readonly store = new MemoryStore({ clock: this.clock })
   readonly history: HistoryPolicy
-  readonly #cutOff = new Set<string>()
+  readonly #lines = new StoreLines()
 
   constructor(history: HistoryPolicy) {
     this.history = history
@@ -21,14 +21,14 @@ class Cluster {
   async open(name: string, handle: (key: string) => unknown): Promise<Timers> {
     const { history } = this
     const clock = this.clock.fork()
-    const timers = await openTimers({ store: this.#line(name), clock, history })
+    const timers = await openTimers({ store: this.#lines.to(this.store.connect(), name), clock, history })
     timers.handle(kind, ({ key }) => handle(key))
     await this.during(timers.start())
     return timers
   }
 
   cutOff(name: string): void {
-    this.#cutOff.add(name)
+    this.#lines.cutOff(name)
   }
 
   async during<T>(work: Promise<T>): Promise<T> {
@@ -43,23 +43,6 @@ class Cluster {
 
   async at(seconds: number): Promise<void> {
     await this.clock.advance(START + seconds * 1000 - this.clock.now())
-  }
-
-  #line(name: string): Store {
-    const store: Store = this.store.connect()
-    return new Proxy<Store>(store, {
-      get: (_, property: keyof Store) => {
-        const value = store[property]
-        if (typeof value !== 'function') return value
-        const call = (value as (...args: unknown[]) => unknown).bind(store)
-        if (property === 'wake' || property === 'onWake' || property === 'onMail' || property === 'stop')
-          return call
-        return async (...args: unknown[]) => {
-          if (this.#cutOff.has(name)) throw new StoreError('store-unavailable', 'the line is dead')
-          return await call(...args)
-        }
-      },
-    })
   }
 }
 

@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import { StoreError } from '../../src/error/index.js'
 import { openTimers, timer, type Timers } from '../../src/front/index.js'
 import { every } from '../../src/schedule/index.js'
-import { MemoryStore, type Store } from '../../src/store/index.js'
+import { MemoryStore } from '../../src/store/index.js'
 import { VirtualClock } from '../../src/time/index.js'
+import { during } from '../during.js'
+import { StoreLines } from './store-lines.js'
 
 const START = Date.UTC(2026, 0, 1)
 const kind = timer('kind', { retry: { attempts: 9, backoff: '4s..4s' }, concurrency: 1 })
@@ -18,7 +19,7 @@ class Rig {
   latestMs = 0
   readonly #strategy: Strategy
   readonly #store: MemoryStore
-  readonly #cutOff = new Set<string>()
+  readonly #lines = new StoreLines()
 
   constructor(strategy: Strategy) {
     const { clock } = this
@@ -29,7 +30,7 @@ class Rig {
   async open(name: string, handle: (key: string) => unknown = () => undefined): Promise<Timers> {
     const strategy = this.#strategy
     const clock = this.clock.fork()
-    const store = this.#line(name)
+    const store = this.#lines.to(this.#store.connect(), name)
     const timers = await this.during(openTimers({ store, clock, logger: false, engine: { strategy } }))
     timers.handle(kind, ({ key, occurrence, attempt, dueAt }) => {
       const seconds = Math.floor((this.clock.now() - START) / 1000)
@@ -42,7 +43,7 @@ class Rig {
   }
 
   cutOff(name: string): void {
-    this.#cutOff.add(name)
+    this.#lines.cutOff(name)
   }
 
   sleep(ms: number): Promise<void> {
@@ -51,31 +52,8 @@ class Rig {
     })
   }
 
-  async during<T>(work: Promise<T>): Promise<T> {
-    const state = { isOver: false }
-    const watched = work.finally(() => {
-      state.isOver = true
-    })
-    watched.catch(() => undefined)
-    await this.clock.advance(0)
-    while (!state.isOver) await this.clock.advance(1)
-    return await watched
-  }
-
-  #line(name: string): Store {
-    const store: Store = this.#store.connect()
-    return new Proxy<Store>(store, {
-      get: (_, property: keyof Store) => {
-        const value = store[property]
-        if (typeof value !== 'function') return value
-        const call = (value as (...args: unknown[]) => unknown).bind(store)
-        if (['wake', 'onWake', 'onMail', 'stop'].includes(property)) return call
-        return async (...args: unknown[]) => {
-          if (this.#cutOff.has(name)) throw new StoreError('store-unavailable', 'the line is dead')
-          return await call(...args)
-        }
-      },
-    })
+  during<T>(work: Promise<T>): Promise<T> {
+    return during(this.clock, work, 1)
   }
 }
 
