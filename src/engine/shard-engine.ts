@@ -273,14 +273,14 @@ export class ShardEngine {
   }
 
   /** As `submit`, of plain sets. If all of them are new timers, answers only the revision of the first. */
-  submitPlain(share: ShardSetColumns, limit?: CallLimit): Promise<number | readonly Answer[]> {
-    const { length } = share.indexes
+  submitPlain(columns: ShardSetColumns, limit?: CallLimit): Promise<number | readonly Answer[]> {
+    const { length } = columns.indexes
     if (this.#isOver || this.#leaving !== undefined)
-      return Promise.resolve(Array.from(share.indexes, () => ({ outcome: 'lost' })))
+      return Promise.resolve(Array.from(columns.indexes, () => ({ outcome: 'lost' })))
     return new Promise((resolve) => {
       const answers = new AnswerList(length, resolve)
       const answered = (index: number, answer: Answer): void => answers.answered(index, answer)
-      this.#writer.submitPlain(share, { answered, areNew: resolve }, limit)
+      this.#writer.submitPlain(columns, { answered, areNew: resolve }, limit)
     })
   }
 

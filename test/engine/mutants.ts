@@ -292,8 +292,8 @@ export const mutants: readonly Mutant[] = [
       noStoreFloor,
       {
         file: 'engine/write/batch-sender.ts',
-        find: 'new SetColumnsWrite(task.share, loader.floor, !task.isNext)',
-        replace: 'new SetColumnsWrite(task.share, 0, !task.isNext)',
+        find: 'new SetColumnsWrite(task.columns, loader.floor, !task.mayPassInbox)',
+        replace: 'new SetColumnsWrite(task.columns, 0, !task.mayPassInbox)',
       },
     ],
   },
@@ -563,7 +563,7 @@ export const mutants: readonly Mutant[] = [
     patches: [
       {
         file: 'engine/write/batch-sender.ts',
-        find: 'const ifInboxEmpty = !batch[0]!.isNext',
+        find: 'const ifInboxEmpty = !batch[0]!.mayPassInbox',
         replace: 'const ifInboxEmpty = false',
       },
     ],
@@ -573,8 +573,8 @@ export const mutants: readonly Mutant[] = [
     patches: [
       {
         file: 'engine/write/batch-sender.ts',
-        find: 'new SetColumnsWrite(task.share, loader.floor, !task.isNext)',
-        replace: 'new SetColumnsWrite(task.share, loader.floor, false)',
+        find: 'new SetColumnsWrite(task.columns, loader.floor, !task.mayPassInbox)',
+        replace: 'new SetColumnsWrite(task.columns, loader.floor, false)',
       },
     ],
   },
@@ -594,7 +594,7 @@ export const mutants: readonly Mutant[] = [
     patches: [
       {
         file: 'engine/write/writer.ts',
-        find: 'if (isAnyTooLate && !batch[0]!.isNext) {',
+        find: 'if (isAnyTooLate && !batch[0]!.mayPassInbox) {',
         replace: 'if (isAnyTooLate && this.#isOver) {',
       },
     ],
@@ -688,8 +688,8 @@ export const mutants: readonly Mutant[] = [
     patches: [
       {
         file: 'engine/own/shard-acquirer.ts',
-        find: 'const sent = isOpen ? earlier : this.#newClaim(seen, leaseMs)',
-        replace: 'const sent = isOpen && this.#isOver ? earlier : this.#newClaim(seen, leaseMs)',
+        find: 'const sent = isOpen ? earlier : this.#newAcquisition(seen, leaseMs)',
+        replace: 'const sent = isOpen && this.#isOver ? earlier : this.#newAcquisition(seen, leaseMs)',
       },
     ],
   },
@@ -1006,8 +1006,8 @@ export const mutants: readonly Mutant[] = [
       },
       {
         file: 'engine/own/shard-acquirer.ts',
-        find: 'if (isOurs || unownedMs >= leaseMs + acquireMs) await this.#claim(row)',
-        replace: 'if (isOurs) await this.#claim(row)',
+        find: 'if (isOurs || unownedMs >= leaseMs + acquireMs) await this.#acquire(row)',
+        replace: 'if (isOurs) await this.#acquire(row)',
       },
     ],
   },

@@ -10,7 +10,7 @@ export interface Protocol {
 export const ourProtocol: Protocol = Object.freeze({ version: 4, oldest: 0 })
 
 /** The first version that assigns shards evenly. If an older member is present, all assign them as it does. */
-export const EVEN_SHARES = 2
+export const EVEN_ASSIGNMENT = 2
 
 /** The first version that hands over attempts with their shard. If an older member is present, attempts must end. */
 export const HANDS_OVER = 3

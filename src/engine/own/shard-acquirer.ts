@@ -3,7 +3,7 @@ import type { AcquireRequest, ShardRow, Store } from '../../store/index.js'
 import type { Clock } from '../../time/index.js'
 import { ExcludedMembers } from '../cluster/excluded-members.js'
 import type { Membership } from '../cluster/membership.js'
-import { EVEN_SHARES, HANDS_OVER } from '../cluster/protocol-version.js'
+import { EVEN_ASSIGNMENT, HANDS_OVER } from '../cluster/protocol-version.js'
 import { assignByHash, assignEvenly } from '../cluster/shard-assignment.js'
 import type { OnEvent } from '../event.js'
 import type { EngineSettings } from '../settings.js'
@@ -13,8 +13,8 @@ import { newNonce, type Reading } from './ownership.js'
 import { StaleLeaseWatch } from './stale-lease-watch.js'
 
 /** A request for a shard, and what both clocks showed before it was first sent. */
-interface SentClaim {
-  readonly claim: AcquireRequest
+interface SentAcquisition {
+  readonly request: AcquireRequest
   readonly sentAt: Reading
   /** How often it was sent without an answer so far. The store may still grant it. */
   unanswered: number
@@ -58,7 +58,7 @@ export class ShardAcquirer {
   readonly #shards: ReadonlyMap<number, ShardEngine>
   readonly #excluded: ExcludedMembers
   readonly #leaseWatch: StaleLeaseWatch
-  readonly #claims = new Map<number, SentClaim>()
+  readonly #sent = new Map<number, SentAcquisition>()
   // Since when each shard is seen without an owner whose lease runs, by the monotonic clock.
   readonly #unownedSince = new Map<number, number>()
   // The member that each shard was assigned to when the shards were last read.
@@ -134,7 +134,7 @@ export class ShardAcquirer {
 
   /** Acquires one shard, even if it is assigned to another instance. Rejects with a `StoreError` if the store cannot be reached. */
   async acquireOne(row: ShardRow, leaseMs: number): Promise<void> {
-    if (!this.#isOver && !this.#shards.has(row.shard)) await this.#claim(row, leaseMs)
+    if (!this.#isOver && !this.#shards.has(row.shard)) await this.#acquire(row, leaseMs)
   }
 
   /** Learns who owns the shards. An instance that rests, or whose clock is off, does not look for shards. */
@@ -168,7 +168,7 @@ export class ShardAcquirer {
     const { leaseMs, acquireMs, stallMs } = this.#parts.settings
     if (unownedMs >= stallMs) this.#parts.onEvent({ type: 'unowned', shard: row.shard, forMs: unownedMs })
     // The member that should own it does not take it, so any other member may.
-    if (isOurs || unownedMs >= leaseMs + acquireMs) await this.#claim(row)
+    if (isOurs || unownedMs >= leaseMs + acquireMs) await this.#acquire(row)
     if (!this.#shards.has(row.shard)) await this.#leaseWatch.check(row)
     if (isOurs && !this.#shards.has(row.shard)) this.#wanted.add(row.shard)
   }
@@ -216,7 +216,7 @@ export class ShardAcquirer {
     const { id } = membership
     if (holdsAll) return new Map(rows.map(({ shard }) => [shard, id]))
     const candidates = this.#candidates(rows)
-    if (membership.oldestFiring < EVEN_SHARES) return assignByHash(rows, candidates)
+    if (membership.oldestFiring < EVEN_ASSIGNMENT) return assignByHash(rows, candidates)
     // Shards that were acquired since the rows were read are ours, too.
     const isHere = (shard: number): boolean => this.#shards.has(shard)
     return assignEvenly(
@@ -247,27 +247,27 @@ export class ShardAcquirer {
     }
   }
 
-  async #claim(seen: ShardRow, leaseMs = this.#parts.settings.leaseMs): Promise<void> {
+  async #acquire(seen: ShardRow, leaseMs = this.#parts.settings.leaseMs): Promise<void> {
     const { shard } = seen
-    const earlier = this.#claims.get(shard)
+    const earlier = this.#sent.get(shard)
     // A request whose answer was lost is sent again unchanged: it may have been granted, with a lease from then on.
     const isOpen =
       earlier !== undefined &&
-      (seen.epoch === earlier.claim.expectedEpoch || seen.nonce === earlier.claim.nonce)
-    const sent = isOpen ? earlier : this.#newClaim(seen, leaseMs)
+      (seen.epoch === earlier.request.expectedEpoch || seen.nonce === earlier.request.nonce)
+    const sent = isOpen ? earlier : this.#newAcquisition(seen, leaseMs)
     const { sentAt } = sent
-    this.#claims.set(shard, sent)
+    this.#sent.set(shard, sent)
     const row = await this.#send(sent)
     // An earlier sending of a refused request may still be on its way, and be granted later.
     if (row !== undefined || sent.unanswered === 0) this.#forget(sent)
     if (row === undefined || this.#isOver || this.#shards.has(shard)) return
-    this.#parts.onAcquired({ seen, row, sentAt, leaseMs: sent.claim.leaseMs })
+    this.#parts.onAcquired({ seen, row, sentAt, leaseMs: sent.request.leaseMs })
   }
 
-  async #send(sent: SentClaim): Promise<ShardRow | undefined> {
+  async #send(sent: SentAcquisition): Promise<ShardRow | undefined> {
     sent.unanswered++
     try {
-      const row = await this.#parts.store.acquire(sent.claim)
+      const row = await this.#parts.store.acquire(sent.request)
       sent.unanswered--
       return row
     } catch (error) {
@@ -276,16 +276,16 @@ export class ShardAcquirer {
     }
   }
 
-  #forget(sent: SentClaim): void {
-    const { shard } = sent.claim
-    if (this.#claims.get(shard) === sent) this.#claims.delete(shard)
+  #forget(sent: SentAcquisition): void {
+    const { shard } = sent.request
+    if (this.#sent.get(shard) === sent) this.#sent.delete(shard)
   }
 
-  #newClaim({ shard, epoch }: ShardRow, leaseMs: number): SentClaim {
+  #newAcquisition({ shard, epoch }: ShardRow, leaseMs: number): SentAcquisition {
     const { membership, random, machineClock } = this.#parts
     const nonce = newNonce(random)
     return {
-      claim: { shard, owner: membership.id, nonce, leaseMs, expectedEpoch: epoch },
+      request: { shard, owner: membership.id, nonce, leaseMs, expectedEpoch: epoch },
       sentAt: { monotonic: machineClock.monotonic(), wall: machineClock.now() },
       unanswered: 0,
     }

@@ -79,7 +79,7 @@ export class BatchSender {
     const { loader, memory, ownership } = this.#parts
     await ownership.whenFenced()
     if (task.isGivenUp) return []
-    const write = new SetColumnsWrite(task.share, loader.floor, !task.isNext)
+    const write = new SetColumnsWrite(task.columns, loader.floor, !task.mayPassInbox)
     task.isSent = true
     try {
       const answer = await this.#call(write, write.length)
@@ -108,7 +108,7 @@ export class BatchSender {
     if (batch.length === 0) return []
     markSent(batch, true)
     const operations = batch.map(({ operation }) => operation)
-    const ifInboxEmpty = !batch[0]!.isNext
+    const ifInboxEmpty = !batch[0]!.mayPassInbox
     try {
       const answer = await this.#call({ operations, ifInboxEmpty }, operations.length)
       if (answer.newFrom === undefined) return this.#applyEach(batch, answer)

@@ -40,12 +40,12 @@ export class MemoryUpdater {
 
   /** Set columns were written, and all of them were new timers. */
   applyNewColumns(
-    { isNext }: PlainTask,
+    { mayPassInbox }: PlainTask,
     { sets, indexes, positions, leastPosition }: SetColumnsWrite,
     newFrom: number,
     readLevel: Place,
   ): void {
-    if (isNext) {
+    if (mayPassInbox) {
       for (let at = 0; at < indexes.length; at++) this.#inboxHolds.hold(sets.name(indexes[at]!))
     }
     if (leastPosition > readLevel.position) {
@@ -67,7 +67,7 @@ export class MemoryUpdater {
       const set = task.operation as SetOperation
       if (set.position > readLevel.position) this.#loader.loadBy(set.position)
       else this.#keepSet(set, { position: set.position, revision }, readLevel)
-      if (task.isNext) this.#inboxHolds.hold(set)
+      if (task.mayPassInbox) this.#inboxHolds.hold(set)
       task.answer({ outcome: 'set', revision, replaced: undefined })
     }
   }
@@ -80,7 +80,7 @@ export class MemoryUpdater {
         if (result.replaced !== undefined) this.#dropReplaced(result.replaced, payloadBytesOf(operation))
         if (operation.type === 'set') {
           this.#keepSet(operation, result.place, readLevel)
-          if (task.isNext) this.#inboxHolds.hold(operation)
+          if (task.mayPassInbox) this.#inboxHolds.hold(operation)
         }
         task.answer({ outcome: 'set', revision: result.place.revision, replaced: result.replaced })
         return

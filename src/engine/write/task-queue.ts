@@ -106,12 +106,12 @@ export class TaskQueue {
 
   /** How many of the first tasks may share a batch. */
   #countOf(most: number): number {
-    const isNext = this.#waiting[0]?.isNext
+    const mayPassInbox = this.#waiting[0]?.mayPassInbox
     const limit = Math.min(most, this.#waiting.length)
     let names: Set<string> | undefined
     for (let count = 0; count < limit; count++) {
       const task = this.#waiting[count]!
-      if (task instanceof PlainTask || task.isNext !== isNext) return count
+      if (task instanceof PlainTask || task.mayPassInbox !== mayPassInbox) return count
       if (names === undefined && needsOneName(task)) {
         names = new Set(this.#waiting.slice(0, count).map((before) => nameKey((before as Task).asked)))
       }

@@ -9,7 +9,7 @@ export interface AnswerListener {
 }
 
 /** Receives the answers to plain sets: one for each, or one that says that all of them are new timers. */
-export interface ShareListener extends AnswerListener {
+export interface ColumnsListener extends AnswerListener {
   /** The first has this revision, the next has the next, and so on. */
   areNew(newFrom: number): void
 }
@@ -30,7 +30,7 @@ export class Task implements OverListener {
   /** The row that must not start until this is answered. */
   held: TimerRow | undefined = undefined
   /** It need not wait for an empty inbox: it is a request itself, or the inbox was applied for it. */
-  isNext: boolean
+  mayPassInbox: boolean
   /** It is on its way to the store, or it is not known whether it has arrived there. */
   isSent = false
   /** Its call is over, and its caller was answered without it. It is never sent (again). */
@@ -48,7 +48,7 @@ export class Task implements OverListener {
   ) {
     this.asked = asked
     this.request = request
-    this.isNext = request !== undefined
+    this.mayPassInbox = request !== undefined
     this.#answered = answered
     this.#index = index
   }
@@ -85,23 +85,23 @@ export interface Sent extends Task {
 
 /** Plain sets of one call that wait to be written, or are on their way. They become tasks only if that is needed. */
 export class PlainTask implements OverListener {
-  readonly share: ShardSetColumns
+  readonly columns: ShardSetColumns
   readonly request = undefined
-  isNext = false
+  mayPassInbox = false
   isSent = false
   isGivenUp = false
   queue: WaitingLine | undefined = undefined
-  readonly #answered: ShareListener
+  readonly #answered: ColumnsListener
   // The tasks that it has become.
   #tasks: readonly Task[] | undefined
 
-  constructor(share: ShardSetColumns, answered: ShareListener) {
-    this.share = share
+  constructor(columns: ShardSetColumns, answered: ColumnsListener) {
+    this.columns = columns
     this.#answered = answered
   }
 
   get length(): number {
-    return this.share.indexes.length
+    return this.columns.indexes.length
   }
 
   /** Gives each of them the same answer. */
@@ -123,7 +123,7 @@ export class PlainTask implements OverListener {
 
   /** A task for each, not prepared yet. */
   tasks(): Task[] {
-    const { sets, indexes } = this.share
+    const { sets, indexes } = this.columns
     const tasks = sets.operations(indexes).map((operation, at) => this.#task(operation, at))
     this.#tasks = tasks
     return tasks
@@ -142,7 +142,7 @@ export class PlainTask implements OverListener {
 
   #task(asked: RequestedOperation, at: number): Task {
     const task = new Task(asked, undefined, this.#answered, at)
-    task.isNext = this.isNext
+    task.mayPassInbox = this.mayPassInbox
     task.isSent = this.isSent
     task.isGivenUp = this.isGivenUp
     return task

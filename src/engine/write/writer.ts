@@ -11,7 +11,7 @@ import type { Ownership } from '../own/ownership.js'
 import { BatchSender } from './batch-sender.js'
 import { MemoryUpdater } from './memory-updater.js'
 import { OperationPlanner } from './operation-planner.js'
-import { type AnswerListener, PlainTask, type Sent, type ShareListener, Task, TasksOfCall } from './task.js'
+import { type AnswerListener, PlainTask, type Sent, type ColumnsListener, Task, TasksOfCall } from './task.js'
 import { TaskQueue } from './task-queue.js'
 import { type CallLimit, type Mutex, Sleeper } from '../../async/index.js'
 import type { EngineSettings } from '../settings.js'
@@ -111,15 +111,15 @@ export class Writer {
   }
 
   /** Takes the plain sets of one call. */
-  submitPlain(share: ShardSetColumns, answered: ShareListener, limit?: CallLimit): void {
-    const task = new PlainTask(share, answered)
+  submitPlain(columns: ShardSetColumns, answered: ColumnsListener, limit?: CallLimit): void {
+    const task = new PlainTask(columns, answered)
     this.#enqueue(task)
     limit?.addListener(task)
     this.#start()
   }
 
   #enqueue(task: Task | PlainTask): void {
-    if (task.isNext || this.#behindInbox.length === 0) this.#queue.push(task)
+    if (task.mayPassInbox || this.#behindInbox.length === 0) this.#queue.push(task)
     else this.#behindInbox.push(task)
   }
 
@@ -138,7 +138,7 @@ export class Writer {
     const isApplied = await this.#parts.applyInbox()
     const behind = this.#behindInbox.takeAll()
     if (isApplied) {
-      for (const task of waiting) task.isNext = true
+      for (const task of waiting) task.mayPassInbox = true
       for (const task of behind) this.#queue.push(task)
       this.#start()
     } else {
@@ -219,7 +219,7 @@ export class Writer {
     const near = loader.readLevel.position
     const count =
       batch instanceof PlainTask
-        ? countBefore(batch.share, near)
+        ? countBefore(batch.columns, near)
         : batch.reduce((sum, { asked }) => sum + (isNear(asked, near) ? 1 : 0), 0)
     return count === 0 || loader.hasRoomFor(count)
   }
@@ -271,7 +271,7 @@ export class Writer {
         const isAnyTooLate = batch.some(
           (task, index) => this.#planner.tooLate(task, rows[index]) !== undefined,
         )
-        if (isAnyTooLate && !batch[0]!.isNext) {
+        if (isAnyTooLate && !batch[0]!.mayPassInbox) {
           // The inbox may set a new timer of that name, for which it is not too late.
           void this.#queueBehindInbox(batch)
           return
