@@ -1,4 +1,4 @@
-import { type CarillonError, type ErrorCode, RequestError } from '../error/index.js'
+import { type ErrorCode, InvalidInputError, RequestError, shown } from '../error/index.js'
 import { type Arguments, exitCodes, flagOption, stringOption, type Terminal } from './command.js'
 import { DEFAULT_URL } from './defaults.js'
 
@@ -47,6 +47,11 @@ export class ApiClient {
     const key = setting('key')
     const namespace = setting('namespace')
     this.#url = (setting('url') ?? DEFAULT_URL).replace(/\/+$/, '')
+    if (!/^https?:\/\/[^/]/i.test(this.#url) || !URL.canParse(this.#url))
+      throw new InvalidInputError(
+        'invalid-option',
+        `--url must be the URL of a server, such as ${DEFAULT_URL}, got ${shown(this.#url)}`,
+      )
     this.#headers = {
       ...(key !== undefined && { authorization: `Bearer ${key}` }),
       ...(namespace !== undefined && { 'carillon-namespace': encodeURIComponent(namespace) }),
@@ -75,15 +80,35 @@ export class ApiClient {
       },
       ...(body !== undefined && { body: JSON.stringify(body) }),
     })
-    const text = await response.text()
-    if (response.ok) return JSON.parse(text) as Answer
-    throw problemOf(response.status, text)
+    const text = await this.#textOf(response)
+    if (!response.ok) throw this.#problemOf(response.status, text)
+    return this.#parsed(response.status, text) as Answer
+  }
+
+  /** The lines of an answer, as they come. */
+  async *stream(path: string): AsyncGenerator<string> {
+    const response = await this.#send(path, { headers: this.#headers })
+    if (!response.ok || response.body === null)
+      throw this.#problemOf(response.status, await this.#textOf(response))
+    const decoder = new TextDecoder()
+    let rest = ''
+    try {
+      for await (const chunk of response.body) {
+        rest += decoder.decode(chunk as Uint8Array, { stream: true })
+        const lines = rest.split('\n')
+        rest = lines.pop()!
+        yield* lines
+      }
+    } catch (error) {
+      throw error instanceof TypeError ? this.#cutError(error) : error
+    }
   }
 
   /** What is wrong with the server. Empty if it is ready. */
   async faults(): Promise<readonly string[]> {
     const response = await this.#send('/readyz', { headers: this.#headers })
-    const { faults = [] } = (await response.json()) as { faults?: readonly string[] }
+    const text = await this.#textOf(response)
+    const { faults = [] } = this.#parsed(response.status, text) as { faults?: readonly string[] }
     return faults
   }
 
@@ -108,15 +133,57 @@ export class ApiClient {
     try {
       return await fetch(this.#url + path, init)
     } catch (error) {
-      const cause = (error as { cause?: { message?: string; code?: string } }).cause
-      const why = cause?.code ?? cause?.message ?? (error as Error).message
-      throw new ApiCallError(
-        'store-unavailable',
-        `no server answers at ${this.#url} (${why}): start one with carillon serve, or pass --url`,
-        exitCodes.unreachable,
+      throw unreachable(
+        `no server answers at ${this.#url} (${causeOf(error)}): start one with carillon serve, or pass --url`,
       )
     }
   }
+
+  async #textOf(response: Response): Promise<string> {
+    try {
+      return await response.text()
+    } catch (error) {
+      throw this.#cutError(error)
+    }
+  }
+
+  #cutError(error: unknown): ApiCallError {
+    return unreachable(
+      `the answer of ${this.#url} ended too early (${causeOf(error)}): the change may have been made`,
+    )
+  }
+
+  #parsed(status: number, text: string): object {
+    try {
+      const value: unknown = JSON.parse(text)
+      if (typeof value === 'object' && value !== null) return value
+    } catch {
+      // Reported below.
+    }
+    throw this.#foreignAnswer(status, text)
+  }
+
+  #problemOf(status: number, text: string): ApiCallError {
+    const { code, detail } = this.#parsed(status, text) as { code?: unknown; detail?: unknown }
+    if (typeof code !== 'string' || typeof detail !== 'string') return this.#foreignAnswer(status, text)
+    return new ApiCallError(code as ErrorCode, detail, exitCodeOf(status, code))
+  }
+
+  /** Something answered that is no Carillon server: a proxy's error page, or another program. */
+  #foreignAnswer(status: number, text: string): ApiCallError {
+    return unreachable(
+      `${this.#url} answered ${status} with ${text === '' ? 'nothing' : shown(text)} instead of JSON: it may not be a Carillon server; check --url`,
+    )
+  }
+}
+
+function unreachable(message: string): ApiCallError {
+  return new ApiCallError('server-unreachable', message, exitCodes.unreachable)
+}
+
+function causeOf(error: unknown): string {
+  const cause = (error as { cause?: { message?: string; code?: string } }).cause
+  return cause?.code ?? cause?.message ?? (error as Error).message
 }
 
 /** The query string of the strings and numbers in `query`. Empty if there are none. */
@@ -135,20 +202,9 @@ export function pathOf(kind: string, key: string): string {
 const refusedStatuses = new Set([404, 409, 410, 412])
 const unreachableStatuses = new Set([401, 403, 429])
 
-function problemOf(status: number, text: string): CarillonError {
-  const exitCode = refusedStatuses.has(status)
-    ? exitCodes.refused
-    : unreachableStatuses.has(status)
-      ? exitCodes.unreachable
-      : exitCodes.failed
-  try {
-    const { code, detail } = JSON.parse(text) as { code: ErrorCode; detail: string }
-    return new ApiCallError(code, detail, code === 'quota-exceeded' ? exitCodes.failed : exitCode)
-  } catch {
-    return new ApiCallError(
-      'internal',
-      `status ${status} without a problem: the URL may not be that of a Carillon server`,
-      exitCode,
-    )
-  }
+function exitCodeOf(status: number, code: string): number {
+  if (refusedStatuses.has(status)) return exitCodes.refused
+  return unreachableStatuses.has(status) && code !== 'quota-exceeded'
+    ? exitCodes.unreachable
+    : exitCodes.failed
 }

@@ -1,7 +1,6 @@
 import { parseArgs } from 'node:util'
-import { CarillonError } from '../error/index.js'
-import { version } from '../server/index.js'
-import { type Arguments, type Command, exitCodes, type Terminal } from './command.js'
+import { CarillonError, InvalidInputError } from '../error/index.js'
+import { type Arguments, type Command, exitCodes, OutputClosedError, type Terminal } from './command.js'
 import { ApiCallError } from './api-client.js'
 import { completionOf } from './commands/completion-command.js'
 import { doctor } from './commands/doctor-command.js'
@@ -25,54 +24,66 @@ const commands: readonly Command[] = [
   completionOf(() => commands),
 ]
 
-/** Runs a command line and returns the exit code. An error is printed in one line. */
+/** Runs a command line and returns the exit code. An error is printed in one line; with --json, as JSON. */
 export async function carillon(words: readonly string[], terminal: Terminal): Promise<number> {
+  try {
+    return await run(words, terminal)
+  } catch (error) {
+    if (error instanceof OutputClosedError) return exitCodes.outputClosed
+    if (!(error instanceof CarillonError)) throw error
+    const { code, message } = error
+    const isJson = words.includes('--json')
+    terminal.error(
+      isJson ? `${JSON.stringify({ code, detail: message })}\n` : `carillon: ${message} (${code})\n`,
+    )
+    if (error instanceof ApiCallError) return error.exitCode
+    return error instanceof InvalidInputError ? exitCodes.usage : exitCodes.failed
+  }
+}
+
+async function run(words: readonly string[], terminal: Terminal): Promise<number> {
   const [name, ...rest] = words
   if (name === undefined || name === 'help' || name === '--help' || name === '-h') {
     terminal.out(overview())
     return name === undefined ? exitCodes.usage : exitCodes.done
   }
   if (name === '--version' || name === '-v') {
+    const { version } = await import('../server/index.js')
     terminal.out(`${version}\n`)
     return exitCodes.done
   }
   const command = commands.find((each) => each.name === name)
-  if (command === undefined) {
-    terminal.error(`carillon: unknown command ${JSON.stringify(name)}; see carillon --help\n`)
-    return exitCodes.usage
-  }
+  if (command === undefined) throw usageError(`unknown command ${JSON.stringify(name)}; see carillon --help`)
   if (rest.includes('--help') || rest.includes('-h')) {
     terminal.out(helpOf(command))
     return exitCodes.done
   }
-  const given = readArguments(command, rest, terminal)
-  if (given === undefined) return exitCodes.usage
-  try {
-    return await command.run(given, terminal)
-  } catch (error) {
-    if (!(error instanceof CarillonError)) throw error
-    terminal.error(`carillon: ${error.message} (${error.code})\n`)
-    return error instanceof ApiCallError ? error.exitCode : exitCodes.failed
-  }
+  return await command.run(readArguments(command, rest), terminal)
 }
 
-function readArguments(command: Command, rest: readonly string[], terminal: Terminal): Arguments | undefined {
+function readArguments(command: Command, rest: readonly string[]): Arguments {
+  const { values, positionals } = parsed(command, rest)
+  const [least, most] = command.positionals
+  if (positionals.length >= least && positionals.length <= most) return { values, positionals }
+  throw usageError(`usage: carillon ${command.name} ${command.usage}`)
+}
+
+function parsed(command: Command, rest: readonly string[]): Arguments {
   try {
-    const { values, positionals } = parseArgs({
+    return parseArgs({
       args: [...rest],
       options: { ...command.options },
       allowPositionals: true,
       strict: true,
     })
-    const [least, most] = command.positionals
-    if (positionals.length >= least && positionals.length <= most) {
-      return { values, positionals: positionals }
-    }
-    terminal.error(`carillon: usage: carillon ${command.name} ${command.usage}\n`)
   } catch (error) {
-    terminal.error(`carillon: ${(error as Error).message}\n`)
+    const [first] = (error as Error).message.split('\n')
+    throw usageError(`${first} See carillon ${command.name} --help`)
   }
-  return undefined
+}
+
+function usageError(message: string): InvalidInputError {
+  return new InvalidInputError('invalid-option', message)
 }
 
 function overview(): string {
@@ -87,9 +98,10 @@ function overview(): string {
     'Exit codes:',
     '  0: success',
     '  1: something failed or was refused',
-    '  2: the command line was not understood',
+    '  2: the command line or the configuration was not understood',
     '  3: no such timer, or the condition failed',
-    '  4: the server cannot be reached, or refuses the key',
+    '  4: the server cannot be reached, is no Carillon server, or refuses the key',
+    '  141: the reader of the output has gone, as in carillon list | head',
     '',
   ].join('\n')
 }

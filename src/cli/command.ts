@@ -5,7 +5,11 @@ export interface Terminal {
   readonly isTerminal: boolean
   /** Whether standard output is a terminal. */
   readonly isScreen: boolean
+  /** Whether standard input is a terminal, so that somebody can answer a question. */
+  readonly isInteractive: boolean
+  /** Throws an `OutputClosedError` once the reader of standard output has gone. */
   out(text: string): void
+  /** Never throws: a server goes on when nobody reads its log. */
   error(text: string): void
   /** The lines of standard input. */
   lines(): AsyncIterable<string>
@@ -37,6 +41,9 @@ export interface Command {
   readonly run: (given: Arguments, terminal: Terminal) => Promise<number>
 }
 
+/** The reader of standard output has gone, as in `carillon list | head`. The command ends quietly. */
+export class OutputClosedError extends Error {}
+
 export const exitCodes = Object.freeze({
   done: 0,
   /** Something failed or was refused. The message says what. */
@@ -47,4 +54,6 @@ export const exitCodes = Object.freeze({
   refused: 3,
   /** The server cannot be reached, or refuses the key. */
   unreachable: 4,
+  /** The reader of the output has gone: 128 + SIGPIPE, as with other programs. */
+  outputClosed: 141,
 })

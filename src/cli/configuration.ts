@@ -42,10 +42,44 @@ const settings: readonly Setting[] = Object.freeze([
   },
   { name: 'address', type: 'string', help: 'where other instances reach this one (where it listens)' },
   { name: 'tracing', type: 'flag', help: "trace timers with the process's OpenTelemetry SDK (false)" },
+  {
+    name: 'engineStrategy',
+    type: 'string',
+    help: 'preload, lookahead or claim (preload, or what the store was made for)',
+  },
+  { name: 'engineMaxTimers', type: 'integer', help: 'the most timers of a shard in memory (1000000)' },
+  { name: 'engineMaxBytes', type: 'integer', help: 'about the most bytes of a shard in memory (536870912)' },
+  { name: 'engineWindowMs', type: 'integer', help: 'how far ahead timers are loaded into memory (120000)' },
+  { name: 'engineMaxQueued', type: 'integer', help: 'how many operations may wait to be written (100000)' },
+  {
+    name: 'engineConcurrency',
+    type: 'integer',
+    help: 'attempts at once for a kind whose target has no limit (10000)',
+  },
+  { name: 'engineSettleMs', type: 'integer', help: 'the longest time before an outcome is settled (1000)' },
+  { name: 'engineLeaseMs', type: 'integer', help: 'how long a shard is owned without a renewal (10000)' },
+  {
+    name: 'engineMaxClockOffsetMs',
+    type: 'integer',
+    help: "how far this clock may be off from the store's (500)",
+  },
+  {
+    name: 'engineStallMs',
+    type: 'integer',
+    help: 'due timers that wait for longer are reported as stalled (10000)',
+  },
+  { name: 'engineStopMs', type: 'integer', help: 'how long a stop waits for running attempts (10000)' },
+  { name: 'engineOutcomesMs', type: 'integer', help: 'how long finished timers are remembered (3600000)' },
+  {
+    name: 'engineMaxOutcomes',
+    type: 'integer',
+    help: 'about how many finished timers are remembered (100000)',
+  },
   { name: 'logLevel', type: 'string', help: 'debug, info, warn, error or silent (info)' },
   { name: 'logFormat', type: 'string', help: 'json or text (text on a terminal, json otherwise)' },
 ])
 
+/** The settings of `serve`. Those of the engine are in `engine`. */
 export type Configuration = Partial<Omit<ServerOptions, 'guard'>> & {
   readonly logLevel?: string
   readonly logFormat?: string
@@ -82,13 +116,22 @@ export function configurationOf(
   checkEnvironment(environment)
   const fromFile = file === undefined ? {} : readConfiguration(file)
   const found: Record<string, Value> = {}
+  const engine: Record<string, Value> = {}
   for (const setting of settings) {
     const { name } = setting
     const text = flags[flagOf(name)] ?? environment[environmentOf(name)]
-    if (typeof text === 'string') found[name] = parsed(setting, text)
-    else if (fromFile[name] !== undefined) found[name] = checked(setting, fromFile[name])
+    const value =
+      typeof text === 'string'
+        ? parsed(setting, text)
+        : fromFile[name] === undefined
+          ? undefined
+          : checked(setting, fromFile[name])
+    if (value === undefined) continue
+    const ofEngine = /^engine(.)(.*)$/.exec(name)
+    if (ofEngine === null) found[name] = value
+    else engine[ofEngine[1]!.toLowerCase() + ofEngine[2]!] = value
   }
-  return found
+  return Object.keys(engine).length === 0 ? found : { ...found, engine }
 }
 
 function readConfiguration(file: string): Readonly<Record<string, unknown>> {

@@ -1,5 +1,4 @@
 import type { Logger } from 'pino'
-import { loadServerPackage } from '../server/index.js'
 
 const levels: Readonly<Record<number, string>> = Object.freeze({
   10: 'trace',
@@ -16,6 +15,7 @@ export async function loggerOf(
   format: string,
   write: (line: string) => void,
 ): Promise<Logger> {
+  const { loadServerPackage } = await import('../server/index.js')
   const { pino } = await loadServerPackage(() => import('pino'))
   const stream = { write: format === 'text' ? (line: string) => write(readable(line)) : write }
   return pino({ level, base: null }, stream)

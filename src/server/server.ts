@@ -210,6 +210,15 @@ export class Server {
     return this.#url
   }
 
+  /**
+   * Where other machines reach the server: its URL, or if it listens on all addresses, its first one that is not
+   * loopback.
+   */
+  get address(): string {
+    const { address, host } = this.#parts.options
+    return address ?? peerAddressOf(this.#url, host) ?? this.#url
+  }
+
   /** The key that the server made because the store had no active one. Show it once. Undefined otherwise. */
   get firstToken(): string | undefined {
     return this.#firstToken

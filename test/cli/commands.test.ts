@@ -49,10 +49,10 @@ describe('the command line', () => {
     expect((await run(['cancel', 'remind', 'order:7'])).out).toBe('cancelled\n')
     const gone = await run(['cancel', 'remind', 'order:7'])
     expect([gone.code, gone.err]).toEqual([3, expect.stringContaining('(timer-unknown)')])
-    expect((await run(['set', 'remind', 'x', '--in', 'soon'])).code).toBe(1)
+    expect((await run(['set', 'remind', 'x', '--in', 'soon'])).code).toBe(2)
     expect((await run(['set', 'remind', 'x', '--payload', '{'])).err).toContain('--payload must be JSON')
     await run(['set', 'hello', 'now', '--in', '1h'])
-    expect((await run(['fire', 'hello', 'now'])).out).toBe('moved\n')
+    expect((await run(['fire', 'hello', 'now'])).out).toBe('fired\n')
     expect((await run(['why', 'hello', 'now'])).out).toMatch(/^\d{4}-.* set, due /)
   })
 
@@ -86,8 +86,8 @@ describe('the command line', () => {
     expect((await run(['redrive', '--all'])).out).toBe(
       '0 set again, 0 of them under a new key because theirs is in use\n',
     )
-    expect((await run(['redrive'])).code).toBe(1)
-    expect((await run(['redrive', 'x', '--all'])).code).toBe(1)
+    expect((await run(['redrive'])).code).toBe(2)
+    expect((await run(['redrive', 'x', '--all'])).code).toBe(2)
   })
 
   it('verifies a store that is whole, and exits with 0', async () => {

@@ -13,6 +13,7 @@ export async function runCli(
     readonly env?: Record<string, string>
     readonly input?: readonly string[]
     isScreen?: boolean
+    isInteractive?: boolean
   } = {},
 ): Promise<CliResult> {
   let out = ''
@@ -21,6 +22,7 @@ export async function runCli(
     environment: more.env ?? {},
     isTerminal: false,
     isScreen: more.isScreen ?? false,
+    isInteractive: more.isInteractive ?? false,
     out: (text) => (out += text),
     error: (text) => (err += text),
     lines: async function* () {

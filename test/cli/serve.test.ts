@@ -79,9 +79,9 @@ describe('carillon serve', () => {
       runProcess(['sevre']),
     ])
     expect([flag.code, flag.err]).toEqual([2, expect.stringContaining('--prot')])
-    expect([named.code, named.err]).toEqual([1, expect.stringContaining('"prot"')])
-    expect([environment.code, environment.err]).toEqual([1, expect.stringContaining('CARILLON_SERVE_PROT')])
-    expect([value.code, value.err]).toEqual([1, expect.stringContaining('port must be an integer')])
+    expect([named.code, named.err]).toEqual([2, expect.stringContaining('"prot"')])
+    expect([environment.code, environment.err]).toEqual([2, expect.stringContaining('CARILLON_SERVE_PROT')])
+    expect([value.code, value.err]).toEqual([2, expect.stringContaining('port must be an integer')])
     expect([host.code, host.err]).toEqual([1, expect.stringContaining('(off-loopback)')])
     expect([command.code, command.err]).toEqual([2, expect.stringContaining('"sevre"')])
   })

@@ -150,9 +150,15 @@ describe('the table of settings in docs/server.md', () => {
 
   it('has the defaults of the server, and so has the help of the command', () => {
     const { corsOrigins, guard: _, engine: __, clock: ___, ...values } = serverLimits.defaultOptions
-    const defaults = new Map<string, string | number | boolean>(
-      Object.entries({ ...values, store: DEFAULT_STORE }),
-    )
+    const ofEngine = Object.entries(engineDefaults).map(([name, value]): [string, string | number] => [
+      `engine${name[0]!.toUpperCase()}${name.slice(1)}`,
+      value,
+    ])
+    const served = new Set(rows.map(([, , name]) => namesIn(name!)[0]!))
+    const defaults = new Map<string, string | number | boolean>([
+      ...Object.entries({ ...values, store: DEFAULT_STORE }),
+      ...ofEngine.filter(([name]) => name !== 'engineStrategy' && served.has(name)),
+    ])
     expect([...corsOrigins]).toEqual([])
     expect(DEFAULT_PORT).toBe(values.port)
     const help = new Map(serveHelp)

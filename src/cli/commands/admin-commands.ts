@@ -1,11 +1,10 @@
 import { InvalidInputError } from '../../error/index.js'
-import { cron, parseSchedule } from '../../schedule/index.js'
 import { systemClock } from '../../time/index.js'
 import { pathOf, searchOf } from '../api-client.js'
 import { apiCommand, type CommandContext, instantText } from './api-command.js'
 import { type Command, exitCodes, flagOption, stringOption } from '../command.js'
 import { DEFAULT_LIMIT } from '../defaults.js'
-import { parseJsonOption } from './timer-commands.js'
+import { durationOption, integerOption, jsonOption } from './options.js'
 
 const pauseCommand = (verb: 'pause' | 'resume', summary: string): Command =>
   apiCommand({
@@ -46,7 +45,7 @@ const dead = apiCommand({
       readonly diedAt: number
       readonly reason: string
     }
-    const most = Number(context.option('limit') ?? DEFAULT_LIMIT)
+    const most = integerOption('--limit', context.option('limit'), 1) ?? DEFAULT_LIMIT
     for await (const letter of context.api.pages<Dead>('/v1/dead', { kind: context.option('kind') }, most)) {
       const { id, kind, key, diedAt, reason } = letter
       context.print(letter, `${id}  ${instantText(diedAt)}  ${kind} ${key}: ${reason}`)
@@ -103,8 +102,8 @@ const forecast = apiCommand({
   execute: async (context) => {
     const query = {
       kind: context.option('kind'),
-      over: context.option('over'),
-      slice: context.option('slice'),
+      over: durationOption('--over', context.option('over')),
+      slice: durationOption('--slice', context.option('slice')),
     }
     const answer = await context.api.call<{ slices: { fromInclusive: number; count: number }[] }>(
       'GET',
@@ -185,14 +184,15 @@ const quota = apiCommand({
   examples: ['carillon quota --namespace shop', 'carillon quota --namespace shop --max-timers 100000'],
   positionals: [0, 0],
   execute: async ({ api, option, flag: isGiven, print }) => {
-    const [timers, bytes] = [option('max-timers'), option('max-bytes')]
-    const isPut = timers !== undefined || bytes !== undefined
+    const maxTimers = integerOption('--max-timers', option('max-timers'), 0)
+    const maxBytes = integerOption('--max-bytes', option('max-bytes'), 0)
+    const isPut = maxTimers !== undefined || maxBytes !== undefined
     if (isPut && isGiven('none'))
       throw new InvalidInputError('invalid-option', 'pass limits or --none, not both')
     if (isGiven('none')) await api.call('DELETE', '/v1/quota')
     const body = {
-      ...(timers !== undefined && { maxTimers: Number(timers) }),
-      ...(bytes !== undefined && { maxBytes: Number(bytes) }),
+      ...(maxTimers !== undefined && { maxTimers }),
+      ...(maxBytes !== undefined && { maxBytes }),
     }
     const answer = await (isPut
       ? api.call<Quota>('PUT', '/v1/quota', body)
@@ -226,14 +226,16 @@ const next: Command = {
     'carillon next \'{"type":"daily","at":"09:00"}\'',
   ],
   positionals: [1, 1],
-  run: ({ positionals, values }, terminal) => {
+  run: async ({ positionals, values }, terminal) => {
+    const { cron, parseSchedule } = await import('../../schedule/index.js')
     const [given = ''] = positionals
     const { zone, count = '5', json } = values
+    const most = integerOption('--count', String(count), 1, 1000)!
     const schedule = given.startsWith('{')
-      ? parseSchedule({ version: 1, ...(parseJsonOption('a schedule', given) as object) })
+      ? parseSchedule({ version: 1, ...(jsonOption('a schedule', given) as object) })
       : cron(given, typeof zone === 'string' ? { zone } : {})
     if (json !== true) terminal.out(`${schedule.describe()}\n`)
-    for (const occurrence of schedule.preview(Number(count), { from: systemClock.now() })) {
+    for (const occurrence of schedule.preview(most, { from: systemClock.now() })) {
       const { at, local, offset, reasons } = occurrence
       const because = reasons.length === 0 ? '' : `  (${reasons.join('; ')})`
       terminal.out(
@@ -242,7 +244,7 @@ const next: Command = {
           : `${instantText(at)}  ${local}${offset}${because}\n`,
       )
     }
-    return Promise.resolve(exitCodes.done)
+    return exitCodes.done
   },
 }
 

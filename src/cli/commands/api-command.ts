@@ -1,7 +1,5 @@
 import { existsSync } from 'node:fs'
 import { InvalidInputError } from '../../error/index.js'
-import { Server } from '../../server/index.js'
-import { parseStoreUrl } from '../../store/index.js'
 import { ApiClient, apiHelp, apiOptions } from '../api-client.js'
 import { type Arguments, type Command, exitCodes, type Terminal } from '../command.js'
 
@@ -46,7 +44,8 @@ async function withApi<Answer>(
   const { store, url } = given.values
   if (typeof store !== 'string') return await use(new ApiClient(given, terminal))
   if (url !== undefined) throw new InvalidInputError('invalid-option', 'pass --url or --store, not both')
-  checkStoreExists(store)
+  await checkStoreExists(store)
+  const { Server } = await import('../../server/index.js')
   const server = await Server.open({ store })
   try {
     return await use(new ApiClient(given, terminal, (path, init) => server.answer(path, init)))
@@ -56,10 +55,11 @@ async function withApi<Answer>(
 }
 
 /** Opening a file store creates its folder, so a misspelt path must be refused first. */
-function checkStoreExists(store: string): void {
+async function checkStoreExists(store: string): Promise<void> {
   if (/^memory:/i.test(store)) {
     throw new InvalidInputError('invalid-option', 'a memory store cannot be opened by another process')
   }
+  const { parseStoreUrl } = await import('../../store/index.js')
   const location = parseStoreUrl(store)
   if (location.kind !== 'file' || existsSync(location.folder)) return
   throw new InvalidInputError(

@@ -1,6 +1,5 @@
 import { CarillonError, errorCodes } from '../../error/index.js'
-import { ApiKeys } from '../../server/index.js'
-import { type Finding, openStore, type Store, type StoreSurvey, surveyStore } from '../../store/index.js'
+import type { Finding, Store, StoreSurvey } from '../../store/index.js'
 import { systemClock } from '../../time/index.js'
 import { ApiClient, apiHelp, apiOptions } from '../api-client.js'
 import { type Arguments, type Command, exitCodes, stringOption, type Terminal } from '../command.js'
@@ -70,6 +69,7 @@ export function nodeFinding(version: string): Finding {
 // ---- the store
 
 async function* storeFindings(url: string): AsyncGenerator<Finding> {
+  const { openStore, surveyStore } = await import('../../store/index.js')
   let survey: StoreSurvey
   try {
     survey = await surveyStore(url)
@@ -166,6 +166,7 @@ async function ownersFinding(store: Store): Promise<Finding> {
 }
 
 async function keyFinding(store: Store): Promise<Finding> {
+  const { ApiKeys } = await import('../../server/index.js')
   const keys = new ApiKeys(store, systemClock)
   await keys.refresh()
   const name = 'keys'

@@ -1,6 +1,5 @@
 import { InvalidInputError, shown } from '../../error/index.js'
-import { type ApiKey, ApiKeys, type NewApiKey, type Scope } from '../../server/index.js'
-import { openStore } from '../../store/index.js'
+import type { ApiKey, ApiKeys, NewApiKey, Scope } from '../../server/index.js'
 import { systemClock } from '../../time/index.js'
 import { ApiClient, apiHelp, apiOptions } from '../api-client.js'
 import { instantText } from './api-command.js'
@@ -41,9 +40,11 @@ export const keys: Command = {
     const { store } = given.values
     if (typeof store !== 'string')
       return await runVerb(ringOfServer(new ApiClient(given, terminal)), given, terminal)
+    const { openStore } = await import('../../store/index.js')
+    const server = await import('../../server/index.js')
     const opened = await openStore(store)
     try {
-      return await runVerb(ringOfStore(new ApiKeys(opened, systemClock)), given, terminal)
+      return await runVerb(ringOfStore(new server.ApiKeys(opened, systemClock)), given, terminal)
     } finally {
       await opened.stop()
     }

@@ -1,11 +1,5 @@
 import { InvalidInputError, shown, StateError } from '../../error/index.js'
-import {
-  openStore,
-  type StoreSurvey,
-  type StoreMode,
-  surveyStore,
-  switchStrategy,
-} from '../../store/index.js'
+import type { StoreMode, StoreSurvey } from '../../store/index.js'
 import { type Command, exitCodes, flagOption, stringOption } from '../command.js'
 
 interface Step {
@@ -37,6 +31,7 @@ export const migrate: Command = {
     if (strategy !== undefined && strategy !== 'owned' && strategy !== 'claim') {
       throw new InvalidInputError('invalid-option', `--strategy takes owned or claim, got ${shown(strategy)}`)
     }
+    const { surveyStore } = await import('../../store/index.js')
     const survey = await surveyStore(store)
     const steps = stepsOf(store, survey, strategy)
     if (isDry !== true) for (const step of steps) await step.run()
@@ -69,11 +64,21 @@ function stepsOf(store: string, survey: StoreSurvey, strategy: StoreMode | undef
   const steps: Step[] = []
   if (format.version < knownVersion) {
     const description = `migrate it from version ${format.version} to ${knownVersion}`
-    steps.push({ description, run: async () => await (await openStore(store)).stop() })
+    steps.push({ description, run: () => migrateByOpening(store) })
   }
   if (strategy !== undefined && strategy !== format.strategy) {
     const description = `switch it from the strategy ${format.strategy} to ${strategy}`
-    steps.push({ description, run: () => switchStrategy(store, strategy) })
+    steps.push({ description, run: () => switchTo(store, strategy) })
   }
   return steps
+}
+
+async function migrateByOpening(store: string): Promise<void> {
+  const { openStore } = await import('../../store/index.js')
+  await (await openStore(store)).stop()
+}
+
+async function switchTo(store: string, strategy: StoreMode): Promise<void> {
+  const { switchStrategy } = await import('../../store/index.js')
+  await switchStrategy(store, strategy)
 }

@@ -1,5 +1,5 @@
 import { InvalidInputError, shown } from '../../error/index.js'
-import { Server, version } from '../../server/index.js'
+import type { Server } from '../../server/index.js'
 import { type Arguments, type Command, exitCodes, type Terminal } from '../command.js'
 import { configurationFile, configurationOf, serveFlags, serveHelp } from '../configuration.js'
 import { CONFIGURATION_FILE, DEFAULT_STORE } from '../defaults.js'
@@ -40,10 +40,11 @@ export const serve: Command = {
     }
     if (!levels.includes(logLevel)) throw refused('logLevel', levels, logLevel)
     if (!['json', 'text'].includes(logFormat)) throw refused('logFormat', ['json', 'text'], logFormat)
+    const { Server, version } = await import('../../server/index.js')
     const logger = await loggerOf(logLevel, logFormat, (line) => terminal.error(line))
     const store = options.store ?? DEFAULT_STORE
     const server = await Server.start({ ...options, store, guard, logger })
-    terminal.out(greeting(server, options.auth ?? true))
+    terminal.out(greeting(server, version, options.auth ?? true))
     const signal = await stopSignal()
     logger.info({ signal }, 'stopping: no new requests, waiting for open requests and running attempts')
     await server.stop()
@@ -53,19 +54,20 @@ export const serve: Command = {
 }
 
 /** The first output: the URL, the docs, the first key, and a command that sets a timer. */
-function greeting({ url, firstToken }: Server, needsKey: boolean): string {
+function greeting({ url, address, firstToken }: Server, version: string, needsKey: boolean): string {
   const key = firstToken ?? '$CARILLON_KEY'
   const authorization = needsKey ? ` -H "Authorization: Bearer ${key}"` : ''
   const lines = [
-    `Carillon ${version} listens on ${url}`,
-    `  documents  ${url}/docs`,
+    `Carillon ${version} listens on ${address}`,
+    ...(address === url ? [] : [`  here       ${url}`]),
+    `  documents  ${address}/docs`,
     ...(firstToken === undefined
       ? []
       : ['  first key  has the scope admin and is shown only now:', `             ${firstToken}`]),
     '',
     'Set a timer that fires into this terminal in three seconds:',
     '',
-    `  curl -X PUT ${url}/v1/timers/hello/world${authorization} -H "Content-Type: application/json" -d '{"in":"3s","payload":"it works"}'`,
+    `  curl -X PUT ${address}/v1/timers/hello/world${authorization} -H "Content-Type: application/json" -d '{"in":"3s","payload":"it works"}'`,
     '',
   ]
   return `${lines.join('\n')}\n`

@@ -1,8 +1,8 @@
-import { InvalidInputError, shown } from '../../error/index.js'
 import { pathOf } from '../api-client.js'
 import { apiCommand, type CommandContext, instantText } from './api-command.js'
 import { type Command, flagOption, stringOption } from '../command.js'
 import { DEFAULT_LIMIT } from '../defaults.js'
+import { durationOption, integerOption, jsonOption } from './options.js'
 
 interface TimerBody {
   readonly kind: string
@@ -20,7 +20,7 @@ const whenHelp = [
   ['--in', "due after a duration: '5m', '1h30m', 'PT5M'"],
   ['--at', "due at an instant: '2027-01-31T09:00:00Z' or epoch milliseconds"],
 ] as const
-const ifRevision = ['--if-revision', 'only if the timer is at this revision'] as const
+const ifRevisionHelp = ['--if-revision', 'only if the timer is at this revision'] as const
 
 const set = apiCommand({
   name: 'set',
@@ -43,7 +43,7 @@ const set = apiCommand({
     ['--tags', 'comma-separated'],
     ['--not-after', "start no later than an instant, or than a time after it is due: '10m'"],
     ['--if-absent', 'only if no timer has this key'],
-    ifRevision,
+    ifRevisionHelp,
   ],
   examples: [
     'carillon set remind order:7 --in 5m --payload \'{"orderId":"7"}\'',
@@ -55,17 +55,16 @@ const set = apiCommand({
     const on = context.option('on')
     const payload = context.option('payload')
     const tags = context.option('tags')
+    const ifRevision = integerOption('--if-revision', context.option('if-revision'), 0)
     const body = {
       ...(key !== undefined && { key }),
       ...whenOf(context),
-      ...(on !== undefined && { on: on.startsWith('{') ? parseJsonOption('--on', on) : on }),
-      ...(payload !== undefined && { payload: parseJsonOption('--payload', payload) }),
+      ...(on !== undefined && { on: on.startsWith('{') ? jsonOption('--on', on) : on }),
+      ...(payload !== undefined && { payload: jsonOption('--payload', payload) }),
       ...(tags !== undefined && { tags: tags.split(',') }),
       ...notAfterOf(context.option('not-after')),
       ...(context.flag('if-absent') && { ifAbsent: true }),
-      ...(context.option('if-revision') !== undefined && {
-        ifRevision: Number(context.option('if-revision')),
-      }),
+      ...(ifRevision !== undefined && { ifRevision }),
     }
     const answer = await context.api.call<TimerBody & { readonly outcome: string }>(
       'POST',
@@ -125,7 +124,7 @@ const list = apiCommand({
       dueFrom: context.option('due-from'),
       dueUntil: context.option('due-until'),
     }
-    const most = Number(context.option('limit') ?? DEFAULT_LIMIT)
+    const most = integerOption('--limit', context.option('limit'), 1) ?? DEFAULT_LIMIT
     for await (const timer of context.api.pages<TimerBody>('/v1/timers', query, most)) {
       context.print(timer, lineOf(timer))
     }
@@ -138,7 +137,7 @@ const move = apiCommand({
   usage: '<kind> <key> (--in … | --at …)',
   summary: 'Give a timer another due time. It keeps its payload.',
   options: { in: stringOption, at: stringOption, 'if-revision': stringOption },
-  help: [...whenHelp, ifRevision],
+  help: [...whenHelp, ifRevisionHelp],
   examples: ['carillon move remind order:7 --in 1h'],
   positionals: [2, 2],
   execute: (context) => change(context, 'POST', '/move', whenOf(context)),
@@ -149,7 +148,7 @@ const cancel = apiCommand({
   usage: '<kind> <key>',
   summary: 'Cancel a timer. No attempt starts afterwards.',
   options: { 'if-revision': stringOption },
-  help: [ifRevision],
+  help: [ifRevisionHelp],
   examples: ['carillon cancel remind order:7'],
   positionals: [2, 2],
   execute: (context) => change(context, 'DELETE', ''),
@@ -160,10 +159,10 @@ const fire = apiCommand({
   usage: '<kind> <key>',
   summary: 'Fire a timer now.',
   options: { 'if-revision': stringOption },
-  help: [ifRevision],
+  help: [ifRevisionHelp],
   examples: ['carillon fire remind order:7'],
   positionals: [2, 2],
-  execute: (context) => change(context, 'POST', '/fire'),
+  execute: (context) => change(context, 'POST', '/fire', undefined, () => 'fired'),
 })
 
 const why = apiCommand({
@@ -193,28 +192,21 @@ async function change(
   method: string,
   verb: string,
   body?: unknown,
+  nameOf: (outcome: string) => string = (outcome) => outcome,
 ): Promise<undefined> {
-  const revision = option('if-revision')
+  const revision = integerOption('--if-revision', option('if-revision'), 0)
   const headers = revision === undefined ? {} : { 'if-match': `"${revision}"` }
   const path = pathOf(positionals[0]!, positionals[1]!) + verb
-  const answer = await api.call<{ outcome: string }>(method, path, body, headers)
-  print(answer, answer.outcome)
+  const outcome = nameOf((await api.call<{ outcome: string }>(method, path, body, headers)).outcome)
+  print({ outcome }, outcome)
 }
 
-function whenOf(context: CommandContext): { in?: string; at?: string | number } {
-  const delay = context.option('in')
+function whenOf(context: CommandContext): { in?: string | number; at?: string | number } {
+  const delay = durationOption('--in', context.option('in'))
   const at = context.option('at')
   return {
     ...(delay !== undefined && { in: delay }),
     ...(at !== undefined && { at: /^\d+$/.test(at) ? Number(at) : at }),
-  }
-}
-
-export function parseJsonOption(what: string, given: string): unknown {
-  try {
-    return JSON.parse(given)
-  } catch {
-    throw new InvalidInputError('invalid-option', `${what} must be JSON, got ${shown(given)}`)
   }
 }
 

@@ -1,7 +1,7 @@
-import { InvalidInputError, shown } from '../../error/index.js'
 import { parseDuration, systemClock } from '../../time/index.js'
 import { apiCommand, type CommandContext } from './api-command.js'
 import { type Command, stringOption } from '../command.js'
+import { integerOption } from './options.js'
 
 const CLEAR = '\u001B[2J\u001B[H'
 const COLUMNS = [
@@ -56,7 +56,7 @@ export const top: Command = apiCommand({
   positionals: [0, 0],
   execute: async (context) => {
     const everyMs = parseDuration(context.option('interval') ?? '2s')
-    const most = countOf(context.option('count'))
+    const most = integerOption('--count', context.option('count'), 1) ?? Infinity
     let before = await takeSnapshot(context)
     let lines = 0
     for (let count = 0; count < most; count++) {
@@ -155,12 +155,6 @@ function screenOf(url: string, sample: Sample, { store }: Statistics): string {
     ...sample.faults.map((fault) => `  ! ${fault}`),
     '',
   ].join('\n')
-}
-
-function countOf(given: string | undefined): number {
-  if (given === undefined) return Infinity
-  if (/^[1-9]\d{0,8}$/.test(given)) return Number(given)
-  throw new InvalidInputError('invalid-option', `--count must be an integer from 1, got ${shown(given)}`)
 }
 
 function sleep(ms: number): Promise<void> {
