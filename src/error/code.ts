@@ -80,6 +80,7 @@ export const errorCodes = Object.freeze({
   'server-unreachable':
     'The server did not answer: try again. The request may have been done, but a retry by the same call is not done twice.',
   started: 'These timers fire by themselves: drain only timers that were not started.',
+  starting: 'The server listens, but does not fire timers yet: try again in a second.',
   stopped: 'This object was stopped: make a new one.',
   'store-damaged': 'Restore the folder from a backup. The message says what was found.',
   'store-denied':

@@ -33,6 +33,8 @@ interface StoredKey extends ApiKey {
 }
 
 const PREFIX = 'api-key/'
+/** The id of the key that a server makes for a store without keys. One id, so that only one server can make it. */
+const FIRST_ID = '0'.repeat(12)
 const NAME = /^[\w.@ -]{1,64}$/
 
 /**
@@ -101,6 +103,19 @@ export class ApiKeys {
     return await creating
   }
 
+  /**
+   * Makes a key with the scope admin if the store has no active key. Undefined if it has one, or if another instance
+   * makes one at the same time: the store accepts only one of them.
+   */
+  async createFirst(): Promise<string | undefined> {
+    await this.refresh()
+    if (this.hasActive) return undefined
+    const { stored, token } = this.#newKey(FIRST_ID, { name: 'first', scope: 'admin' })
+    const version = await this.#store.putSetting(PREFIX + FIRST_ID, JSON.stringify(stored), 0)
+    await this.#refreshAfterWrite()
+    return version === undefined ? undefined : token
+  }
+
   async revoke(id: string): Promise<void> {
     await this.refresh()
     if (!this.#byId.has(id)) throw new RequestError('key-unknown', `no key with id ${shown(id)}`)
@@ -108,7 +123,8 @@ export class ApiKeys {
     await this.#refreshAfterWrite()
   }
 
-  async #create({ name, scope, namespace, expiresIn }: NewApiKey) {
+  async #create(wanted: NewApiKey) {
+    const { name, scope, namespace } = wanted
     if (!NAME.test(name)) {
       throw new InvalidInputError(
         'invalid-option',
@@ -124,7 +140,13 @@ export class ApiKeys {
     if (namespace !== undefined) checkNamespace(namespace)
     await this.refresh()
     await this.#checkLimit(name, namespace)
-    const id = randomBytes(6).toString('hex')
+    const { stored, token } = this.#newKey(randomBytes(6).toString('hex'), wanted)
+    await this.#store.putSetting(PREFIX + stored.id, JSON.stringify(stored), 0)
+    await this.#refreshAfterWrite()
+    return { key: withoutHash(stored), token }
+  }
+
+  #newKey(id: string, { name, scope, namespace, expiresIn }: NewApiKey) {
     const token = `ck_${id}_${randomBytes(32).toString('base64url')}`
     const createdAt = this.#clock.now()
     const stored: StoredKey = {
@@ -136,9 +158,7 @@ export class ApiKeys {
       ...(expiresIn !== undefined && { expiresAt: createdAt + parseDuration(expiresIn) }),
       hash: hash('sha256', token, 'hex'),
     }
-    await this.#store.putSetting(PREFIX + id, JSON.stringify(stored), 0)
-    await this.#refreshAfterWrite()
-    return { key: withoutHash(stored), token }
+    return { stored, token }
   }
 
   /** Refuses a third active key of a name, and removes its expired keys. */

@@ -10,7 +10,7 @@ export type Server = RunningServer
  * without these packages can import this module, and gets an error that says what to install.
  */
 export const Server: {
-  /** Opens the store, starts firing timers, and listens. */
+  /** Opens the store, listens, and starts firing timers. */
   start(options: ServerOptions): Promise<Server>
   /** Opens a store that no other instance has open. The server only answers through `answer`, and fires no timers. */
   open(options: Pick<ServerOptions, 'store' | 'clock'>): Promise<Server>

@@ -68,6 +68,7 @@ export class Server {
   readonly #readiness: Readiness
   readonly #routes: readonly Route[]
   #openRequests = 0
+  #isStarting = false
   #keyRefresh: Wake | undefined
   #url = ''
   #firstToken: string | undefined
@@ -123,6 +124,7 @@ export class Server {
       }),
       metrics: this.#metrics,
       timersOf: (namespace) => this.#namespaces.timersOf(namespace),
+      isStarting: () => this.#isStarting,
     })
     this.#addOpenRoutes()
     parts.forwarding?.listen(this.#app, {
@@ -137,7 +139,7 @@ export class Server {
     })
   }
 
-  /** Opens the store, starts firing timers, and listens. */
+  /** Opens the store, listens, and starts firing timers. */
   static async start(given: ServerOptions): Promise<Server> {
     const options = serverOptions(given)
     const { clock, history, engine, guard, tracing, logger } = options
@@ -246,14 +248,15 @@ export class Server {
 
   async #start(): Promise<void> {
     const { timers, options, forwarding } = this.#parts
-    await this.#keys.refresh()
-    if (options.auth && !this.#keys.hasActive) {
-      this.#firstToken = (await this.#keys.create({ name: 'first', scope: 'admin' })).token
-    }
+    this.#isStarting = true
+    // A busy port must leave the store as it is. So listen first, and refuse requests until the engine runs.
+    this.#url = await listen(this.#app, options)
     await this.#namespaces.start()
     await this.#addHelloTarget()
     await timers.start()
-    this.#url = await listen(this.#app, options)
+    // The token is shown only if the start succeeds. So make the key after everything that can fail.
+    if (options.auth) this.#firstToken = await this.#keys.createFirst()
+    this.#isStarting = false
     forwarding?.peers.announce(options.address ?? peerAddressOf(this.#url, options.host))
     this.#scheduleKeyRefresh(options.clock)
   }
@@ -321,7 +324,7 @@ export class Server {
     const page = docsPage(this.#routes, version)
     this.#app.get('/healthz', () => ({ status: 'alive' }))
     this.#app.get('/readyz', async (_request, reply) => {
-      const faults = await this.#readiness.faults()
+      const faults = this.#isStarting ? ['this instance is starting'] : await this.#readiness.faults()
       if (faults.length > 0) reply.code(503)
       return faults.length === 0 ? { status: 'ready' } : { status: 'not ready', faults }
     })

@@ -20,6 +20,8 @@ export interface HttpParts {
   readonly access: AccessCheck
   readonly metrics: Metrics
   readonly timersOf: (namespace: string) => Timers | Promise<Timers>
+  /** Whether the server listens, but its engine does not run yet. */
+  readonly isStarting: () => boolean
 }
 
 const safeHeaders = Object.freeze({
@@ -88,7 +90,7 @@ export function httpApp(parts: HttpParts): FastifyInstance {
   return app
 }
 
-function addRoute(app: FastifyInstance, route: Route, { access, timersOf }: HttpParts): void {
+function addRoute(app: FastifyInstance, route: Route, { access, timersOf, isStarting }: HttpParts): void {
   const { method, path, params, query, body, bodyLimit, checksBody, answerType, status = 200 } = route
   // Built once, not for every request.
   const name = `${method} ${fastifyPath(path)}`
@@ -106,6 +108,7 @@ function addRoute(app: FastifyInstance, route: Route, { access, timersOf }: Http
     ...(checksBody && { validatorCompiler: bodyCheckValidator(checksBody) }),
     onRequest: (request, _reply, done) => {
       request.routeName = name
+      if (isStarting()) return done(startingError())
       const admitted = (admission: Awaited<ReturnType<AccessCheck['admit']>>): void => {
         request.admission = admission
         done()
@@ -163,6 +166,10 @@ function addBodyParsers(app: FastifyInstance): void {
  */
 function isPeerRequest({ routeOptions }: FastifyRequest): boolean {
   return routeOptions.url === PEER_PATH
+}
+
+function startingError(): StateError {
+  return new StateError('starting', 'this instance is starting: try again in a second')
 }
 
 function stoppingError(): StateError {

@@ -38,6 +38,7 @@ const statuses: Readonly<Partial<Record<ErrorCode, number>>> = Object.freeze({
   'request-timeout': 408,
   'revision-conflict': 412,
   'route-unknown': 404,
+  starting: 503,
   stopped: 503,
   'store-full': 507,
   'store-failed': 503,
