@@ -45,6 +45,8 @@ export interface Handler {
   readonly isRefused?: boolean
   /** Workers lease the firings; no function is called. */
   readonly isForWorkers?: boolean
+  /** Called before each attempt. False: it does not start, and waits again. Absent: every attempt starts. */
+  readonly mayStart?: () => boolean
 }
 
 /** How long the handlers of one delivery may block the event loop before the rest is postponed. */
@@ -153,6 +155,7 @@ export class Handlers {
   /** Starts one after the other. Once they have blocked the event loop for too long, the rest is postponed. */
   #deliverEach(handler: Handler, handle: Handle<unknown>, firings: readonly Firing[]): void {
     const until = this.#clock.monotonic() + MAX_TURN_MS
+    const { mayStart } = handler
     for (let index = 0; index < firings.length; index++) {
       const firing = firings[index]!
       if (index > 0) {
@@ -163,6 +166,10 @@ export class Handlers {
         }
         // The handlers before it may have outlasted the lease.
         if (!firing.start(at)) continue
+      }
+      if (mayStart !== undefined && !mayStart()) {
+        firing.postpone()
+        continue
       }
       if (handler.isTransactional === true) void this.#deliverInTransaction(handler, handle, firing)
       else if (handler.check !== undefined || handler.timeoutMs !== Infinity)

@@ -125,8 +125,8 @@ export abstract class FrontDoor extends Lifecycle {
   // ---- workers
 
   /**
-   * Leases due firings of kinds that have the target `lease`. The worker answers for each by its receipt. Only firings
-   * from this instance's shards are leased. With `wait`, the call waits for the first firing, and returns an empty
+   * Leases due firings of kinds that have the target `lease`. The worker answers for each by its receipt. In the
+   * library only firings from this instance's shards are leased; servers lease for each other. With `wait`, the call waits for the first firing, and returns an empty
    * array when the time is over.
    */
   lease<Kind extends UnknownKind>(

@@ -261,6 +261,14 @@ export class Timers extends FrontDoor {
     return await this.calls.run(timeout === undefined ? {} : { timeout }, lease, waitMsOf(wait) + CLAIM_MS)
   }
 
+  /**
+   * Calls `onDue` once, when a firing of a kind with the target `lease` is due here and no worker waits for it. Returns
+   * a function that ends the watch. A server uses it to wake workers that wait at other instances.
+   */
+  watchLeasable(kind: string, onDue: () => void): () => void {
+    return this.#router.leases.watch(kind, onDue)
+  }
+
   async ack(receipt: string, options: AckOptions = {}): Promise<AckOutcome> {
     return this.#router.leases.ack(receipt, options)
   }

@@ -79,5 +79,13 @@ export const PEER_KEEP_ALIVE_MS = 30_000
 export const MAX_PEER_MESSAGE_BYTES = 16 * 1024 * 1024
 /** A member that leaves a message unanswered for this long gets no more messages until it answers. */
 export const PEER_SLOW_MS = 1000
+/** How many firings one message between instances may lease: their payloads must fit into a message. */
+export const MAX_LEASED_PER_MESSAGE = 32
+/** An instance that had no firing to lease reports the next one to the instance that asked, for this long. */
+export const LEASE_WATCH_MS = 5000
+/** Shorter than `LEASE_WATCH_MS`: after this time an instance that had none is asked again. */
+export const LEASE_ASK_AGAIN_MS = 4000
+/** Of how many instances, namespaces and kinds together it is remembered that they have no firings. */
+export const MAX_QUIET_NAMES = 10_000
 /** A member that could not be reached gets no messages for this long. */
 export const PEER_REST_MS = 5000

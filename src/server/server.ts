@@ -14,7 +14,9 @@ import { Metrics } from './monitor/metrics.js'
 import { Namespaces } from './namespaces.js'
 import { openApiOf } from './http/openapi.js'
 import { Forwarding } from './peers/forwarding.js'
+import { LeaseFinder } from './peers/lease-finder.js'
 import { LeaseRouter } from './peers/lease-router.js'
+import { LeaseTaker } from './peers/lease-taker.js'
 import { peerAddressOf } from './peers/peer-address.js'
 import { Readiness } from './monitor/readiness.js'
 import type { Route } from './http/route.js'
@@ -66,6 +68,7 @@ export class Server {
   readonly #workerIdempotency: Idempotency
   readonly #leaseBatchIdempotency: Idempotency
   readonly #readiness: Readiness
+  readonly #leaseTaker: LeaseTaker | undefined
   readonly #routes: readonly Route[]
   #openRequests = 0
   #isStarting = false
@@ -96,13 +99,14 @@ export class Server {
     timers.onEvent(eventPublisher(this.#events))
     const kinds = new NamedKinds()
     const leaseRouter = new LeaseRouter(parts.forwarding?.peers)
+    const leaseFinder = new LeaseFinder(parts.forwarding?.peers, clock)
     this.#routes = [
       ...withIdempotency(this.#idempotency, timerRoutes({ kinds, idempotency: this.#idempotency })),
       ...withIdempotency(this.#idempotency, handleRoutes),
       ...withIdempotency(this.#batchIdempotency, batchRoutes(kinds)),
       ...withIdempotency(this.#idempotency, recordRoutes(clock)),
       ...withIdempotency(this.#idempotency, targetRoutes),
-      ...withIdempotency(this.#workerIdempotency, leaseRoutes(leaseRouter)),
+      ...withIdempotency(this.#workerIdempotency, leaseRoutes(leaseRouter, leaseFinder)),
       ...withIdempotency(this.#leaseBatchIdempotency, leaseBatchRoutes(leaseRouter)),
       ...withIdempotency(this.#idempotency, adminRoutes(this.#keys)),
       ...monitoringRoutes({
@@ -127,10 +131,15 @@ export class Server {
       isStarting: () => this.#isStarting,
     })
     this.#addOpenRoutes()
-    parts.forwarding?.listen(this.#app, {
-      engine: timers.engine,
-      timersOf: (namespace) => this.#namespaces.timersOf(namespace),
-    })
+    if (parts.forwarding !== undefined) {
+      this.#leaseTaker = new LeaseTaker(parts.forwarding.peers, timers.engine, clock)
+      parts.forwarding.listen(this.#app, {
+        engine: timers.engine,
+        timersOf: (namespace) => this.#namespaces.timersOf(namespace),
+        leaseTaker: this.#leaseTaker,
+        leaseFinder,
+      })
+    }
     const onClose = (): void => void this.#openRequests--
     this.#app.server.on('request', (_, response) => {
       this.#openRequests++
@@ -272,6 +281,7 @@ export class Server {
     this.#batchIdempotency.stop()
     this.#workerIdempotency.stop()
     this.#leaseBatchIdempotency.stop()
+    this.#leaseTaker?.stop()
     this.#metrics.stop()
     try {
       await timers.stop()

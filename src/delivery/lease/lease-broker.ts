@@ -78,6 +78,11 @@ export class LeaseBroker {
       one: (firing) => this.#give(kind, target, firing),
       many: undefined,
       isForWorkers: true,
+      mayStart: () => {
+        if (kind.first !== undefined) return true
+        this.#callScouts(kind)
+        return false
+      },
       // The worker checks the payload itself.
       check: undefined,
       get concurrency() {
@@ -104,6 +109,19 @@ export class LeaseBroker {
       worker.wait(this.#clock, () => this.#answer(worker))
     }
     return worker.answer
+  }
+
+  /**
+   * Calls `onDue` once, when a firing of the kind is due that no worker here waits for. The firing is not started.
+   * Returns a function that ends the watch.
+   */
+  scout(name: string, onDue: () => void): () => void {
+    const kind = this.#kindOf(name)
+    kind.addScout(onDue)
+    this.#onWanted(name)
+    return () => {
+      if (kind.removeScout(onDue)) this.#onWanted(name)
+    }
   }
 
   /** The firing is done. With `again` it fires once more, with `end` its timer ends. Answers false for a stale receipt. */
@@ -173,6 +191,15 @@ export class LeaseBroker {
         reject(reason)
       }
       TimerFiring.onAbort(firing, { abort })
+    })
+  }
+
+  /** In a microtask: the kind is being delivered at the moment. */
+  #callScouts(kind: LeasedKind): void {
+    const scouts = kind.takeScouts()
+    queueMicrotask(() => {
+      this.#onWanted(kind.name)
+      for (const onDue of scouts) onDue()
     })
   }
 

@@ -6,15 +6,16 @@ export class LeasedKind {
   /** How many firings of this kind workers hold now. */
   leased = 0
   readonly #workers = new Set<WaitingWorker>()
+  #scouts = new Set<() => void>()
   #wanted = 0
 
   constructor(name: string) {
     this.name = name
   }
 
-  /** How many attempts may run: the firings that workers have, and those that they wait for. */
+  /** How many attempts may run: the firings that workers have, and those that they wait for. A scout counts as one. */
   get demand(): number {
-    return this.leased + this.#wanted
+    return this.leased + Math.max(this.#wanted, this.#scouts.size > 0 ? 1 : 0)
   }
 
   /** The worker that has waited longest. */
@@ -37,6 +38,21 @@ export class LeasedKind {
     if (!this.#workers.has(worker)) return
     this.#wanted--
     if (worker.wants === 0) this.#workers.delete(worker)
+  }
+
+  addScout(onDue: () => void): void {
+    this.#scouts.add(onDue)
+  }
+
+  removeScout(onDue: () => void): boolean {
+    return this.#scouts.delete(onDue)
+  }
+
+  /** The scouts, which leave with this call. */
+  takeScouts(): Iterable<() => void> {
+    const scouts = this.#scouts
+    this.#scouts = new Set()
+    return scouts
   }
 
   leave(worker: WaitingWorker): void {

@@ -79,6 +79,11 @@ export class Leases {
     return await limit.selfEnding(this.#broker.take({ kinds: names, ...request }))
   }
 
+  /** Calls `onDue` once, when a firing is due that no worker here waits for. Returns a function that ends the watch. */
+  watch(kind: string, onDue: () => void): () => void {
+    return this.#isForWorkers(kind) ? this.#broker.scout(kind, onDue) : () => undefined
+  }
+
   ack(receipt: string, options: AckOptions): AckOutcome {
     checkOptions('ack', options, ['again', 'end', ...callOptionNames])
     if (options.again !== undefined && options.end === true)

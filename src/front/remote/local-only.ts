@@ -9,6 +9,7 @@ const advice: Readonly<Record<Exclude<keyof Timers, keyof RemoteTimers>, string>
   deliver: 'the server delivers to targets: call setTarget',
   using: 'a server cannot join your transaction: open the store itself',
   stats: 'ask the server: GET /v1/statistics',
+  watchLeasable: 'the server wakes workers that wait at it: call lease with wait',
   knownQuota: 'ask the server: call getQuota',
   changeEach: 'call moveMany and cancelMany',
 })

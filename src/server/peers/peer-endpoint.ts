@@ -3,6 +3,8 @@ import { CarillonError } from '../../error/index.js'
 import type { Timers } from '../../front/index.js'
 import type { ClusterSecret } from './cluster-secret.js'
 import { applyLeaseActions } from './lease-action.js'
+import type { LeaseFinder } from './lease-finder.js'
+import type { LeaseTaker } from './lease-taker.js'
 import {
   encodeAnswer,
   isPass,
@@ -18,6 +20,8 @@ export interface PeerEndpointParts {
   readonly secret: ClusterSecret
   readonly engine: TimerEngine
   readonly timersOf: (namespace: string) => Timers | Promise<Timers>
+  readonly leaseTaker: LeaseTaker
+  readonly leaseFinder: LeaseFinder
 }
 
 export interface SignedReply {
@@ -35,11 +39,15 @@ export class PeerEndpoint {
   readonly #secret: ClusterSecret
   readonly #engine: TimerEngine
   readonly #timersOf: PeerEndpointParts['timersOf']
+  readonly #leaseTaker: LeaseTaker
+  readonly #leaseFinder: LeaseFinder
   // Ids of received messages, each kept until its deadline.
   readonly #seen = new Map<string, number>()
 
-  constructor({ secret, engine, timersOf }: PeerEndpointParts) {
+  constructor({ secret, engine, timersOf, leaseTaker, leaseFinder }: PeerEndpointParts) {
     this.#secret = secret
+    this.#leaseTaker = leaseTaker
+    this.#leaseFinder = leaseFinder
     this.#engine = engine
     this.#timersOf = timersOf
   }
@@ -66,6 +74,11 @@ export class PeerEndpoint {
       }
       case 'lease':
         return { id, ...(await this.#applyLeaseActions(ask)) }
+      case 'take':
+        return { id, firings: await this.#leaseTaker.take(ask, await this.#timersOf(ask.namespace)) }
+      case 'due':
+        this.#leaseFinder.reportDue(ask)
+        return { id }
     }
   }
 

@@ -1,3 +1,4 @@
+import type { LeasedFiring } from '../../delivery/index.js'
 import type { Answer, PeerRequest } from '../../engine/index.js'
 import {
   type CarillonError,
@@ -8,6 +9,7 @@ import {
   StoreError,
 } from '../../error/index.js'
 import type { RequestedOperation } from '../../store/index.js'
+import type { Duration } from '../../time/index.js'
 import type { ClusterSecret } from './cluster-secret.js'
 import type { LeaseOutcome, LeaseAction, LeaseActionOn, LeaseResult } from './lease-action.js'
 
@@ -26,7 +28,7 @@ export interface PeerMessage {
   readonly id: string
   /** By the store's clock. The receiver does not start the message after it. */
   readonly deadline: number
-  readonly ask: OperationsRequest | LeaseActionRequest
+  readonly ask: OperationsRequest | LeaseActionRequest | TakeRequest | DueRequest
 }
 
 export interface OperationsRequest {
@@ -48,6 +50,25 @@ export interface LeaseActionRequest extends PeerLeaseAction {
   readonly more?: readonly PeerLeaseAction[]
 }
 
+/** Asks for firings of the receiver's shards, for a worker of the sender. */
+export interface TakeRequest {
+  readonly type: 'take'
+  /** The sender, which gets a `DueRequest` if there were fewer than `max`, and one is due later. */
+  readonly from: string
+  readonly namespace: string
+  readonly kinds: readonly string[]
+  readonly max: number
+  readonly duration?: Duration
+}
+
+/** Reports that the sender has a firing of this kind that no worker there waits for. */
+export interface DueRequest {
+  readonly type: 'due'
+  readonly from: string
+  readonly namespace: string
+  readonly kind: string
+}
+
 /** An error, as JSON. */
 interface PeerProblem {
   readonly name: string
@@ -60,6 +81,8 @@ export interface PeerReply {
   readonly id: string
   /** The answers to operations. */
   readonly answers?: readonly unknown[]
+  /** The firings that a `TakeRequest` has leased. */
+  readonly firings?: readonly LeasedFiring[]
   /** The message arrived before: a proxy may send it twice. Only the first reply has its outcome. */
   readonly isRepeated?: true
   /** The result of a worker's action: the outcome or the problem. */

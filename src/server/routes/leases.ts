@@ -2,6 +2,7 @@ import { Type } from '@sinclair/typebox'
 import { RequestError } from '../../error/index.js'
 import type { Timers } from '../../front/index.js'
 import type { LeaseOutcome, LeaseAction } from '../peers/lease-action.js'
+import type { LeaseFinder } from '../peers/lease-finder.js'
 import type { LeaseRouter } from '../peers/lease-router.js'
 import { AckBody, ExtendBody, Receipt, ReleaseBody } from '../http/lease-schema.js'
 import { type Route, route } from '../http/route.js'
@@ -27,7 +28,7 @@ const LeasedFiringBody = Type.Object({
 })
 
 /** For workers that cannot be called: they lease due firings, and answer with the receipt. */
-export function leaseRoutes(router: LeaseRouter): readonly Route[] {
+export function leaseRoutes(router: LeaseRouter, finder: LeaseFinder): readonly Route[] {
   const apply = async (
     timers: Timers,
     { namespace }: { readonly namespace: string },
@@ -42,7 +43,7 @@ export function leaseRoutes(router: LeaseRouter): readonly Route[] {
       scope: 'write',
       group,
       summary: 'Lease due firings of kinds whose target is `lease`. Waits up to `waitMs` for the first.',
-      description: 'Returns firings of shards that this instance owns. Any instance accepts the ack.',
+      description: 'Returns firings of all shards, from any instance. Any instance accepts the ack.',
       body: Type.Object(
         {
           kinds: Type.Array(Kind, { minItems: 1, maxItems: 100 }),
@@ -54,16 +55,13 @@ export function leaseRoutes(router: LeaseRouter): readonly Route[] {
       ),
       answer: Type.Object({ firings: Type.Array(LeasedFiringBody) }),
       refusals: [404, 409],
-      handle: async ({ timers, body: { kinds, max, waitMs, duration }, reply }) => {
+      handle: async ({ timers, admission, body: { kinds, max = 1, waitMs = 0, duration }, reply }) => {
         const disconnected = new AbortController()
         const onClose = (): void => disconnected.abort()
         reply.raw.once('close', onClose)
-        const firings = await timers.lease(kinds, {
-          ...(max !== undefined && { max }),
-          ...(waitMs !== undefined && { wait: waitMs }),
-          ...(duration !== undefined && { duration }),
-          signal: disconnected.signal,
-        })
+        const { namespace } = admission
+        const { signal } = disconnected
+        const firings = await finder.lease(timers, { namespace, kinds, max, waitMs, duration, signal })
         reply.raw.off('close', onClose)
         return { firings }
       },
