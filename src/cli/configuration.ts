@@ -25,6 +25,11 @@ const settings: readonly Setting[] = Object.freeze([
     type: 'integer',
     help: 'the time in which a whole request must arrive (60000)',
   },
+  {
+    name: 'callTimeoutMs',
+    type: 'integer',
+    help: 'how long a request may wait for the store before it is refused (10000)',
+  },
   { name: 'corsOrigins', type: 'list', help: 'origins of web pages that may call, comma-separated (none)' },
   { name: 'history', type: 'string', help: 'what the history keeps: none, failures or all (failures)' },
   { name: 'webhookHttp', type: 'flag', help: 'whether webhooks may use plain http (false)' },

@@ -14,7 +14,7 @@ import { OfferedAttempts } from './offer/offered-attempts.js'
 import { OfferTaker } from './offer/offer-taker.js'
 import { Offers } from './offer/offers.js'
 import { unhandledKinds } from './offer/unhandled-kinds.js'
-import { type CallLimit, KeepAlive, Sleeper } from '../async/index.js'
+import { type CallLimit, Deadlines, KeepAlive, Sleeper } from '../async/index.js'
 import { Membership } from './cluster/membership.js'
 import { VISIT_LEASE_MS } from './defaults.js'
 import { IdleShardVisitor } from './own/idle-shard-visitor.js'
@@ -75,6 +75,8 @@ export class OwnerEngine implements TimerEngine {
   readonly #ownerRouter: OwnerRouter
   readonly #acquirer: ShardAcquirer
   readonly #submitter: Submitter
+  // The operations that this instance carries out for others.
+  readonly #peerCalls: Deadlines
   readonly #reportSender: ReportSender
   readonly #offeredAttempts: OfferedAttempts
   readonly #offerTaker: OfferTaker
@@ -172,6 +174,7 @@ export class OwnerEngine implements TimerEngine {
       offeredAttempts: this.#offeredAttempts,
       onMembersChanged: () => this.#readMembers(),
     })
+    this.#peerCalls = new Deadlines(clock)
     this.#sleeper = new Sleeper(clock)
     this.#acquireSleeper = new Sleeper(clock)
     this.#keepAlive = new KeepAlive(clock)
@@ -320,8 +323,15 @@ export class OwnerEngine implements TimerEngine {
   }
 
   async submitFor({ shard, deadline, operations }: PeerRequest): Promise<readonly Answer[] | undefined> {
-    if (this.#isStopping || this.storeNow() >= deadline) return undefined
-    return await this.#submitter.submitFor(shard, operations)
+    const leftMs = deadline - this.storeNow()
+    if (this.#isStopping || leftMs <= 0) return undefined
+    // The instance that asks gives up at the deadline, so what is not sent by then must never be.
+    const limit = this.#peerCalls.begin(leftMs)
+    try {
+      return await this.#submitter.submitFor(shard, operations, limit)
+    } finally {
+      this.#peerCalls.end(limit)
+    }
   }
 
   #stopped(): StateError {

@@ -8,7 +8,7 @@ import { keyOfRow } from '../timer/index.js'
 import type { DeadView, QuotaLimits, QuotaView, SetTimer, SetTimers, TimerView } from '../timer/index.js'
 import { type CallOptions, callOptionsOf, Calls } from './call/calls.js'
 import { type CancelOutcome, type ChangeOptions, Changes, type MoveOutcome } from './change/changes.js'
-import type { EachChange } from './change/each-change.js'
+import type { ChangeResult, TimerChange } from './change/each-change.js'
 import type { ManyOptions, ManyOutcome } from './change/many-changes.js'
 import type { Redriven } from './change/redrives.js'
 import type { Many, WhichDead } from './change/selection.js'
@@ -166,6 +166,17 @@ export class Timers extends FrontDoor {
     return this.#shared.engine
   }
 
+  /**
+   * Runs another call to the store within the limits of a call. For the routes of a server. `call` must call `act` of its
+   * limit just before it changes something.
+   */
+  bounded<Answer>(
+    options: CallOptions | undefined,
+    call: (limit: Pick<CallLimit, 'act'>) => Promise<Answer>,
+  ): Promise<Answer> {
+    return this.calls.run(options, call)
+  }
+
   // ---- life cycle
 
   async open(): Promise<void> {
@@ -257,6 +268,7 @@ export class Timers extends FrontDoor {
     options: LeaseRequestOptions,
   ): Promise<readonly LeasedFiring[]> {
     const { wait = 0, timeout } = options
+    // The signal ends the wait in the broker, so that no firing goes to a worker that has gone.
     const lease = (limit: CallLimit) => this.#router.leases.lease(kinds, options, limit)
     return await this.calls.run(timeout === undefined ? {} : { timeout }, lease, waitMsOf(wait) + CLAIM_MS)
   }
@@ -354,7 +366,15 @@ export class Timers extends FrontDoor {
   }
 
   /** Moves and cancels different timers; one result for each. For the batches of a server. */
-  readonly changeEach: EachChange['apply'] = (changes) => this.#changes.changeEach(changes)
+  async changeEach(changes: readonly TimerChange[], options?: CallOptions): Promise<readonly ChangeResult[]> {
+    // It ends in time by itself, with a result for each change.
+    const limit = this.calls.begin(options)
+    try {
+      return await this.#changes.changeEach(changes, limit)
+    } finally {
+      this.calls.end(limit)
+    }
+  }
 
   async redrive(which: WhichDead, options?: CallOptions): Promise<Redriven> {
     return await this.calls.run(options, (limit) => this.#changes.redrive(which, limit))

@@ -95,10 +95,16 @@ export class ApiKeys {
     return key
   }
 
-  /** Makes a key. The token is not stored: this is the only time it is returned. */
-  async create(wanted: NewApiKey): Promise<{ readonly key: ApiKey; readonly token: string }> {
+  /**
+   * Makes a key. The token is not stored: this is the only time it is returned. `beforeWrite` is called before each
+   * change of the store, and may throw.
+   */
+  async create(
+    wanted: NewApiKey,
+    beforeWrite = always,
+  ): Promise<{ readonly key: ApiKey; readonly token: string }> {
     // One after the other, so that two calls cannot both pass the limit.
-    const creating = this.#lastCreate.then(() => this.#create(wanted))
+    const creating = this.#lastCreate.then(() => this.#create(wanted, beforeWrite))
     this.#lastCreate = creating.catch(() => undefined)
     return await creating
   }
@@ -116,14 +122,15 @@ export class ApiKeys {
     return version === undefined ? undefined : token
   }
 
-  async revoke(id: string): Promise<void> {
+  async revoke(id: string, beforeWrite = always): Promise<void> {
     await this.refresh()
     if (!this.#byId.has(id)) throw new RequestError('key-unknown', `no key with id ${shown(id)}`)
+    beforeWrite()
     await this.#store.putSetting(PREFIX + id, undefined)
     await this.#refreshAfterWrite()
   }
 
-  async #create(wanted: NewApiKey) {
+  async #create(wanted: NewApiKey, beforeWrite: () => void) {
     const { name, scope, namespace } = wanted
     if (!NAME.test(name)) {
       throw new InvalidInputError(
@@ -139,8 +146,9 @@ export class ApiKeys {
     }
     if (namespace !== undefined) checkNamespace(namespace)
     await this.refresh()
-    await this.#checkLimit(name, namespace)
+    await this.#checkLimit(name, namespace, beforeWrite)
     const { stored, token } = this.#newKey(randomBytes(6).toString('hex'), wanted)
+    beforeWrite()
     await this.#store.putSetting(PREFIX + stored.id, JSON.stringify(stored), 0)
     await this.#refreshAfterWrite()
     return { key: withoutHash(stored), token }
@@ -162,7 +170,7 @@ export class ApiKeys {
   }
 
   /** Refuses a third active key of a name, and removes its expired keys. */
-  async #checkLimit(name: string, namespace: string | undefined): Promise<void> {
+  async #checkLimit(name: string, namespace: string | undefined, beforeWrite: () => void): Promise<void> {
     const ofName = [...this.#byId.values()].filter((key) => key.name === name && key.namespace === namespace)
     const active = ofName.filter((key) => this.#isActive(key))
     if (active.length >= MAX_ACTIVE_KEYS_PER_NAME) {
@@ -171,8 +179,11 @@ export class ApiKeys {
         `${active.length} keys named ${shown(name)} are active: ${active.map(({ id }) => id).join(', ')}; a name may have ${MAX_ACTIVE_KEYS_PER_NAME}: revoke one first`,
       )
     }
-    for (const key of ofName)
-      if (!this.#isActive(key)) await this.#store.putSetting(PREFIX + key.id, undefined)
+    for (const key of ofName) {
+      if (this.#isActive(key)) continue
+      beforeWrite()
+      await this.#store.putSetting(PREFIX + key.id, undefined)
+    }
   }
 
   /** A refresh that is already running may have read the store before the last change, so this starts another. */
@@ -193,6 +204,8 @@ export class ApiKeys {
     return expiresAt === undefined || this.#clock.now() < expiresAt
   }
 }
+
+const always = (): void => undefined
 
 function idOf(token: string): string | undefined {
   return /^ck_([0-9a-f]{12})_[\w-]{43}$/.exec(token)?.[1]

@@ -8,6 +8,7 @@ export const defaultOptions = Object.freeze({
   rate: 10_000,
   maxBodyBytes: 1_048_576,
   requestTimeoutMs: 60_000,
+  callTimeoutMs: 10_000,
   corsOrigins: [],
   history: 'failures',
   engine: {},
@@ -62,6 +63,8 @@ export const EVENT_PING_MS = 15_000
 export const STORE_TIMEOUT_MS = 2000
 /** A store that changes while it is counted may seem to lack rows, so it is counted up to this often. */
 export const MAX_VERIFY_PASSES = 5
+/** How long counting all rows may take. */
+export const MAX_VERIFY_MS = 3_600_000
 
 // ---- stopping
 

@@ -22,6 +22,11 @@ export interface ServerOptions {
   readonly maxBodyBytes?: number
   /** The time in which a whole request must arrive. Default 60 s. */
   readonly requestTimeoutMs?: number
+  /**
+   * How long a request may wait for the store, besides the time that it waits on purpose. Then it is refused, and what
+   * was not sent to the store by then never is. Default 10 s.
+   */
+  readonly callTimeoutMs?: number
   /** Web pages of these origins may call the server. Default none. */
   readonly corsOrigins?: readonly string[]
   readonly history?: HistoryPolicy
@@ -49,6 +54,7 @@ export function serverOptions(options: ServerOptions): CompleteServerOptions {
   checkInteger('rate', complete.rate, 0)
   checkInteger('maxBodyBytes', complete.maxBodyBytes, 1024, 268_435_456)
   checkInteger('requestTimeoutMs', complete.requestTimeoutMs, 1000)
+  checkInteger('callTimeoutMs', complete.callTimeoutMs, 100, 3_600_000)
   for (const origin of complete.corsOrigins) checkOrigin(origin)
   if (complete.address !== undefined) checkOrigin(complete.address)
   if (!complete.auth && !isLoopback(complete.host)) {

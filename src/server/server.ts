@@ -125,6 +125,7 @@ export class Server {
         clock,
         needsKey: options.auth,
         ratePerSecond: options.rate,
+        bounded: (call) => timers.bounded(undefined, call),
       }),
       metrics: this.#metrics,
       timersOf: (namespace) => this.#namespaces.timersOf(namespace),
@@ -151,7 +152,7 @@ export class Server {
   /** Opens the store, listens, and starts firing timers. */
   static async start(given: ServerOptions): Promise<Server> {
     const options = serverOptions(given)
-    const { clock, history, engine, guard, tracing, logger } = options
+    const { clock, history, engine, guard, tracing, logger, callTimeoutMs } = options
     const ownsStore = typeof options.store === 'string'
     const store =
       typeof options.store === 'string' ? await openStore(options.store, { clock }) : options.store
@@ -168,6 +169,7 @@ export class Server {
         history,
         engine,
         guard,
+        callTimeout: callTimeoutMs,
         ...(forwarding && { peers: forwarding.peers }),
         tracing,
         // The server reports by its API and its metrics.

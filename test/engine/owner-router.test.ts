@@ -1,5 +1,6 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import type { PeerAnswer, PeerRequest, Peers } from '../../src/engine/index.js'
+import { StoreError } from '../../src/error/index.js'
 import { shardOf } from '../../src/timer/index.js'
 import { Rig } from './rig.js'
 
@@ -127,5 +128,20 @@ describe('an engine that can reach the owners of shards directly', () => {
       await one.settled(Promise.all([one.engine.submitFor(late), one.engine.submitFor(elsewhere), others])),
     ).toEqual([undefined, undefined, undefined])
     expect(await one.settled(one.engine.submitFor(ask))).toEqual([{ outcome: 'cancelled' }])
+  })
+
+  it('withdraws operations of others at their deadline if the store has not taken them by then', async () => {
+    const { one, two, key } = await pair()
+    await two.submit(two.set(key, 60_000))
+    const shard = shardOf({ namespace: 'n', kind: 'k', key }, SHARDS)
+    const writing = vi
+      .spyOn(one.store, 'write')
+      .mockRejectedValue(new StoreError('store-unavailable', 'the store is away'))
+    const ask = { shard, deadline: one.engine.storeNow() + 500, operations: [one.cancel(key)] }
+    const [answer] = (await one.settled(one.engine.submitFor(ask)))!
+    expect(answer).toMatchObject({ outcome: 'failed', error: { code: 'not-done' } })
+    writing.mockRestore()
+    await one.clock.advance(1000)
+    expect(await one.store.find([{ namespace: 'n', kind: 'k', key }])).toMatchObject([{ key }])
   })
 })

@@ -167,7 +167,7 @@ describe('the router of worker leases', () => {
     }
     const timers = { engine, ack: () => Promise.resolve('stale') } as unknown as Timers
     const router = new LeaseRouter(peers as unknown as HttpPeers)
-    const applyAll = (actions: readonly LeaseActionOn[]) => router.applyAll(timers, 'default', actions)
+    const applyAll = (actions: readonly LeaseActionOn[]) => router.applyAll(timers, 'default', actions, {})
     return { asks, applyAll }
   }
   const acks = ['there.1', 'here.1', 'there.2', 'there.3'].map((receipt): LeaseActionOn => ({

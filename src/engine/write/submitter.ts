@@ -100,11 +100,12 @@ export class Submitter {
   async submitFor(
     shard: number,
     operations: readonly RequestedOperation[],
+    limit: CallLimit,
   ): Promise<readonly Answer[] | undefined> {
     const engine = this.#parts.shards.get(shard)
     if (engine === undefined) return undefined
     if (operations.some((operation) => shardOf(operation, this.#shardCount) !== shard)) return undefined
-    return await this.#submitHere(engine, operations, undefined)
+    return await this.#submitHere(engine, operations, limit)
   }
 
   /** An error in one shard is no answer for the others. */

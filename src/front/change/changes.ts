@@ -126,8 +126,8 @@ export class Changes {
     return await this.#many.change(many, options, cancelOutcomes, change, limit)
   }
 
-  async changeEach(changes: readonly TimerChange[]): Promise<readonly ChangeResult[]> {
-    return await this.#each.apply(changes)
+  async changeEach(changes: readonly TimerChange[], limit: CallLimit): Promise<readonly ChangeResult[]> {
+    return await this.#each.apply(changes, limit)
   }
 
   async redrive(which: WhichDead, limit: CallLimit): Promise<Redriven> {

@@ -1,3 +1,4 @@
+import type { CallLimit } from '../../async/index.js'
 import type { SubmitAnswer, TimerEngine } from '../../engine/index.js'
 import { CarillonError } from '../../error/index.js'
 import type { RequestedOperation } from '../../store/index.js'
@@ -39,8 +40,8 @@ export class EachChange {
     this.#operations = parts.operations
   }
 
-  /** One result for each change, in order. */
-  async apply(changes: readonly TimerChange[]): Promise<readonly ChangeResult[]> {
+  /** One result for each change, in order. When the call is over, changes that were not sent are not done. */
+  async apply(changes: readonly TimerChange[], limit: CallLimit): Promise<readonly ChangeResult[]> {
     const results = new Array<ChangeResult>(changes.length)
     const indexes: number[] = []
     const operations: RequestedOperation[] = []
@@ -48,7 +49,7 @@ export class EachChange {
     const unknownKinds = new Map<string, CarillonError>()
     for (const [index, change] of changes.entries()) {
       try {
-        operations.push(this.#operationOf(await this.#nameOf(change, unknownKinds), change))
+        operations.push(this.#operationOf(await this.#nameOf(change, unknownKinds, limit), change))
         indexes.push(index)
       } catch (error) {
         if (!(error instanceof CarillonError)) throw error
@@ -57,7 +58,9 @@ export class EachChange {
     }
     for (let at = 0; at < operations.length; at += BATCH_ROWS) {
       const batch = operations.slice(at, at + BATCH_ROWS)
-      const answers = await this.#outcomes.completeAnswers(batch, await this.#engine.submit(batch))
+      const given = await this.#engine.submit(batch, limit)
+      // If the call is over before the store says more, what the owners know is true all the same.
+      const answers = (await limit.orOver(this.#outcomes.completeAnswers(batch, given))) ?? given
       for (const [offset, answer] of answers.entries()) results[indexes[at + offset]!] = resultOf(answer)
     }
     return results
@@ -70,13 +73,18 @@ export class EachChange {
       : this.#operations.move(name, this.#operations.dueAt(moveTo), condition)
   }
 
-  async #nameOf(change: TimerChange, unknownKinds: Map<string, CarillonError>): Promise<Named> {
+  async #nameOf(
+    change: TimerChange,
+    unknownKinds: Map<string, CarillonError>,
+    limit: CallLimit,
+  ): Promise<Named> {
     if ('handle' in change) return await this.#names.nameOf(change.handle, undefined)
     const { kind, key } = change
     const known = unknownKinds.get(kind)
     if (known !== undefined) throw known
     try {
-      return await this.#names.nameOf(kind, key)
+      const named = this.#names.nameOf(kind, key)
+      return named instanceof Promise ? await limit.orNotDone(named) : named
     } catch (error) {
       if (error instanceof CarillonError && error.code === 'unknown-kind') unknownKinds.set(kind, error)
       throw error

@@ -11,6 +11,7 @@ const advice: Readonly<Record<Exclude<keyof Timers, keyof RemoteTimers>, string>
   stats: 'ask the server: GET /v1/statistics',
   watchLeasable: 'the server wakes workers that wait at it: call lease with wait',
   knownQuota: 'ask the server: call getQuota',
+  bounded: 'its calls go over HTTP, and each takes timeout and signal',
   changeEach: 'call moveMany and cancelMany',
 })
 

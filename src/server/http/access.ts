@@ -18,6 +18,15 @@ interface Requirements {
   readonly spansNamespaces?: true
 }
 
+interface AccessParts {
+  readonly keys: ApiKeys
+  readonly clock: Clock
+  readonly needsKey: boolean
+  readonly ratePerSecond: number
+  /** Runs a call to the store within its time limit. */
+  readonly bounded: <Answer>(call: () => Promise<Answer>) => Promise<Answer>
+}
+
 /** Stands in for a key when keys are off. */
 const noKey: ApiKey = Object.freeze({
   id: 'none',
@@ -37,8 +46,10 @@ export class AccessCheck {
   readonly #needsKey: boolean
   readonly #requestRate: RateLimit
   readonly #wrongKeyRate: RateLimit
+  readonly #bounded: AccessParts['bounded']
 
-  constructor(parts: { keys: ApiKeys; clock: Clock; needsKey: boolean; ratePerSecond: number }) {
+  constructor(parts: AccessParts) {
+    this.#bounded = parts.bounded
     this.#keys = parts.keys
     this.#needsKey = parts.needsKey
     this.#requestRate = new RateLimit(parts.clock, parts.ratePerSecond)
@@ -62,7 +73,7 @@ export class AccessCheck {
     token: string,
     requirements: Requirements,
   ): Promise<Admission> {
-    const key = await this.#keys.find(token)
+    const key = await this.#bounded(() => this.#keys.find(token))
     if (key !== undefined) return this.#authorize(request, key, requirements)
     const waitMs = this.#wrongKeyRate.take(request.ip)
     if (waitMs > 0) throw new RequestError('rate-limited', 'this address has sent too many wrong keys')

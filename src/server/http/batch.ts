@@ -1,7 +1,7 @@
 import { TypeCompiler } from '@sinclair/typebox/compiler'
 import type { FastifyRequest } from 'fastify'
 import { CarillonError, InvalidInputError, PartialError } from '../../error/index.js'
-import type { SetManyRow, SetTimer, TimerChange, Timers, When } from '../../front/index.js'
+import type { CallOptions, SetManyRow, SetTimer, TimerChange, Timers, When } from '../../front/index.js'
 import { parseHandle } from '../../timer/index.js'
 import { isRefusal } from './refusal.js'
 import { type BatchAnswer, BatchRow } from './schema.js'
@@ -21,11 +21,13 @@ export class Batch {
   readonly #timers: Timers
   readonly #kinds: NamedKinds
   readonly #request: FastifyRequest
+  readonly #limits: CallOptions
 
-  constructor(timers: Timers, kinds: NamedKinds, request: FastifyRequest) {
+  constructor(timers: Timers, kinds: NamedKinds, request: FastifyRequest, limits: CallOptions) {
     this.#timers = timers
     this.#kinds = kinds
     this.#request = request
+    this.#limits = limits
   }
 
   async run(rows: readonly unknown[]): Promise<BatchAnswer[]> {
@@ -90,7 +92,7 @@ export class Batch {
       }
     }
     try {
-      const set = await this.#timers.setMany(this.#kinds.of(kind), options)
+      const set = await this.#timers.setMany(this.#kinds.of(kind), options, this.#limits)
       for (const [at, index] of valid.entries()) answers[index] = setRow(kind, set.at(at)!)
     } catch (error) {
       if (error instanceof PartialError) {
@@ -121,7 +123,7 @@ export class Batch {
         answers[index] = failedRow(rows[index]!, error)
       }
     }
-    const results = await this.#timers.changeEach(changes)
+    const results = await this.#timers.changeEach(changes, this.#limits)
     for (const [at, index] of valid.entries()) {
       const { outcome, error } = results[at]!
       answers[index] =

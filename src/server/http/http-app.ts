@@ -11,6 +11,7 @@ import { HEADERS_TIMEOUT_MS, KEEP_ALIVE_MS, MAX_PARAM_LENGTH } from '../defaults
 import { PEER_PATH } from '../peers/peer-message.js'
 import { checkFastify } from '../server-packages.js'
 import { problemOf } from './problem.js'
+import { ConnectionSignals } from './connection-signals.js'
 import { fastifyPath, type Route } from './route.js'
 import type { CompleteServerOptions } from '../server-options.js'
 
@@ -86,11 +87,17 @@ export function httpApp(parts: HttpParts): FastifyInstance {
     )
     done()
   })
-  for (const each of routes) addRoute(app, each, parts)
+  const connections = new ConnectionSignals()
+  for (const each of routes) addRoute(app, each, parts, connections)
   return app
 }
 
-function addRoute(app: FastifyInstance, route: Route, { access, timersOf, isStarting }: HttpParts): void {
+function addRoute(
+  app: FastifyInstance,
+  route: Route,
+  { access, timersOf, isStarting }: HttpParts,
+  connections: ConnectionSignals,
+): void {
   const { method, path, params, query, body, bodyLimit, checksBody, answerType, status = 200 } = route
   // Built once, not for every request.
   const name = `${method} ${fastifyPath(path)}`
@@ -124,6 +131,7 @@ function addRoute(app: FastifyInstance, route: Route, { access, timersOf, isStar
         route.handle({
           timers,
           admission,
+          limits: connections.limitsOf(request.raw.socket),
           params: request.params,
           query: request.query,
           body: request.body,
@@ -241,9 +249,13 @@ function answerError(
   const problem = problemOf(known, { requestId: request.id, ...(current !== undefined && { current }) })
   if (problem.status >= 500) logger?.error({ err: error, requestId: request.id }, known.message)
   if (problem.status === 401) reply.header('www-authenticate', 'Bearer')
-  if (problem.status === 429 || problem.status === 503) reply.header('retry-after', '1')
+  const retryAfter = retryAfterSeconds[problem.status]
+  if (retryAfter !== undefined) reply.header('retry-after', retryAfter)
   void reply.code(problem.status).type('application/problem+json').send(JSON.stringify(problem))
 }
+
+/** When to try again. A full store needs somebody to make space, so that takes longer. */
+const retryAfterSeconds: Readonly<Record<number, string>> = Object.freeze({ 429: '1', 503: '1', 507: '30' })
 
 const fastifyCodes: Readonly<Record<string, ConstructorParameters<typeof RequestError>[0]>> = Object.freeze({
   FST_ERR_CTP_BODY_TOO_LARGE: 'body-too-large',

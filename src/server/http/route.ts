@@ -3,12 +3,15 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Timers } from '../../front/index.js'
 import type { Scope } from '../api-keys.js'
 import type { Admission } from './access.js'
+import type { RequestLimits } from './connection-signals.js'
 
 /** A request that was admitted and checked. */
 export interface Call<Params, Query, Body> {
   /** The timers of the request's namespace. */
   readonly timers: Timers
   readonly admission: Admission
+  /** Every call for the request must get these: they give it up when the client has gone. */
+  readonly limits: RequestLimits
   readonly params: Params
   readonly query: Query
   readonly body: Body

@@ -1,4 +1,4 @@
-import type { SetOptions, TimerKind } from '../../front/index.js'
+import type { CallOptions, ChangeOptions, SetOptions, TimerKind } from '../../front/index.js'
 import { timer } from '../../front/index.js'
 import { RequestError, shown } from '../../error/index.js'
 import { cron, parseSchedule, type Schedule } from '../../schedule/index.js'
@@ -69,10 +69,10 @@ export function conditionOf({ headers }: FastifyRequest): typeof noCondition {
   }
 }
 
-/** The condition of `If-Match`, for routes that do not take `If-None-Match`. */
-export function changeOptionsOf({ headers }: FastifyRequest): { readonly ifRevision?: number } {
+/** The limits with the condition of `If-Match`, for routes that do not take `If-None-Match`. */
+export function changeOptionsOf({ headers }: FastifyRequest, limits: CallOptions): ChangeOptions {
   const match = headers['if-match']
-  return match === undefined ? {} : { ifRevision: revisionOf(match) }
+  return match === undefined ? limits : { ...limits, ifRevision: revisionOf(match) }
 }
 
 function revisionOf(tag: string): number {

@@ -1,5 +1,5 @@
 import { StoreError } from '../../error/index.js'
-import type { Timers } from '../../front/index.js'
+import type { CallOptions, Timers } from '../../front/index.js'
 import type { HttpPeers } from './http-peers.js'
 import {
   applyLeaseActions,
@@ -30,8 +30,9 @@ export class LeaseRouter {
     namespace: string,
     receipt: string,
     action: LeaseAction,
+    limits: CallOptions,
   ): Promise<LeaseOutcome> {
-    const [result] = await this.applyAll(timers, namespace, [{ receipt, action }])
+    const [result] = await this.applyAll(timers, namespace, [{ receipt, action }], limits)
     if ('error' in result!) throw result.error
     return result!.outcome
   }
@@ -41,13 +42,14 @@ export class LeaseRouter {
     timers: Timers,
     namespace: string,
     actions: readonly LeaseActionOn[],
+    limits: CallOptions,
   ): Promise<readonly LeaseResult[]> {
     const { engine } = timers
     const byIssuer = this.#byIssuer(actions, engine.memberId)
     const isMember = (id: string): boolean => engine.peerOf(id) !== undefined || engine.memberIds.includes(id)
     const isUnknown = (id: string): boolean => id !== engine.memberId && !isMember(id)
     // Read the members again first: an unknown issuer may be new, not gone.
-    if ([...byIssuer.keys()].some(isUnknown)) await engine.hearMembers()
+    if ([...byIssuer.keys()].some(isUnknown)) await timers.bounded(limits, () => engine.hearMembers())
     const results = new Array<LeaseResult>(actions.length)
     await Promise.all(
       Array.from(byIssuer, async ([issuer, indexes]) => {

@@ -8,7 +8,7 @@ import { RequestError } from '../../error/index.js'
 const closed = { additionalProperties: false } as const
 const MaybeKind = Type.Object({ kind: Type.Optional(Kind) }, closed)
 
-const limits = {
+const quotaLimits = {
   maxTimers: Type.Optional(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })),
   maxBytes: Type.Optional(
     Type.Integer({
@@ -20,7 +20,7 @@ const limits = {
 }
 
 export const QuotaBody = Type.Object({
-  ...limits,
+  ...quotaLimits,
   used: Type.Optional(Type.Object({ timers: Type.Integer(), bytes: Type.Integer() })),
   countedAt: Type.Optional(
     Type.Number({ description: 'When `used` was counted in the store, in epoch milliseconds.' }),
@@ -46,7 +46,7 @@ export function adminRoutes(keys: ApiKeys): Route[] {
       group: 'Kinds',
       summary: 'The kinds that have been set or handled in the namespace.',
       answer: Type.Object({ kinds: Type.Array(Type.String()) }),
-      handle: async ({ timers }) => ({ kinds: await timers.kinds() }),
+      handle: async ({ timers, limits }) => ({ kinds: await timers.kinds(limits) }),
     }),
     route({
       method: 'GET',
@@ -66,8 +66,8 @@ export function adminRoutes(keys: ApiKeys): Route[] {
       body: MaybeKind,
       answer: Outcome('paused'),
       refusals: [404],
-      handle: async ({ timers, body: { kind } }) => ({
-        outcome: await (kind === undefined ? timers.pause() : timers.pause(kind)),
+      handle: async ({ timers, limits, body: { kind } }) => ({
+        outcome: await timers.pause(kind, undefined, limits),
       }),
     }),
     route({
@@ -79,8 +79,8 @@ export function adminRoutes(keys: ApiKeys): Route[] {
       body: MaybeKind,
       answer: Outcome('resumed'),
       refusals: [404],
-      handle: async ({ timers, body: { kind } }) => ({
-        outcome: await (kind === undefined ? timers.resume() : timers.resume(kind)),
+      handle: async ({ timers, limits, body: { kind } }) => ({
+        outcome: await timers.resume(kind, undefined, limits),
       }),
     }),
     route({
@@ -90,7 +90,7 @@ export function adminRoutes(keys: ApiKeys): Route[] {
       group: 'Quotas',
       summary: "The namespace's quota and its use. Counts the store, unless it was counted a moment ago.",
       answer: QuotaBody,
-      handle: async ({ timers }) => await timers.getQuota(),
+      handle: async ({ timers, limits }) => await timers.getQuota(limits),
     }),
     route({
       method: 'PUT',
@@ -100,11 +100,11 @@ export function adminRoutes(keys: ApiKeys): Route[] {
       group: 'Quotas',
       summary: 'Limit what the namespace may hold. Other instances apply it within about two seconds.',
       description: 'Needs a key for all namespaces: a key bound to a namespace cannot change its quota.',
-      body: Type.Object(limits, closed),
+      body: Type.Object(quotaLimits, closed),
       answer: QuotaBody,
-      handle: async ({ timers, body }) => {
-        await timers.setQuota(body)
-        return await timers.getQuota()
+      handle: async ({ timers, limits, body }) => {
+        await timers.setQuota(body, limits)
+        return await timers.getQuota(limits)
       },
     }),
     route({
@@ -115,8 +115,8 @@ export function adminRoutes(keys: ApiKeys): Route[] {
       group: 'Quotas',
       summary: "Remove the namespace's quota.",
       answer: Outcome('removed'),
-      handle: async ({ timers }) => {
-        await timers.setQuota(undefined)
+      handle: async ({ timers, limits }) => {
+        await timers.setQuota(undefined, limits)
         return { outcome: 'removed' }
       },
     }),
@@ -127,8 +127,8 @@ export function adminRoutes(keys: ApiKeys): Route[] {
       group: 'Keys',
       summary: 'All keys, without their secrets.',
       answer: Type.Object({ keys: Type.Array(ApiKeyBody) }),
-      handle: async ({ admission }) => {
-        await keys.refresh()
+      handle: async ({ timers, limits, admission }) => {
+        await timers.bounded(limits, () => keys.refresh())
         const { namespace } = admission.key
         return { keys: keys.all.filter((key) => namespace === undefined || key.namespace === namespace) }
       },
@@ -152,11 +152,12 @@ export function adminRoutes(keys: ApiKeys): Route[] {
       answer: Type.Object({ key: ApiKeyBody, token: Type.String() }),
       status: 201,
       refusals: [409],
-      handle: async ({ admission, body }) => {
+      handle: async ({ timers, limits, admission, body }) => {
         const own = admission.key.namespace
         if (own !== undefined && body.namespace !== undefined && body.namespace !== own)
           throw new RequestError('forbidden', `this key can make keys only for its own namespace, ${own}`)
-        return await keys.create({ ...body, ...(own !== undefined && { namespace: own }) })
+        const wanted = { ...body, ...(own !== undefined && { namespace: own }) }
+        return await timers.bounded(limits, (limit) => keys.create(wanted, () => limit.act()))
       },
     }),
     route({
@@ -168,12 +169,12 @@ export function adminRoutes(keys: ApiKeys): Route[] {
       params: Type.Object({ id: Type.String({ pattern: '^[0-9a-f]{12}$' }) }),
       answer: Outcome('revoked'),
       refusals: [404],
-      handle: async ({ admission, params }) => {
+      handle: async ({ timers, limits, admission, params }) => {
         const own = admission.key.namespace
         const isVisible =
           own === undefined || keys.all.some(({ id, namespace }) => id === params.id && namespace === own)
         if (!isVisible) throw new RequestError('key-unknown', `no key with id ${params.id}`)
-        await keys.revoke(params.id)
+        await timers.bounded(limits, (limit) => keys.revoke(params.id, () => limit.act()))
         return { outcome: 'revoked' }
       },
     }),

@@ -1,8 +1,9 @@
 import { Readable } from 'node:stream'
 import { Type } from '@sinclair/typebox'
-import { CarillonError, RequestError } from '../../error/index.js'
+import { CarillonError, type ErrorCode, RequestError } from '../../error/index.js'
 import { Batch } from '../http/batch.js'
 import { parseJson } from '../http/json-body.js'
+import { isPassing } from '../http/refusal.js'
 import { linesOf } from '../http/lines.js'
 import { type Route, route } from '../http/route.js'
 import { BatchAnswer, BatchRow } from '../http/schema.js'
@@ -25,14 +26,22 @@ export function batchRoutes(kinds: NamedKinds): Route[] {
       bodyLimit: MAX_BATCH_BYTES,
       answer: Type.Array(BatchAnswer),
       refusals: [413],
-      handle: async ({ timers, body, request, reply }) => {
-        const batch = new Batch(timers, kinds, request)
-        if (!(body instanceof Readable)) return await batch.run(body)
+      handle: async ({ timers, body, request, reply, limits }) => {
+        const batch = new Batch(timers, kinds, request, limits)
+        if (!(body instanceof Readable)) return checkAnyDone(await batch.run(body))
         reply.type('application/x-ndjson')
         return Readable.from(answerLines(batch, body))
       },
     }),
   ]
+}
+
+/** A batch of which nothing was done, because of an outage, fails as a whole: the same request may be sent again. */
+function checkAnyDone(answers: BatchAnswer[]): BatchAnswer[] {
+  const [first] = answers
+  const code = first?.code as ErrorCode | undefined
+  if (code === undefined || !answers.every((answer) => isPassing(answer.code as ErrorCode))) return answers
+  throw new RequestError(code, `none of the ${answers.length} rows was done: ${first!.detail ?? code}`)
 }
 
 /** Checks only the outer array. `Batch` checks each row, so that a bad row fails alone. */

@@ -23,7 +23,7 @@ export const handleRoutes: readonly Route[] = [
     refusals: [404],
     handle: async (call) => {
       const { kind, key } = named(call)
-      const timer = await call.timers.get(call.params.handle)
+      const timer = await call.timers.get(call.params.handle, call.limits)
       if (timer === undefined) throw unknownTimer(kind, key)
       call.reply.header('etag', `"${timer.revision}"`)
       return timer
@@ -38,7 +38,8 @@ export const handleRoutes: readonly Route[] = [
     params: ByHandle,
     answer: Outcome('cancelled', 'ending'),
     refusals: [404, 409, 410],
-    handle: async (call) => outcomeAnswer(await call.timers.cancel(named(call).handle), named(call)),
+    handle: async (call) =>
+      outcomeAnswer(await call.timers.cancel(named(call).handle, call.limits), named(call)),
   }),
   route({
     method: 'POST',
@@ -51,7 +52,7 @@ export const handleRoutes: readonly Route[] = [
     answer: Outcome('moved'),
     refusals: [404, 409, 410],
     handle: async (call) =>
-      outcomeAnswer(await call.timers.move(named(call).handle, call.body as When), named(call)),
+      outcomeAnswer(await call.timers.move(named(call).handle, call.body as When, call.limits), named(call)),
   }),
   route({
     method: 'POST',
@@ -62,7 +63,8 @@ export const handleRoutes: readonly Route[] = [
     params: ByHandle,
     answer: Outcome('moved'),
     refusals: [404, 409, 410],
-    handle: async (call) => outcomeAnswer(await call.timers.fireNow(named(call).handle), named(call)),
+    handle: async (call) =>
+      outcomeAnswer(await call.timers.fireNow(named(call).handle, call.limits), named(call)),
   }),
 ]
 

@@ -44,12 +44,12 @@ export function leaseBatchRoutes(router: LeaseRouter): readonly Route[] {
       bodyLimit: MAX_BATCH_BYTES,
       answer: Type.Array(LeaseRowAnswer),
       refusals: [413],
-      handle: async ({ timers, admission: { namespace }, body }) => {
+      handle: async ({ timers, limits, admission: { namespace }, body }) => {
         const rows: readonly unknown[] = body
         const answers = rows.map((row) => (checker.Check(row) ? undefined : refusedRow(row)))
         const indexes = [...answers.keys()].filter((index) => answers[index] === undefined)
         const actions = indexes.map((index) => actionOf(rows[index] as LeaseRow))
-        const results = await router.applyAll(timers, namespace, actions)
+        const results = await router.applyAll(timers, namespace, actions, limits)
         for (const [at, index] of indexes.entries()) answers[index] = answerOf(results[at]!)
         return answers
       },

@@ -1,11 +1,10 @@
-import { Type } from '@sinclair/typebox'
+import { type Static, Type } from '@sinclair/typebox'
 import { RequestError } from '../../error/index.js'
-import type { Timers } from '../../front/index.js'
 import type { LeaseOutcome, LeaseAction } from '../peers/lease-action.js'
 import type { LeaseFinder } from '../peers/lease-finder.js'
 import type { LeaseRouter } from '../peers/lease-router.js'
 import { AckBody, ExtendBody, Receipt, ReleaseBody } from '../http/lease-schema.js'
-import { type Route, route } from '../http/route.js'
+import { type Call, type Route, route } from '../http/route.js'
 import { Duration, Kind, Outcome } from '../http/schema.js'
 
 const closed = { additionalProperties: false } as const
@@ -30,12 +29,10 @@ const LeasedFiringBody = Type.Object({
 /** For workers that cannot be called: they lease due firings, and answer with the receipt. */
 export function leaseRoutes(router: LeaseRouter, finder: LeaseFinder): readonly Route[] {
   const apply = async (
-    timers: Timers,
-    { namespace }: { readonly namespace: string },
-    { receipt }: { readonly receipt: string },
+    { timers, limits, admission, params }: Call<Static<typeof ByReceipt>, unknown, unknown>,
     action: LeaseAction,
   ): Promise<{ readonly outcome: LeaseOutcome }> =>
-    checkNotStale(await router.apply(timers, namespace, receipt, action))
+    checkNotStale(await router.apply(timers, admission.namespace, params.receipt, action, limits))
   return [
     route({
       method: 'POST',
@@ -55,14 +52,9 @@ export function leaseRoutes(router: LeaseRouter, finder: LeaseFinder): readonly 
       ),
       answer: Type.Object({ firings: Type.Array(LeasedFiringBody) }),
       refusals: [404, 409],
-      handle: async ({ timers, admission, body: { kinds, max = 1, waitMs = 0, duration }, reply }) => {
-        const disconnected = new AbortController()
-        const onClose = (): void => disconnected.abort()
-        reply.raw.once('close', onClose)
+      handle: async ({ timers, limits, admission, body: { kinds, max = 1, waitMs = 0, duration } }) => {
         const { namespace } = admission
-        const { signal } = disconnected
-        const firings = await finder.lease(timers, { namespace, kinds, max, waitMs, duration, signal })
-        reply.raw.off('close', onClose)
+        const firings = await finder.lease(timers, { namespace, kinds, max, waitMs, duration, ...limits })
         return { firings }
       },
     }),
@@ -76,8 +68,7 @@ export function leaseRoutes(router: LeaseRouter, finder: LeaseFinder): readonly 
       body: AckBody,
       answer: Outcome('acked'),
       refusals: [410],
-      handle: async ({ timers, admission, params, body }) =>
-        await apply(timers, admission, params, { type: 'ack', options: body }),
+      handle: async (call) => await apply(call, { type: 'ack', options: call.body }),
     }),
     route({
       method: 'POST',
@@ -89,8 +80,7 @@ export function leaseRoutes(router: LeaseRouter, finder: LeaseFinder): readonly 
       body: ExtendBody,
       answer: Outcome('extended'),
       refusals: [410],
-      handle: async ({ timers, admission, params, body }) =>
-        await apply(timers, admission, params, { type: 'extend', duration: body.duration }),
+      handle: async (call) => await apply(call, { type: 'extend', duration: call.body.duration }),
     }),
     route({
       method: 'POST',
@@ -102,8 +92,7 @@ export function leaseRoutes(router: LeaseRouter, finder: LeaseFinder): readonly 
       body: ReleaseBody,
       answer: Outcome('released'),
       refusals: [410],
-      handle: async ({ timers, admission, params, body }) =>
-        await apply(timers, admission, params, { type: 'release', options: body }),
+      handle: async (call) => await apply(call, { type: 'release', options: call.body }),
     }),
   ]
 }

@@ -1,9 +1,10 @@
 import { Type } from '@sinclair/typebox'
-import type { Timers } from '../../front/index.js'
+import type { CallOptions, Timers } from '../../front/index.js'
 import type { Store } from '../../store/index.js'
 import type { EventStreams } from '../monitor/event-streams.js'
 import type { Metrics } from '../monitor/metrics.js'
 import type { QuotaLimits } from '../../timer/index.js'
+import { MAX_VERIFY_MS } from '../defaults.js'
 import { type Route, route } from '../http/route.js'
 import { QuotaBody } from './admin.js'
 import { sumOf, verifyStore } from '../monitor/verify-store.js'
@@ -31,8 +32,8 @@ export function monitoringRoutes(parts: {
 }): Route[] {
   const { timers, store, events, metrics, openTimersOf } = parts
   // Reading a quota must not open its namespace, because their number is limited. A closed one has no count to show.
-  const quotas = async (): Promise<object[]> =>
-    (await store.settings(QUOTAS)).map(({ name, value }) => {
+  const quotas = async (limits: CallOptions): Promise<object[]> =>
+    (await timers.bounded(limits, () => store.settings(QUOTAS))).map(({ name, value }) => {
       const namespace = decodeURIComponent(name.slice(QUOTAS.length))
       const quota = openTimersOf(namespace)?.knownQuota ?? (JSON.parse(value) as QuotaLimits)
       return Object.assign({ namespace }, quota)
@@ -60,15 +61,15 @@ export function monitoringRoutes(parts: {
           p99Ms: Type.Number(),
         }),
       }),
-      handle: async () => {
-        const { memberId, strategy, pending, store: counts, counts: all } = await timers.stats()
+      handle: async ({ limits }) => {
+        const { memberId, strategy, pending, store: counts, counts: all } = await timers.stats(limits)
         const { lateness, ...instance } = all
         return {
           memberId,
           strategy,
           pending,
           store: counts,
-          quotas: await quotas(),
+          quotas: await quotas(limits),
           instance: { ...instance },
           lateness: {
             count: lateness.count,
@@ -105,8 +106,11 @@ export function monitoringRoutes(parts: {
           { description: 'The shards whose rows and counters differ.' },
         ),
       }),
-      handle: async () => {
-        const shards = await verifyStore(store)
+      handle: async ({ limits }) => {
+        // Counting may take minutes, but a store that does not answer at all is noticed at once.
+        await timers.bounded(limits, () => store.now())
+        const counting = { ...limits, timeout: MAX_VERIFY_MS }
+        const shards = await timers.bounded(counting, () => verifyStore(store))
         const { rows, counts } = sumOf(shards)
         const broken = shards.filter(({ missing }) => missing !== 0)
         return {
@@ -139,8 +143,8 @@ export function monitoringRoutes(parts: {
           }),
         ),
       }),
-      handle: async () => ({
-        shards: (await store.shards()).map(
+      handle: async ({ limits }) => ({
+        shards: (await timers.bounded(limits, () => store.shards())).map(
           ({ shard, owner, epoch, leaseUntil, readLevel, settledLevel }) => ({
             shard,
             owner,
@@ -188,9 +192,9 @@ export function monitoringRoutes(parts: {
       summary: 'Metrics in the text format of Prometheus.',
       answer: Type.String(),
       answerType: 'text/plain',
-      handle: async ({ reply }) => {
+      handle: async ({ reply, limits }) => {
         reply.type('text/plain; version=0.0.4; charset=utf-8')
-        return metrics.text(await timers.stats())
+        return metrics.text(await timers.stats(limits))
       },
     }),
   ]

@@ -37,13 +37,16 @@ export function recordRoutes(clock: Clock): Route[] {
       ),
       answer: Page(HistoryBody),
       refusals: [404],
-      handle: async ({ timers, query }) => {
+      handle: async ({ timers, query, limits }) => {
         const { from, until, ...rest } = query
-        return await timers.history({
-          ...rest,
-          ...(from !== undefined && { from: millisecondsOrString(from) }),
-          ...(until !== undefined && { until: millisecondsOrString(until) }),
-        })
+        return await timers.history(
+          {
+            ...rest,
+            ...(from !== undefined && { from: millisecondsOrString(from) }),
+            ...(until !== undefined && { until: millisecondsOrString(until) }),
+          },
+          limits,
+        )
       },
     }),
     route({
@@ -71,13 +74,16 @@ export function recordRoutes(clock: Clock): Route[] {
         ),
       }),
       refusals: [404],
-      handle: async ({ timers, query: { kind, from, over, slice } }) => ({
-        slices: await timers.forecast({
-          ...(kind !== undefined && { kind }),
-          ...(from !== undefined && { from: millisecondsOrString(from) }),
-          ...(over !== undefined && { over: millisecondsOrString(over) }),
-          ...(slice !== undefined && { slice: millisecondsOrString(slice) }),
-        }),
+      handle: async ({ timers, limits, query: { kind, from, over, slice } }) => ({
+        slices: await timers.forecast(
+          {
+            ...(kind !== undefined && { kind }),
+            ...(from !== undefined && { from: millisecondsOrString(from) }),
+            ...(over !== undefined && { over: millisecondsOrString(over) }),
+            ...(slice !== undefined && { slice: millisecondsOrString(slice) }),
+          },
+          limits,
+        ),
       }),
     }),
     route({
@@ -124,7 +130,7 @@ export function recordRoutes(clock: Clock): Route[] {
       query: Type.Object({ kind: Type.Optional(Kind), key: Type.Optional(Key), ...page }, closed),
       answer: Page(DeadBody),
       refusals: [404],
-      handle: async ({ timers, query }) => await timers.dead(query),
+      handle: async ({ timers, query, limits }) => await timers.dead(query, limits),
     }),
     route({
       method: 'POST',
@@ -155,10 +161,10 @@ export function recordRoutes(clock: Clock): Route[] {
         ),
       }),
       refusals: [404],
-      handle: async ({ timers, body }) => {
-        if ('ids' in body) return await timers.redrive(body.ids)
-        if ('all' in body) return await timers.redrive({})
-        return await timers.redrive(body)
+      handle: async ({ timers, body, limits }) => {
+        if ('ids' in body) return await timers.redrive(body.ids, limits)
+        if ('all' in body) return await timers.redrive({}, limits)
+        return await timers.redrive(body, limits)
       },
     }),
   ]

@@ -93,7 +93,7 @@ export const targetRoutes: readonly Route[] = [
     group,
     summary: 'The targets of all kinds, without their secrets.',
     answer: Type.Object({ targets: Type.Array(TargetBody) }),
-    handle: async ({ timers }) => ({ targets: await timers.listTargets() }),
+    handle: async ({ timers, limits }) => ({ targets: await timers.listTargets(limits) }),
   }),
   route({
     method: 'GET',
@@ -104,8 +104,8 @@ export const targetRoutes: readonly Route[] = [
     params: OfKind,
     answer: TargetBody,
     refusals: [404],
-    handle: async ({ timers, params: { kind } }) => {
-      const target = await timers.getTarget(kind)
+    handle: async ({ timers, limits, params: { kind } }) => {
+      const target = await timers.getTarget(kind, limits)
       if (target === undefined) throw noTarget(kind)
       return target
     },
@@ -120,7 +120,8 @@ export const targetRoutes: readonly Route[] = [
     params: OfKind,
     body: TargetInput,
     answer: TargetBody,
-    handle: async ({ timers, params: { kind }, body }) => await timers.setTarget(kind, body as TargetForm),
+    handle: async ({ timers, limits, params: { kind }, body }) =>
+      await timers.setTarget(kind, body as TargetForm, limits),
   }),
   route({
     method: 'DELETE',
@@ -131,8 +132,8 @@ export const targetRoutes: readonly Route[] = [
     params: OfKind,
     answer: Outcome('removed'),
     refusals: [404],
-    handle: async ({ timers, params: { kind } }) => {
-      if ((await timers.removeTarget(kind)) === 'unknown') throw noTarget(kind)
+    handle: async ({ timers, limits, params: { kind } }) => {
+      if ((await timers.removeTarget(kind, limits)) === 'unknown') throw noTarget(kind)
       return { outcome: 'removed' }
     },
   }),

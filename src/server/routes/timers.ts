@@ -45,11 +45,11 @@ export function timerRoutes({
     key: string | undefined,
   ): Promise<SetAnswered> => {
     const options = withTraceparent(setOptionsOf(call.body, conditionOf(call.request)), call.request)
-    const { timers } = call
+    const { timers, limits } = call
     const made = kinds.of(kind)
     return setAnswer(
       kind,
-      await (key === undefined ? timers.set(made, options) : timers.set(made, key, options)),
+      await (key === undefined ? timers.set(made, options, limits) : timers.set(made, key, options, limits)),
     )
   }
 
@@ -105,8 +105,8 @@ export function timerRoutes({
       params: KindAndKey,
       answer: TimerBody,
       refusals: [404],
-      handle: async ({ timers, params, reply }) => {
-        const timer = await timers.get(params.kind, params.key)
+      handle: async ({ timers, params, reply, limits }) => {
+        const timer = await timers.get(params.kind, params.key, limits)
         if (timer === undefined) throw unknownTimer(params.kind, params.key)
         reply.header('etag', `"${timer.revision}"`)
         return timer
@@ -123,8 +123,8 @@ export function timerRoutes({
       headers: ['if-match'],
       answer: Outcome('cancelled', 'ending'),
       refusals: [404, 409, 410, 412],
-      handle: async ({ timers, params, request }) =>
-        outcomeAnswer(await timers.cancel(params.kind, params.key, changeOptionsOf(request)), params),
+      handle: async ({ timers, params, request, limits }) =>
+        outcomeAnswer(await timers.cancel(params.kind, params.key, changeOptionsOf(request, limits)), params),
     }),
     route({
       method: 'POST',
@@ -137,9 +137,9 @@ export function timerRoutes({
       headers: ['if-match'],
       answer: Outcome('moved'),
       refusals: [404, 409, 410, 412],
-      handle: async ({ timers, params, body, request }) =>
+      handle: async ({ timers, params, body, request, limits }) =>
         outcomeAnswer(
-          await timers.move(params.kind, params.key, body as When, changeOptionsOf(request)),
+          await timers.move(params.kind, params.key, body as When, changeOptionsOf(request, limits)),
           params,
         ),
     }),
@@ -153,8 +153,11 @@ export function timerRoutes({
       headers: ['if-match'],
       answer: Outcome('moved'),
       refusals: [404, 409, 410, 412],
-      handle: async ({ timers, params, request }) =>
-        outcomeAnswer(await timers.fireNow(params.kind, params.key, changeOptionsOf(request)), params),
+      handle: async ({ timers, params, request, limits }) =>
+        outcomeAnswer(
+          await timers.fireNow(params.kind, params.key, changeOptionsOf(request, limits)),
+          params,
+        ),
     }),
     ...(['pause', 'resume'] as const).map((verb) =>
       route({
@@ -166,8 +169,8 @@ export function timerRoutes({
         params: KindAndKey,
         answer: Outcome(verb === 'pause' ? 'paused' : 'resumed'),
         refusals: [404, 409, 410],
-        handle: async ({ timers, params }) =>
-          outcomeAnswer(await timers[verb](params.kind, params.key), params),
+        handle: async ({ timers, params, limits }) =>
+          outcomeAnswer(await timers[verb](params.kind, params.key, limits), params),
       }),
     ),
     route({
@@ -184,7 +187,7 @@ export function timerRoutes({
         told: Type.Array(Type.String()),
       }),
       refusals: [404],
-      handle: async ({ timers, params }) => await timers.why(params.kind, params.key),
+      handle: async ({ timers, params, limits }) => await timers.why(params.kind, params.key, limits),
     }),
     listRoute,
   ]
@@ -209,13 +212,16 @@ const listRoute = route({
   ),
   answer: Page(TimerBody),
   refusals: [404],
-  handle: async ({ timers, query }) => {
+  handle: async ({ timers, query, limits }) => {
     const { dueFrom, dueUntil, ...rest } = query
-    return await timers.list({
-      ...rest,
-      ...(dueFrom !== undefined && { dueFrom: millisecondsOrString(dueFrom) }),
-      ...(dueUntil !== undefined && { dueUntil: millisecondsOrString(dueUntil) }),
-    })
+    return await timers.list(
+      {
+        ...rest,
+        ...(dueFrom !== undefined && { dueFrom: millisecondsOrString(dueFrom) }),
+        ...(dueUntil !== undefined && { dueUntil: millisecondsOrString(dueUntil) }),
+      },
+      limits,
+    )
   },
 })
 
