@@ -365,6 +365,13 @@ export class ShardEngine {
     return this.#leaving
   }
 
+  /** Releases a shard that was taken only to apply its inbox. The next owner applies what is left of it. */
+  endVisit(): Promise<void> {
+    this.#inbox.stop()
+    this.#writer.leaveRequests()
+    return this.stop()
+  }
+
   async #finish(): Promise<void> {
     this.#attempts.halt()
     await this.#waitUntil(() => this.#attempts.running === 0 && this.#writer.isIdle)

@@ -22,6 +22,26 @@ async function pair(carriage?: Carriage) {
   return { worker, web }
 }
 
+/** A pair of which the web process writes slowly, and one operation at a time. `slowRig` makes another such process. */
+async function slowWeb() {
+  const pace = { writeMs: 50 }
+  const worker = new Rig({ settings, memberId: 'worker' })
+  const slow: Carriage = {
+    carry: async (call, commit) => {
+      if (call.name === 'write') await new Promise<void>((go) => worker.clock.wakeAfter(pace.writeMs, go))
+      return commit()
+    },
+    wake: (wake) => wake(),
+  }
+  const slowRig = (memberId: string) =>
+    new Rig({ settings: { ...settings, writeBatch: 1 }, rig: worker, carriage: slow, memberId })
+  const web = slowRig('web')
+  await worker.settled(worker.engine.start())
+  await worker.settled(web.engine.open())
+  await worker.clock.advance(500)
+  return { worker, web, pace, slowRig }
+}
+
 function outcomesOf(answers: readonly { readonly outcome: string }[]): string[] {
   return answers.map(({ outcome }) => outcome)
 }
@@ -109,6 +129,38 @@ describe('an instance that does not own the shard', () => {
     expect(outcomesOf(await web.submit(web.set('a', 70_000)))).toEqual(['set'])
     const [row] = await web.settled(web.store.shards())
     expect(row).toMatchObject({ owner: '', epoch: 2 })
+  })
+
+  it('leaves the rest of a long inbox to an instance that starts', async () => {
+    const { worker, web, pace, slowRig } = await slowWeb()
+    await worker.settled(worker.engine.stop())
+    const keys = Array.from({ length: 200 }, (_, index) => `key ${index}`)
+    await web.submit(...keys.map((key) => web.set(key, 60_000)))
+    const counting = web.engine.applyAcknowledged().then(() => web.store.countRows())
+    await web.clock.advance(1000)
+    expect((await web.settled(web.store.shards()))[0]!.owner).toBe('web')
+    // Fast enough to answer the barrier before the shard is released.
+    pace.writeMs = 10
+    const next = slowRig('next')
+    await worker.settled(next.engine.start())
+    await worker.clock.advance(1000)
+    expect((await web.settled(web.store.shards()))[0]!.owner).toBe('next')
+    expect(await web.settled(counting)).toBe(200)
+  })
+
+  it('leaves the rest of a long inbox to itself when it starts', async () => {
+    const { worker, web } = await slowWeb()
+    await worker.settled(worker.engine.stop())
+    const keys = Array.from({ length: 60 }, (_, index) => `key ${index}`)
+    await web.submit(...keys.map((key) => web.set(key, 60_000)))
+    void web.engine.submit([web.cancel('key 59')])
+    await web.clock.advance(1000)
+    let isStarted = false
+    void web.engine.start().then(() => (isStarted = true))
+    await web.clock.advance(500)
+    expect(isStarted).toBe(true)
+    await web.clock.advance(5000)
+    expect(await web.settled(web.store.countRows())).toBe(59)
   })
 
   it('leaves a shard without an owner to started instances for a while', async () => {

@@ -226,9 +226,14 @@ export const mutants: readonly Mutant[] = [
     patches: [
       {
         file: 'engine/write/inbox.ts',
-        find: 'if (fresh.length > 0) await this.#applyBesideReports(fresh)\n      const barriers = requests.filter(isBarrier)\n      if (barriers.length > 0) await this.#answerBarriers(barriers)',
+        find: 'if (fresh.length > 0) await this.#applyBesideReports(fresh)',
         replace:
-          'const barriers = requests.filter(isBarrier)\n      if (barriers.length > 0) await this.#answerBarriers(barriers)\n      if (fresh.length > 0) await this.#applyBesideReports(fresh)',
+          'const early = requests.filter(isBarrier)\n      if (early.length > 0) await this.#answerBarriers(early)',
+      },
+      {
+        file: 'engine/write/inbox.ts',
+        find: 'if (barriers.length > 0) await this.#answerBarriers(barriers)',
+        replace: 'if (fresh.length > 0) await this.#applyBesideReports(fresh)',
       },
     ],
   },
@@ -239,6 +244,39 @@ export const mutants: readonly Mutant[] = [
         file: 'engine/own/idle-shard-visitor.ts',
         find: 'if (!this.#parts.mayVisit()) return false\n    try',
         replace: 'if (this.#visits.size >= 0) return false\n    try',
+      },
+    ],
+  },
+  {
+    name: 'a visit ends only when the inbox is empty',
+    unseen: 'test/engine/from-anywhere.test.ts, and seed 21511 of test/engine/simulation.test.ts',
+    patches: [
+      {
+        file: 'engine/own/idle-shard-visitor.ts',
+        find: 'while (visit.isApplied === undefined && !this.#mustEnd(begunAt))',
+        replace: 'while (visit.isApplied === undefined)',
+      },
+    ],
+  },
+  {
+    name: 'a visit that ends still applies the inbox',
+    unseen: 'test/engine/from-anywhere.test.ts: it lasts for stopMs at most, which is short in the simulator',
+    patches: [
+      {
+        file: 'engine/shard-engine.ts',
+        find: 'this.#inbox.stop()\n    this.#writer.leaveRequests()\n    return this.stop()',
+        replace: 'return this.stop()',
+      },
+    ],
+  },
+  {
+    name: 'a visit that ends answers barriers behind requests that it has left',
+    unseen: 'test/engine/from-anywhere.test.ts: few reads wait while a visit ends',
+    patches: [
+      {
+        file: 'engine/write/inbox.ts',
+        find: "if (this.#isOver) return 'none'",
+        replace: '',
       },
     ],
   },
@@ -1315,6 +1353,17 @@ export const mutants: readonly Mutant[] = [
         file: 'engine/offer/offered-attempts.ts',
         find: 'return termOf(offerToken) !== this.#parts.membership.term',
         replace: 'return termOf(offerToken) < 0',
+      },
+    ],
+  },
+  {
+    name: "an offer from before the store's clock was set forward still counts",
+    unseen: 'seed 23359 of test/engine/simulation.test.ts',
+    patches: [
+      {
+        file: 'engine/cluster/membership.ts',
+        find: 'isAfterJump = now - this.#storedAt >= this.#heardForMs',
+        replace: 'isAfterJump = false',
       },
     ],
   },

@@ -42,6 +42,20 @@ const regressions: readonly Regression[] = [
     mutant: 'rows that are due before the tick of the wheel wait for the clock to catch up',
   },
   {
+    seed: 21511,
+    point: 4,
+    title: 'an instance applies a long inbox of a shard without an owner, and another instance starts',
+    mutant: 'a visit ends only when the inbox is empty',
+  },
+  {
+    seed: 23359,
+    onlyFaults: [3, 16, 501],
+    onlyOperations: [7, 17],
+    point: 2,
+    title: "the store's clock is set forward, and the process with an offer acquires the shard",
+    mutant: "an offer from before the store's clock was set forward still counts",
+  },
+  {
     seed: 324,
     point: 2,
     title: "an owner dies while the store's clock is ahead, and the clock is corrected",
@@ -283,6 +297,10 @@ const mendedChecks: readonly { readonly seed: number; readonly title: string }[]
     title: 'two owners are lost while the clock is ahead, and the second has not recorded an attempt',
   },
   { seed: 98259, title: 'an owner whose lease ended early starts a timer that the new owner has retried' },
+  {
+    seed: 21990,
+    title: 'a timer is cancelled during an attempt that follows one whose report came too late',
+  },
   { seed: 36116, title: 'the only machine is cut off or stops all the time, and fires only 4 timers' },
 ]
 

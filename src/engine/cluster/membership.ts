@@ -40,6 +40,8 @@ export class Membership {
   #hasLeft = false
   #beatAt = -Infinity
   #beatSentAt = -Infinity
+  // The store's clock as of the last heartbeat.
+  #storedAt = -Infinity
   #term = 0
 
   constructor(parts: {
@@ -133,13 +135,18 @@ export class Membership {
 
   /** Whether other members still count this instance as alive, less a margin. */
   get isHeard(): boolean {
-    const { leaseMs, leaseMarginMs } = this.#settings
-    return this.#clock.monotonic() - this.#beatSentAt < leaseMs - leaseMarginMs
+    return this.#clock.monotonic() - this.#beatSentAt < this.#heardForMs
+  }
+
+  /** How long a heartbeat counts, less a margin. */
+  get #heardForMs(): number {
+    return this.#settings.leaseMs - this.#settings.leaseMarginMs
   }
 
   /**
-   * Rises after each gap in which other members may have counted this instance as gone. An owner that did so may act on
-   * it later, so what was offered in an earlier term must not start.
+   * Rises after each gap in which other members may have counted this instance as gone. The gap may also be one of the
+   * store's clock, by which heartbeats end. An owner that counted it as gone may act on it later, so what was offered in
+   * an earlier term must not start.
    */
   get term(): number {
     return this.#term
@@ -205,11 +212,17 @@ export class Membership {
       const answeredAt = this.#clock.monotonic()
       const wasRight = this.isClockRight
       this.#time.measure({ storeNow: now, sentAt, answeredAt })
+      let isAfterJump = false
       // The answer to a later heartbeat is newer.
-      if (details.beat > this.#heardBeat) this.#members = this.#aliveOf(members, answeredAt)
-      this.#heardBeat = Math.max(this.#heardBeat, details.beat)
-      // The heartbeats before it ended while this one was on its way, so another one publishes the new term.
-      if (!isAfterGap && !this.isHeard) {
+      if (details.beat > this.#heardBeat) {
+        this.#members = this.#aliveOf(members, answeredAt)
+        this.#heardBeat = details.beat
+        isAfterJump = now - this.#storedAt >= this.#heardForMs
+        this.#storedAt = now
+      }
+      // The heartbeats before it ended while this one was on its way, or the store's clock was set forward. So another
+      // one publishes the new term.
+      if (!isAfterGap && (isAfterJump || !this.isHeard)) {
         this.#term++
         void this.beat()
       }

@@ -1,3 +1,4 @@
+import { Sleeper } from '../../async/index.js'
 import { StoreError } from '../../error/index.js'
 import type { ShardRow, Store } from '../../store/index.js'
 import type { Clock } from '../../time/index.js'
@@ -22,9 +23,10 @@ interface IdleShardVisitorParts {
 /**
  * Takes a shard without a living owner for a moment: it applies the inbox under a fence of its own and releases the
  * shard (promise 18). It starts no timers and loads none. Started instances take precedence: while one is known, the
- * shard must have been without an owner for two of their looks.
+ * shard must have been without an owner for two of their looks. A visit that has lasted for one of their looks ends then,
+ * and leaves the rest of the inbox to them.
  *
- * Proven by test/engine/from-anywhere.test.ts and the mutant 'nobody applies the inbox of a shard without an owner'.
+ * Proven by test/engine/from-anywhere.test.ts and the mutants 'nobody applies the inbox of a shard without an owner', 'a visit ends only when the inbox is empty', 'a visit that ends still applies the inbox'.
  */
 export class IdleShardVisitor implements ShardVisitor {
   readonly #parts: IdleShardVisitorParts
@@ -59,13 +61,36 @@ export class IdleShardVisitor implements ShardVisitor {
       if (!this.#isIdle(row) || !this.#parts.mayVisit()) return false
       const engine = await this.#parts.acquire(row)
       if (engine === undefined) return false
-      const isApplied = await engine.applyInbox()
-      await engine.stop()
+      const isApplied = await this.#applyInbox(engine)
+      // Those who waited for this one take the shard first.
+      if (!isApplied) this.#unownedSince.delete(shard)
+      await engine.endVisit()
       return isApplied
     } catch (error) {
       if (!(error instanceof StoreError)) throw error
       return false
     }
+  }
+
+  /** Applies the inbox until the visit has to end. Answers whether all of it was applied. */
+  async #applyInbox(engine: ShardEngine): Promise<boolean> {
+    const { machineClock, settings } = this.#parts
+    const sleeper = new Sleeper(machineClock)
+    const begunAt = machineClock.monotonic()
+    const visit: { isApplied?: boolean } = {}
+    const applying = engine.applyInbox().then((isApplied) => (visit.isApplied = isApplied))
+    while (visit.isApplied === undefined && !this.#mustEnd(begunAt)) {
+      await Promise.race([applying, sleeper.sleep(settings.retryMs)])
+    }
+    sleeper.cancelAll()
+    return visit.isApplied ?? false
+  }
+
+  /** Whether a visit keeps the shard from a started instance, which may be this one. */
+  #mustEnd(begunAt: number): boolean {
+    const { machineClock, membership, mayVisit, settings } = this.#parts
+    if (!mayVisit()) return true
+    return membership.firingIds.length > 0 && machineClock.monotonic() - begunAt >= settings.acquireMs
   }
 
   #readRows(): Promise<readonly ShardRow[]> {

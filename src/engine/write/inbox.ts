@@ -122,6 +122,8 @@ export class Inbox {
       const { requests, isAll } = await this.#read()
       const fresh = requests.filter(isOperation).filter(({ id }) => !this.#underWay.has(id))
       if (fresh.length > 0) await this.#applyBesideReports(fresh)
+      // Some may have been left in the inbox.
+      if (this.#isOver) return 'none'
       const barriers = requests.filter(isBarrier)
       if (barriers.length > 0) await this.#answerBarriers(barriers)
       this.#inboxHolds.onApplied()
@@ -183,7 +185,7 @@ export class Inbox {
 
   /** Applies requests. Resolves when each is answered. */
   #apply(requests: readonly InboxRequest<RequestedOperation>[]): Promise<void> {
-    if (requests.length === 0) return Promise.resolve()
+    if (requests.length === 0 || this.#isOver) return Promise.resolve()
     const underWay = this.#underWay
     const ids = requests.map(({ id }) => id)
     for (const id of ids) underWay.add(id)

@@ -146,6 +146,12 @@ export class Writer {
     }
   }
 
+  /** Forgets requests that are not on their way to the store. They stay in the inbox for the next owner. */
+  leaveRequests(): void {
+    const requests = this.#queue.takeWhere(({ request }) => request !== undefined)
+    for (const task of requests) task.answer({ outcome: 'lost' })
+  }
+
   /** Ends it. Operations that were not written yet are answered `lost`. */
   stop(): void {
     this.#isOver = true

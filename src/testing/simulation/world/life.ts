@@ -82,13 +82,17 @@ export interface Attempt {
 /**
  * Whether an attempt at this version, or at one carried since, was reported to this process with this outcome. A timer
  * that was cancelled while it fired has no follow-up: it is done instead, or a dead letter. It may also be dead because
- * nobody knows how its last attempt ended.
+ * nobody knows how its last attempt ended. Earlier attempts do not matter then: they had been counted as failed before
+ * the timer was cancelled, and a late report on them is ignored.
  */
 export function hasEnded(life: Life, process: number, type: 'done' | 'dead'): boolean {
-  const isLast = life.lastAttempt !== undefined
-  if (isLast && type === 'dead') return !endedAttempts(life, process).some(isSuccess)
-  return endedAttempts(life, process).some(
-    (attempt) => attempt.outcome?.type === type || (isLast && isSuccess(attempt)),
+  const { lastAttempt } = life
+  const ended = endedAttempts(life, process)
+  if (lastAttempt !== undefined && type === 'dead') {
+    return !ended.some((attempt) => attempt.number >= lastAttempt.attempt && isSuccess(attempt))
+  }
+  return ended.some(
+    (attempt) => attempt.outcome?.type === type || (lastAttempt !== undefined && isSuccess(attempt)),
   )
 }
 
