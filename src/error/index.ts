@@ -9,6 +9,7 @@ export {
   WebhookError,
 } from './carillon-error.js'
 export { errorCodes, type ErrorCode } from './code.js'
+export { errorOf } from './error-of.js'
 export { PartialError, type PartialRow } from './partial-error.js'
 export { checkInstant } from './instant.js'
 export { checkFunction, checkOptions, checkRate, checkInteger } from './option.js'

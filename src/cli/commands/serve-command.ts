@@ -3,6 +3,7 @@ import type { Server } from '../../server/index.js'
 import { type Arguments, type Command, exitCodes, type Terminal } from '../command.js'
 import { configurationFile, configurationOf, serveFlags, serveHelp } from '../configuration.js'
 import { CONFIGURATION_FILE, DEFAULT_STORE } from '../defaults.js'
+import { lastResort } from '../last-resort.js'
 import { loggerOf } from '../logger.js'
 
 const levels = ['debug', 'info', 'warn', 'error', 'silent']
@@ -43,13 +44,14 @@ export const serve: Command = {
     const { Server, version } = await import('../../server/index.js')
     const logger = await loggerOf(logLevel, logFormat, (line) => terminal.error(line))
     const store = options.store ?? DEFAULT_STORE
+    const failed = lastResort(logger)
     const server = await Server.start({ ...options, store, guard, logger })
     terminal.out(greeting(server, version, options.auth ?? true))
-    const signal = await stopSignal()
-    logger.info({ signal }, 'stopping: no new requests, waiting for open requests and running attempts')
+    const reason = await Promise.race([stopSignal(), failed])
+    logger.info({ reason }, 'stopping: no new requests, waiting for open requests and running attempts')
     await server.stop()
     logger.info('stopped')
-    return exitCodes.done
+    return reason === 'failed' ? exitCodes.failed : exitCodes.done
   },
 }
 

@@ -1,4 +1,4 @@
-import { StateError, StoreError } from '../../error/index.js'
+import { errorOf, StateError, StoreError } from '../../error/index.js'
 import type { Clock } from '../../time/index.js'
 import type { Member, Store } from '../../store/index.js'
 import type { Holder } from '../../timer/index.js'
@@ -234,8 +234,9 @@ export class Membership {
       // The other members must know at once whether this instance gets shards.
       if (this.#isFiring && wasRight !== this.isClockRight) void this.beat()
     } catch (error) {
-      if (!(error instanceof StoreError)) throw error
-      this.#onEvent({ type: 'store-trouble', shard: undefined, call: 'heartbeat', error })
+      // The store was stopped: it takes no more calls.
+      if (error instanceof StateError) return
+      this.#onEvent({ type: 'store-trouble', shard: undefined, call: 'heartbeat', error: errorOf(error) })
     }
   }
 

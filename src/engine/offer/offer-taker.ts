@@ -1,5 +1,5 @@
 import { Sleeper } from '../../async/index.js'
-import { StoreError } from '../../error/index.js'
+import { errorOf, StateError } from '../../error/index.js'
 import type { Store } from '../../store/index.js'
 import type { Clock } from '../../time/index.js'
 import { holderOf } from '../../timer/index.js'
@@ -84,8 +84,8 @@ export class OfferTaker {
       }
       return true
     } catch (error) {
-      if (!(error instanceof StoreError)) throw error
-      onEvent({ type: 'store-trouble', shard: undefined, call: 'takeMail', error })
+      if (!(error instanceof StateError))
+        onEvent({ type: 'store-trouble', shard: undefined, call: 'takeMail', error: errorOf(error) })
       return false
     }
   }

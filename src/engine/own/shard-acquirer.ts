@@ -1,4 +1,4 @@
-import { StoreError } from '../../error/index.js'
+import { errorOf, StateError, StoreError } from '../../error/index.js'
 import type { AcquireRequest, ShardRow, Store } from '../../store/index.js'
 import type { Clock } from '../../time/index.js'
 import { ExcludedMembers } from '../cluster/excluded-members.js'
@@ -152,8 +152,8 @@ export class ShardAcquirer {
   }
 
   #onStoreError(call: string, error: unknown): void {
-    if (!(error instanceof StoreError)) throw error
-    this.#parts.onEvent({ type: 'store-trouble', shard: undefined, call, error })
+    if (error instanceof StateError) return
+    this.#parts.onEvent({ type: 'store-trouble', shard: undefined, call, error: errorOf(error) })
   }
 
   async #reconcileShard(row: ShardRow, isOurs: boolean, unownedMs: number): Promise<void> {
@@ -242,8 +242,7 @@ export class ShardAcquirer {
       if (membership.oldestFiring >= HANDS_OVER) await engine.handOver()
       else await engine.stop()
     } catch (error) {
-      const trouble = error instanceof Error ? error : new Error(String(error))
-      onEvent({ type: 'store-trouble', shard: engine.shard, call: 'release', error: trouble })
+      onEvent({ type: 'store-trouble', shard: engine.shard, call: 'release', error: errorOf(error) })
     }
   }
 

@@ -131,7 +131,12 @@ export class FileStore implements Store {
     this.#splitter = new Splitter(this.#table, rewriter, this.#index)
     this.#sweeper = new Sweeper(this.#table, rewriter)
     const lister = new RowLister(this.#table, settledLevel, this.#index.ensureIndexed)
-    this.#queries = new StoreQueries((apply) => this.#run(apply), this.#table, lister, this.clock)
+    this.#queries = new StoreQueries(
+      (apply, prepare) => this.#read(apply, prepare),
+      this.#table,
+      lister,
+      this.clock,
+    )
     this.#dead = new DeadLetterTable(environment)
     this.#history = new HistoryTable(environment)
     this.#committer = new Committer(
@@ -176,7 +181,7 @@ export class FileStore implements Store {
   }
 
   now(): Promise<number> {
-    return this.#run(() => this.clock.now())
+    return this.#read(() => this.clock.now())
   }
 
   stop(): Promise<void> {
@@ -186,7 +191,7 @@ export class FileStore implements Store {
   // ---- shards
 
   shards(): Promise<readonly ShardRow[]> {
-    return this.#run(() => this.#shards.map((shard) => shard.row))
+    return this.#read(() => this.#shards.map((shard) => shard.row))
   }
 
   acquire(request: AcquireRequest): Promise<ShardRow | undefined> {
@@ -272,7 +277,7 @@ export class FileStore implements Store {
   }
 
   requests(fence: Fence, limit: number): Promise<readonly InboxRequest[]> {
-    return this.#run(() => {
+    return this.#read(() => {
       const shard = this.#shard(fence.shard)
       shard.checkFence(fence)
       return shard.inbox.oldest(limit)
@@ -283,7 +288,7 @@ export class FileStore implements Store {
     shard: number,
     ids: readonly string[],
   ): Promise<readonly (OperationAnswer['outcome'] | undefined)[]> {
-    return this.#run(() => {
+    return this.#read(() => {
       const { inbox } = this.#shard(shard)
       const now = this.clock.now()
       return ids.map((id) => inbox.outcome(id, now))
@@ -292,20 +297,20 @@ export class FileStore implements Store {
 
   async areFree(requests: readonly InboxRequest<RequestedOperation>[]): Promise<readonly boolean[]> {
     if (!this.#index.isDone) await this.#index.done
-    return this.#run(() => {
+    return this.#read(() => {
       this.#table.dropPeeked()
       return requests.map((request) => this.#shard(request.shard).isFree(request))
     })
   }
 
   areWaiting(names: readonly TimerName[]): Promise<readonly boolean[]> {
-    return this.#run(() =>
+    return this.#read(() =>
       names.map((name) => this.#shards[shardOf(name, this.shardCount)]!.inbox.countOf(name) > 0),
     )
   }
 
   busyInboxes(): Promise<readonly number[]> {
-    return this.#run(() => this.#shards.filter(({ inbox }) => !inbox.isEmpty).map(({ row }) => row.shard))
+    return this.#read(() => this.#shards.filter(({ inbox }) => !inbox.isEmpty).map(({ row }) => row.shard))
   }
 
   // ---- claims
@@ -338,7 +343,7 @@ export class FileStore implements Store {
 
   async find(names: readonly TimerName[]): Promise<readonly (TimerRow | undefined)[]> {
     if (!this.#index.isDone) await this.#index.done
-    return this.#run(() => {
+    return this.#read(() => {
       const table = this.#table
       table.dropPeeked()
       return names.map((name) => {
@@ -350,7 +355,7 @@ export class FileStore implements Store {
 
   async findSettled(names: readonly TimerName[]): Promise<readonly (TimerRow | undefined)[]> {
     if (!this.#index.isDone) await this.#index.done
-    return this.#run(() => {
+    return this.#read(() => {
       const table = this.#table
       table.dropPeeked()
       return names.map((name) => {
@@ -369,7 +374,7 @@ export class FileStore implements Store {
   }
 
   counts(): Promise<Counts> {
-    return this.#run(() => {
+    return this.#read(() => {
       const sum = { created: 0, settled: 0, cancelled: 0, replaced: 0, dead: 0 }
       for (const { counts } of this.#shards) {
         sum.created += counts.created
@@ -388,7 +393,7 @@ export class FileStore implements Store {
 
   async tallies(): Promise<readonly Tally[]> {
     const rows = await this.#queries.rowsByShard()
-    return await this.#run(() =>
+    return await this.#read(() =>
       this.#shards.map(({ counts }, shard) => ({ shard, counts: { ...counts }, rows: rows[shard]! })),
     )
   }
@@ -398,7 +403,7 @@ export class FileStore implements Store {
   }
 
   deadLetters(query: DeadQuery): Promise<Listed<DeadLetter>> {
-    return this.#run(() => this.#dead.list(query, new TimeBudget(this.clock, query.budgetMs)))
+    return this.#read(() => this.#dead.list(query, new TimeBudget(this.clock, query.budgetMs)))
   }
 
   removeDead(ids: readonly string[]): Promise<readonly boolean[]> {
@@ -406,7 +411,7 @@ export class FileStore implements Store {
   }
 
   history(query: HistoryQuery): Promise<Listed<HistoryEntry>> {
-    return this.#run(() => this.#history.list(query, new TimeBudget(this.clock, query.budgetMs)))
+    return this.#read(() => this.#history.list(query, new TimeBudget(this.clock, query.budgetMs)))
   }
 
   pruneHistory(beforeExclusive: number): Promise<number> {
@@ -430,7 +435,7 @@ export class FileStore implements Store {
   }
 
   settings(prefix: string): Promise<readonly Setting[]> {
-    return this.#run(() => this.#settings.list(prefix))
+    return this.#read(() => this.#settings.list(prefix))
   }
 
   putSetting(name: string, value: string | undefined, ifVersion?: number): Promise<number | undefined> {
@@ -461,7 +466,7 @@ export class FileStore implements Store {
 
   /** Copies the store as of one instant to an empty or new folder. Calls go on meanwhile. */
   async backup(folder: string): Promise<void> {
-    await this.#run(() => undefined)
+    await this.#read(() => undefined)
     await this.#environment.backup(folder)
   }
 
@@ -496,9 +501,18 @@ export class FileStore implements Store {
   }
 
   #run<Answer>(apply: (batch: Batch) => Answer): Promise<Answer> {
-    if (this.#stopping !== undefined)
-      return Promise.reject(new StateError('stopped', `the file store ${this.folder} was stopped`))
+    if (this.#stopping !== undefined) return Promise.reject(this.#stopped())
     return this.#committer.run(apply)
+  }
+
+  /** Runs a call that changes nothing, except in `prepare`. */
+  #read<Answer>(apply: () => Answer, prepare?: (batch: Batch) => void): Promise<Answer> {
+    if (this.#stopping !== undefined) return Promise.reject(this.#stopped())
+    return this.#committer.read(apply, prepare)
+  }
+
+  #stopped(): StateError {
+    return new StateError('stopped', `the file store ${this.folder} was stopped`)
   }
 
   /** Settling finds rows by name. While the index is incomplete, the buckets of these rows must be indexed first. */

@@ -1,6 +1,6 @@
 import type { Clock } from '../../time/index.js'
 import { firstPlace, isBefore, levelAt, type Place, shardOf, type TimerName } from '../../timer/index.js'
-import { cursorOf, parseCursor } from '../cursor.js'
+import { anyInteger, cursorOf, integerUpTo, parseCursor, textLike } from '../cursor.js'
 import { matches, matchesName } from '../filter.js'
 import { Mailboxes } from '../mailboxes.js'
 import { MemberTable } from '../member-table.js'
@@ -176,11 +176,12 @@ export class MemoryData {
   list(query: ListQuery): Listed<TimerRow> {
     const started = this.clock.monotonic()
     const items: TimerRow[] = []
+    const shardNumber = integerUpTo(this.shards.length)
     const [first = 0, position = 0, revision = 0] =
-      query.cursor === undefined ? [] : parseCursor('list', query.cursor)
-    let level: Place = { position: Number(position), revision: Number(revision) }
+      parseCursor<[number, number, number]>('list', query.cursor, shardNumber, anyInteger, anyInteger) ?? []
+    let level: Place = { position, revision }
     let looked = 0
-    for (let shard = Number(first); shard < this.shards.length; shard++, level = firstPlace) {
+    for (let shard = first; shard < this.shards.length; shard++, level = firstPlace) {
       for (const row of this.unsettledRows(shard, level)) {
         const isOut = ++looked % 256 === 0 && this.clock.monotonic() - started >= (query.budgetMs ?? Infinity)
         if (items.length === query.limit || isOut) {
@@ -237,7 +238,7 @@ export class MemoryData {
   }
 
   deadLetters(query: DeadQuery): Listed<DeadLetter> {
-    const [after = 0] = query.cursor === undefined ? [] : parseCursor('dead', query.cursor)
+    const [after = 0] = parseCursor<[string]>('dead', query.cursor, textLike(/^\d{1,15}$/)) ?? []
     const found = this.#dead.filter(
       (letter) => Number(letter.id) > Number(after) && matchesName(letter.row, query),
     )
@@ -253,8 +254,8 @@ export class MemoryData {
 
   history(query: HistoryQuery): Listed<HistoryEntry> {
     const { fromInclusive = 0, untilExclusive = Infinity } = query
-    const [skipped = 0] = query.cursor === undefined ? [] : parseCursor('history', query.cursor)
-    const from = Math.max(0, Number(skipped) - this.#lastHistory)
+    const [skipped = 0] = parseCursor<[number]>('history', query.cursor, anyInteger) ?? []
+    const from = Math.max(0, skipped - this.#lastHistory)
     const items: HistoryEntry[] = []
     for (let index = from; index < this.#history.length; index++) {
       if (items.length === query.limit) {

@@ -1,6 +1,14 @@
 import type { Clock } from '../../time/index.js'
 import { firstPlace, type Place, shardOf, type TimerName, type TimerRow } from '../../timer/index.js'
-import { cursorOf, parseCursor } from '../cursor.js'
+import {
+  anyInteger,
+  type CursorPart,
+  cursorOf,
+  finite,
+  integerUpTo,
+  parseCursor,
+  textLike,
+} from '../cursor.js'
 import { matches, matchesName } from '../filter.js'
 import type {
   Counts,
@@ -32,11 +40,13 @@ export class RedisReading implements StoreReading {
   readonly #shards: readonly RedisShard[]
   readonly #scripts: ShardScripts
   readonly #clock: Clock
+  readonly #shardNumber: CursorPart<number>
 
   constructor(shards: readonly RedisShard[], scripts: ShardScripts, clock: Clock) {
     this.#shards = shards
     this.#scripts = scripts
     this.#clock = clock
+    this.#shardNumber = integerUpTo(shards.length)
   }
 
   find(names: readonly TimerName[]): Promise<(TimerRow | undefined)[]> {
@@ -91,9 +101,16 @@ export class RedisReading implements StoreReading {
   async list(query: ListQuery): Promise<Listed<TimerRow>> {
     const started = this.#clock.monotonic()
     const items: TimerRow[] = []
-    const [first = 0, position = 0, revision = 0] = cursorParts('list', query)
-    let from: Place | undefined = { position: Number(position), revision: Number(revision) }
-    let shard = Number(first)
+    const [first = 0, position = 0, revision = 0] =
+      parseCursor<[number, number, number]>(
+        'list',
+        query.cursor,
+        this.#shardNumber,
+        anyInteger,
+        anyInteger,
+      ) ?? []
+    let from: Place | undefined = { position, revision }
+    let shard = first
     while (shard < this.#shards.length) {
       const { page, next }: Awaited<ReturnType<RedisShard['listPage']>> = await this.#shards[shard]!.listPage(
         from ?? firstPlace,
@@ -119,9 +136,11 @@ export class RedisReading implements StoreReading {
   async deadLetters(query: DeadQuery): Promise<Listed<DeadLetter>> {
     const started = this.#clock.monotonic()
     const items: DeadLetter[] = []
-    const [first = 0, after = ''] = cursorParts('dead', query)
-    let last = String(after)
-    let shard = Number(first)
+    const [first = 0, after = ''] =
+      parseCursor<[number, string]>('dead', query.cursor, this.#shardNumber, textLike(/^([0-9a-f]{12})?$/)) ??
+      []
+    let last = after
+    let shard = first
     while (shard < this.#shards.length) {
       const { nodes, key } = this.#shards[shard]!
       const from = last === '' ? '-' : `(${last}`
@@ -176,11 +195,13 @@ export class RedisReading implements StoreReading {
     const isOneTimer = kind !== undefined && timer !== undefined
     const only = isOneTimer ? shardOf({ namespace, kind, key: timer }, this.#shards.length) : 0
     const end = isOneTimer ? only + 1 : this.#shards.length
-    const [first = only, since = fromInclusive, seen = 0] = cursorParts('history', query)
+    const [first = only, since = fromInclusive, seen = 0] =
+      parseCursor<[number, number, number]>('history', query.cursor, this.#shardNumber, finite, anyInteger) ??
+      []
     // How many entries of the millisecond `at` were read. Entries added later for the same time come after them.
-    let at = Number(since)
-    let skip = Number(seen)
-    let shard = Number(first)
+    let at = since
+    let skip = seen
+    let shard = first
     while (shard < end) {
       const { nodes, key } = this.#shards[shard]!
       const size = readSize(query, items)
@@ -221,10 +242,6 @@ export class RedisReading implements StoreReading {
   #isOverBudget(started: number, { budgetMs }: PageQuery): boolean {
     return budgetMs !== undefined && this.#clock.monotonic() - started >= budgetMs
   }
-}
-
-function cursorParts(name: string, { cursor }: PageQuery): (string | number)[] {
-  return cursor === undefined ? [] : parseCursor(name, cursor)
 }
 
 /** Reads one item more than is still needed, to see whether there is more. */

@@ -1,11 +1,14 @@
 import { setImmediate as atTurnEnd } from 'node:timers'
-import { CarillonError, StateError } from '../../../error/index.js'
+import { CarillonError, StateError, StoreError } from '../../../error/index.js'
 import { commitDefaults } from '../defaults.js'
 import { Batch } from './batch.js'
+import { messageOf } from './disk-error.js'
 
 const { maxBatchBytes } = commitDefaults
 
 interface Call {
+  /** What must be done in memory before a read; undefined for a change. */
+  readonly prepare: ((batch: Batch) => void) | undefined
   readonly apply: (batch: Batch) => unknown
   readonly resolve: (answer: unknown) => void
   readonly reject: (error: unknown) => void
@@ -46,10 +49,22 @@ export class Committer {
   }
 
   /**
-   * Applies a change or a read in its turn. If `apply` throws before it has changed anything, only this call is
-   * rejected.
+   * Applies a change in its turn. If `apply` throws before it has changed anything, only this call is rejected. After
+   * any other error it may be half applied, so the open transaction is undone.
    */
   run<Answer>(apply: (batch: Batch) => Answer): Promise<Answer> {
+    return this.#queueCall(apply, undefined)
+  }
+
+  /**
+   * Applies a read in its turn. It changes nothing, so whatever it throws rejects this call only, and never disturbs
+   * the changes that share its transaction. `prepare` may change memory, as `apply` of a change does.
+   */
+  read<Answer>(apply: () => Answer, prepare: (batch: Batch) => void = () => undefined): Promise<Answer> {
+    return this.#queueCall(apply, prepare)
+  }
+
+  #queueCall<Answer>(apply: (batch: Batch) => Answer, prepare: Call['prepare']): Promise<Answer> {
     return new Promise<Answer>((resolve, reject) => {
       if (this.#isStopped) {
         reject(new StateError('stopped', 'the file store was stopped'))
@@ -60,7 +75,13 @@ export class Committer {
         reject(failure)
         return
       }
-      this.#queue.push({ apply, resolve: resolve as (answer: unknown) => void, reject, answer: undefined })
+      this.#queue.push({
+        prepare,
+        apply,
+        resolve: resolve as (answer: unknown) => void,
+        reject,
+        answer: undefined,
+      })
       this.#scheduleTurn()
     })
   }
@@ -112,12 +133,17 @@ export class Committer {
     let next = 0
     while (next < queue.length && this.#open.bytes < maxBatchBytes) {
       const call = queue[next++]!
+      let mayBeHalfDone = true
       try {
+        if (call.prepare !== undefined) {
+          call.prepare(this.#open)
+          mayBeHalfDone = false
+        }
         call.answer = call.apply(this.#open)
         this.#applied.push(call)
       } catch (error) {
-        call.reject(error)
-        if (!isRefusal(error)) this.#rollBack(error)
+        call.reject(typed(error))
+        if (mayBeHalfDone && !isRefusal(error)) this.#rollBack(rolledBack(error))
       }
     }
     this.#queue = next === queue.length ? [] : queue.slice(next)
@@ -172,6 +198,23 @@ export class Committer {
     if (failure === undefined) return
     for (const { reject } of this.#queue.splice(0)) reject(failure)
   }
+}
+
+/** The error of a call that failed inside the store. Callers, the engine too, branch on its code. */
+function typed(error: unknown): unknown {
+  if (error instanceof CarillonError) return error
+  return new StoreError('store-damaged', `a call to the file store failed in it: ${messageOf(error)}`, {
+    cause: error,
+  })
+}
+
+/** The error of the calls that shared a transaction with a call that failed. */
+function rolledBack(cause: unknown): StoreError {
+  return new StoreError(
+    'store-unavailable',
+    `nothing was written, because another call of the same transaction failed (${messageOf(cause)}): try again`,
+    { cause },
+  )
 }
 
 const refusals: ReadonlySet<string> = new Set([

@@ -1,5 +1,5 @@
 import { firstPlace, isBefore, laterOf, type Place, type TimerRow } from '../../../timer/index.js'
-import { cursorOf, parseCursor } from '../../cursor.js'
+import { anyInteger, cursorOf, integerUpTo, parseCursor } from '../../cursor.js'
 import { matches } from '../../filter.js'
 import type { HistogramQuery, Listed, ListQuery } from '../../store.js'
 import { type Chunk, dueAtOf, payloadBytesOf, rowOf, scopeOf } from '../rows/chunk.js'
@@ -118,9 +118,11 @@ export interface ListCursor {
   readonly isOver?: boolean
 }
 
-export function listCursorOf(cursor: string | undefined): ListCursor {
-  const [shard = 0, position = 0, revision = 0] = cursor === undefined ? [] : parseCursor('list', cursor)
-  return { shard: Number(shard), place: { position: Number(position), revision: Number(revision) } }
+export function listCursorOf(cursor: string | undefined, shardCount: number): ListCursor {
+  const shardNumber = integerUpTo(shardCount)
+  const [shard = 0, position = 0, revision = 0] =
+    parseCursor<[number, number, number]>('list', cursor, shardNumber, anyInteger, anyInteger) ?? []
+  return { shard, place: { position, revision } }
 }
 
 export function listPage(items: readonly TimerRow[], next: ListCursor | undefined): Listed<TimerRow> {

@@ -8,21 +8,21 @@ import type { RowTable } from '../rows/row-table.js'
 import { listCursorOf, listPage, type RowLister } from './row-lister.js'
 import { TimeBudget } from './time-budget.js'
 
-/** Applies a read in its turn among the store's calls. */
-type Run = <Answer>(apply: (batch: Batch) => Answer) => Promise<Answer>
+/** Applies a read in its turn among the store's calls, after `prepare`. */
+type Read = <Answer>(apply: () => Answer, prepare: (batch: Batch) => void) => Promise<Answer>
 
 /**
  * Queries that may look at every row of the store: lists, histograms, counts, usage. Each works in short turns, so
  * other calls do not wait for all of it.
  */
 export class StoreQueries {
-  readonly #run: Run
+  readonly #read: Read
   readonly #table: RowTable
   readonly #lister: RowLister
   readonly #clock: Clock
 
-  constructor(run: Run, table: RowTable, lister: RowLister, clock: Clock) {
-    this.#run = run
+  constructor(read: Read, table: RowTable, lister: RowLister, clock: Clock) {
+    this.#read = read
     this.#table = table
     this.#lister = lister
     this.#clock = clock
@@ -31,12 +31,9 @@ export class StoreQueries {
   async list(query: ListQuery): Promise<Listed<TimerRow>> {
     const budget = new TimeBudget(this.#clock, query.budgetMs)
     const items: TimerRow[] = []
-    let from = listCursorOf(query.cursor)
+    let from = listCursorOf(query.cursor, this.#table.buckets.length)
     for (;;) {
-      const next = await this.#run((batch) => {
-        this.#sealChunks(batch)
-        return this.#lister.listStep(query, from, items, budget)
-      })
+      const next = await this.#read(() => this.#lister.listStep(query, from, items, budget), this.#sealChunks)
       if (next === undefined || next.isOver === true) return listPage(items, next)
       from = next
     }
@@ -64,23 +61,22 @@ export class StoreQueries {
   }
 
   async #eachBucket(visit: (bucket: Bucket) => void): Promise<void> {
-    const buckets = await this.#run((batch) => {
-      this.#sealChunks(batch)
-      return this.#table.buckets.flatMap((table) => table.all())
-    })
+    const buckets = await this.#read(
+      () => this.#table.buckets.flatMap((table) => table.all()),
+      this.#sealChunks,
+    )
     for (let at = 0; at < buckets.length;) {
-      await this.#run((batch) => {
-        this.#sealChunks(batch)
+      await this.#read(() => {
         for (let rows = 0; at < buckets.length && rows < readDefaults.rowsPerTurn; at++) {
           rows += buckets[at]!.rows + readDefaults.rowsPerBucket
           visit(buckets[at]!)
         }
-      })
+      }, this.#sealChunks)
     }
   }
 
   /** Rows of a chunk can be read in order only once the chunk is sealed. */
-  #sealChunks(batch: Batch): void {
+  readonly #sealChunks = (batch: Batch): void => {
     this.#table.join(batch)
     this.#table.seal()
   }

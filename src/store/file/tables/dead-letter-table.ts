@@ -1,5 +1,5 @@
 import type { TimerRow } from '../../../timer/index.js'
-import { cursorOf, parseCursor } from '../../cursor.js'
+import { cursorOf, integerUpTo, parseCursor } from '../../cursor.js'
 import { matchesName } from '../../filter.js'
 import type { DeadLetter, DeadQuery, Listed, NewDeadLetter } from '../../store.js'
 import type { Batch } from '../lmdb/batch.js'
@@ -43,9 +43,9 @@ export class DeadLetterTable {
   }
 
   list(query: DeadQuery, budget: TimeBudget): Listed<DeadLetter> {
-    const [after = 0] = query.cursor === undefined ? [] : parseCursor('dead', query.cursor)
+    const [after = 0] = parseCursor<[number]>('dead', query.cursor, integerUpTo(this.#lastId)) ?? []
     const items: DeadLetter[] = []
-    let last = Number(after)
+    let last = after
     for (const { key, value } of this.#environment.tables.dead.getRange({ start: keyOf(last + 1) })) {
       if (items.length === query.limit || budget.isOver()) return { items, cursor: cursorOf('dead', [last]) }
       last = numberOf(key)

@@ -1,4 +1,4 @@
-import { cursorOf, parseCursor } from '../../cursor.js'
+import { anyInteger, cursorOf, integerUpTo, parseCursor } from '../../cursor.js'
 import { matchesName } from '../../filter.js'
 import type { HistoryEntry, HistoryQuery, Listed } from '../../store.js'
 import type { Batch } from '../lmdb/batch.js'
@@ -45,13 +45,14 @@ export class HistoryTable {
 
   list(query: HistoryQuery, budget: TimeBudget): Listed<HistoryEntry> {
     const { fromInclusive = 0, untilExclusive = Infinity } = query
-    const [first = 0, skipped = 0] = query.cursor === undefined ? [] : parseCursor('history', query.cursor)
+    const [first = 0, skipped = 0] =
+      parseCursor<[number, number]>('history', query.cursor, integerUpTo(this.#lastId), anyInteger) ?? []
     const items: HistoryEntry[] = []
     const { history } = this.#environment.tables
-    for (const bytes of history.getKeys({ start: keyPrefixOf(Number(first)) })) {
+    for (const bytes of history.getKeys({ start: keyPrefixOf(first) })) {
       const key = parseKey(bytes)
       if (key.latest < fromInclusive || key.earliest >= untilExclusive) continue
-      const from = key.id === Number(first) ? Number(skipped) : 0
+      const from = key.id === first ? skipped : 0
       for (const { ordinal, entry } of entriesOf(history.get(bytes))) {
         if (ordinal < from) continue
         const isAsked = entry.at >= fromInclusive && entry.at < untilExclusive && matchesName(entry, query)

@@ -1,4 +1,4 @@
-import { cursorOf, parseCursor } from '../../cursor.js'
+import { anyInteger, cursorOf, parseCursor, textLike } from '../../cursor.js'
 import type { DeadLetter, DeadQuery, HistoryEntry, HistoryQuery, Listed } from '../../store.js'
 import { arrayOf, numberOf, stringOf } from '../codec/answer-row.js'
 import { ArrayElements, int8Array, int8Values } from '../codec/binary-array.js'
@@ -17,7 +17,7 @@ export class RecordTables {
   }
 
   async deadLetters(query: DeadQuery): Promise<Listed<DeadLetter>> {
-    const [after = 0] = query.cursor === undefined ? [] : parseCursor('dead', query.cursor)
+    const [after = '0'] = parseCursor<[string]>('dead', query.cursor, textLike(/^\d{1,18}$/)) ?? []
     const [row] = await this.#database.read(
       'deadLetters',
       `select array_send(array_agg(t.id)) as ids, array_send(array_agg(t.died_at)) as died_ats,
@@ -58,7 +58,7 @@ export class RecordTables {
   }
 
   async history(query: HistoryQuery): Promise<Listed<HistoryEntry>> {
-    const [after = 0] = query.cursor === undefined ? [] : parseCursor('history', query.cursor)
+    const [after = 0] = parseCursor<[number]>('history', query.cursor, anyInteger) ?? []
     const rows = await this.#database.read(
       'history',
       `select id, at, identity, namespace, kind, key, event, details from S.history

@@ -1,6 +1,6 @@
 import type { Clock } from '../../../time/index.js'
 import { nameKey, shardOf, type TimerName, type TimerRow } from '../../../timer/index.js'
-import { cursorOf, parseCursor } from '../../cursor.js'
+import { anyInteger, cursorOf, integerUpTo, parseCursor } from '../../cursor.js'
 import type { Counts, HistogramQuery, Listed, ListQuery, StoreMode, Tally, Usage } from '../../store.js'
 import { CallCoalescer } from '../calls/call-coalescer.js'
 import { arrayOf, numberOf } from '../codec/answer-row.js'
@@ -90,7 +90,14 @@ export class RowReader {
   async list(query: ListQuery): Promise<Listed<TimerRow>> {
     const started = this.#clock.monotonic()
     const items: TimerRow[] = []
-    let from = query.cursor === undefined ? [0, 0, 0] : parseCursor('list', query.cursor).map(Number)
+    const shardNumber = integerUpTo(this.#shardCount)
+    let from: readonly number[] = parseCursor<[number, number, number]>(
+      'list',
+      query.cursor,
+      shardNumber,
+      anyInteger,
+      anyInteger,
+    ) ?? [0, 0, 0]
     for (;;) {
       const pageRows = Math.max(1, Math.min(LIST_ROWS, Math.max(query.limit - items.length + 1, 100)))
       const page = await this.#listPage(query, from, pageRows)

@@ -125,6 +125,24 @@ export function describeList(suite: Suite): void {
     await refused('history', () => store.history({ namespace: 'n', limit: 1, cursor }), 'invalid-cursor')
   })
 
+  suite.case('a made-up cursor gets a page or a refusal, and disturbs no write', async (world) => {
+    const owner = await world.own()
+    await owner.setAt(world.now() + 1000, world.now() + 2000)
+    for (const cursor of madeUpCursors()) {
+      // In one turn with the reads, so that a store which commits in groups takes them together.
+      const writing = owner.setAt(world.now() + 3000)
+      const query = { namespace: 'n', limit: 2, cursor }
+      const reads = [
+        () => world.store.list(query),
+        () => world.store.deadLetters(query),
+        () => world.store.history(query),
+      ]
+      await Promise.all(reads.map((read) => pageOrRefusal(cursor, read)))
+      await writing
+    }
+    assert.equal((await rowsOf(world.store)).length, 2 + madeUpCursors().length)
+  })
+
   suite.case('histogram counts the timers due in each half-open slice', async (world) => {
     const owner = await world.own()
     const at = world.now() + 100_000
@@ -143,6 +161,51 @@ export function describeList(suite: Suite): void {
     await owner.write(cancelOf(first!))
     assert.deepEqual(await slices(at + 30), [3, 2, 2])
   })
+}
+
+/** Cursors of the usual form with parts that no store wrote. */
+function madeUpCursors(): string[] {
+  const numbers = [
+    -1,
+    0.5,
+    1e308,
+    2 ** 53,
+    2 ** 31,
+    '',
+    'x',
+    '-1',
+    '1e9',
+    '999999999999999999999',
+    '\u0000',
+    '+',
+    ')',
+  ]
+  const parts = numbers.flatMap((part) => [
+    [part],
+    [0, part],
+    [0, part, 0],
+    [part, 0, 0],
+    [0, 0, part],
+    [0, 0, 0, part],
+  ])
+  const texts = ['list', 'dead', 'history'].flatMap((query) =>
+    [...parts, [], [null, 0, 0], [[0], 0, 0], [{}, 0, 0], [true, 0, 0]].map((each) =>
+      JSON.stringify([query, ...each]),
+    ),
+  )
+  return [...texts, '{}', 'null', '0', '""', '[', '["list"'].map((text) =>
+    Buffer.from(text).toString('base64url'),
+  )
+}
+
+async function pageOrRefusal(cursor: string, read: () => Promise<unknown>): Promise<void> {
+  try {
+    await read()
+  } catch (error) {
+    const code: unknown = error instanceof Error && 'code' in error ? error.code : undefined
+    const text = Buffer.from(cursor, 'base64url').toString()
+    if (code !== 'invalid-cursor') throw new Error(`the cursor ${text}: ${String(error)}`, { cause: error })
+  }
 }
 
 /** Stores timers in every shard and answers them in the order of `list`. */
