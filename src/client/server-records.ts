@@ -73,6 +73,20 @@ export class ServerRecords {
     }
   }
 
+  /** Deletes dead letters for good: those with these ids, all of a kind or key, or all with `{}`. */
+  async discard(
+    which: readonly string[] | { readonly kind?: KindGiven; readonly key?: string },
+  ): Promise<number> {
+    if (!isIds(which)) {
+      const { kind, key } = which
+      if (kind === undefined && key === undefined) return await this.#discard({ all: 'true' })
+      return await this.#discard({ kind: kind && nameOf(kind), key })
+    }
+    let count = 0
+    for (const id of which) count += await this.#discard({ id })
+    return count
+  }
+
   /** One page of the history, oldest first. */
   async history(query: HistoryQuery & PageQuery = {}): Promise<Page<HistoryLine>> {
     const { kind, key, from, until, limit, cursor } = query
@@ -136,6 +150,10 @@ export class ServerRecords {
 
   async #redrive(body: object): Promise<Redriven> {
     return await this.#calls.send({ method: 'POST', path: '/v1/dead/redrive', body })
+  }
+
+  async #discard(query: Readonly<Record<string, string | undefined>>): Promise<number> {
+    return (await this.#calls.send<{ count: number }>({ method: 'DELETE', path: '/v1/dead', query })).count
   }
 
   async #page<Item>(

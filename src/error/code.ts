@@ -8,6 +8,7 @@ export const errorCodes = Object.freeze({
   'body-too-large': 'Send a smaller body. The message has the limit.',
   'clock-busy': 'Await the running `advance` of this virtual clock before you start another.',
   'clock-stuck': 'A wake re-arms itself at the same instant forever: let it wait at least a millisecond.',
+  'dead-unknown': 'There is no such dead letter: it was redriven or discarded, or the id is wrong.',
   'driver-missing': "Install the store's driver beside Carillon. The message has the command.",
   'driver-unsupported': "Install a version of the store's driver that the message names.",
   'engine-busy': 'Wait for answers before you send more, or raise `maxQueued`.',

@@ -284,6 +284,9 @@ export abstract class FrontDoor extends Lifecycle {
    */
   abstract redrive(which: WhichDead, options?: CallOptions): Promise<Redriven>
 
+  /** Deletes dead letters for good: those with these ids, or all that match a query. Answers how many it deleted. */
+  abstract discard(which: WhichDead, options?: CallOptions): Promise<number>
+
   /** The names of the kinds that were set or handled in this namespace. */
   abstract kinds(options?: CallOptions): Promise<readonly string[]>
 

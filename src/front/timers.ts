@@ -380,6 +380,10 @@ export class Timers extends FrontDoor {
     return await this.calls.run(options, (limit) => this.#changes.redrive(which, limit))
   }
 
+  async discard(which: WhichDead, options?: CallOptions): Promise<number> {
+    return await this.calls.run(options, () => this.#changes.discard(which))
+  }
+
   // ---- reading
 
   protected async getTimer(kindOrHandle: AnyKind, key: string | undefined): Promise<TimerView | undefined> {

@@ -19,7 +19,7 @@ afterAll(() => {
 function serveWith(code: string): CliProcess {
   const file = path.join(folder, `planted-${Math.random().toString(36).slice(2)}.mjs`)
   writeFileSync(file, `process.on('SIGUSR2', () => { ${code} })`)
-  const env = { NODE_OPTIONS: `--import ${pathToFileURL(file)}` }
+  const env = { NODE_OPTIONS: `--import ${pathToFileURL(file).href}` }
   return new CliProcess(['serve', '--port', '0', '--store', 'memory:', '--auth', 'false'], {
     env,
     cwd: folder,

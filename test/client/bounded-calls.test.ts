@@ -74,6 +74,7 @@ const changes: typeof reads = {
   moveMany: (timers, options) => timers.moveMany({ kind, keys: ['a'] }, { in: '1h' }, options),
   cancelMany: (timers, options) => timers.cancelMany({ kind, keys: ['a'] }, options),
   redrive: (timers, options) => timers.redrive({}, options),
+  discard: (timers, options) => timers.discard({}, options),
   pause: (timers, options) => timers.pause(kind, undefined, options),
   'resume of a timer': (timers, options) => timers.resume(kind, 'a', options),
   setQuota: (timers, options) => timers.setQuota({ maxTimers: 1 }, options),

@@ -115,6 +115,7 @@ isWell = true\n`,
   ['attempts', 'diedAt', 'dueAt', 'id', 'key', 'kind', 'payload', 'reason'],
 )
 assert.deepEqual(answers['redrive'], [{ count: 1, beside: [] }, { count: 2, beside: [] }])
+assert.deepEqual(answers['discard'], [0])
 ${stop}`,
   },
   "await timers.pause(remind, 'order:7')": {

@@ -220,4 +220,34 @@ describe('dead letters over HTTP', () => {
     expect((await other.call('POST', '/v1/dead/redrive', { all: true })).body.count).toBe(0)
     expect((await other.call('POST', '/v1/dead/redrive', {})).status).toBe(400)
   })
+
+  it('are deleted by id, by kind and key, or all, only within their namespace', async () => {
+    const store = new MemoryStore()
+    const { openTimers, timer, Dead } = await import('../../src/index.js')
+    const kind = timer('doomed')
+    const before = await openTimers({ store })
+    before.handle(kind, () => {
+      throw new Dead('it cannot be')
+    })
+    await before.start()
+    await before.setMany(
+      kind,
+      ['a', 'b', 'c', 'd'].map((key) => ({ key, in: 0 })),
+    )
+    await eventually(async () => expect((await before.dead()).items).toHaveLength(4))
+    await before.stop()
+    await using other = await TestServer.start({ store })
+    const { items } = (await other.call('GET', '/v1/dead')).body
+    const foreign = { 'carillon-namespace': 'another' }
+    expect((await other.call('DELETE', `/v1/dead/${items[0].id}`, undefined, foreign)).status).toBe(404)
+    expect((await other.call('DELETE', '/v1/dead?all=true', undefined, foreign)).body).toEqual({ count: 0 })
+    expect((await other.call('DELETE', `/v1/dead/${items[0].id}`)).body).toEqual({ count: 1 })
+    expect((await other.call('DELETE', `/v1/dead/${items[0].id}`)).body.code).toBe('dead-unknown')
+    const { key } = items[1]
+    expect((await other.call('DELETE', `/v1/dead?kind=doomed&key=${key}`)).body).toEqual({ count: 1 })
+    expect((await other.call('DELETE', '/v1/dead')).status).toBe(400)
+    expect((await other.call('DELETE', '/v1/dead?all=true&kind=doomed')).status).toBe(400)
+    expect((await other.call('DELETE', '/v1/dead?all=true')).body).toEqual({ count: 2 })
+    expect((await other.call('GET', '/v1/dead')).body.items).toEqual([])
+  })
 })

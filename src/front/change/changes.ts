@@ -50,6 +50,8 @@ interface ChangesParts {
  */
 export class Changes {
   readonly #engine: TimerEngine
+  readonly #store: Store
+  readonly #namespace: string
   readonly #names: TimerNames
   readonly #turns: NameTurns
   readonly #operations: Operations
@@ -66,6 +68,8 @@ export class Changes {
     const operations = new Operations(clock, history)
     const noted = operations.noted.bind(operations)
     this.#engine = engine
+    this.#store = store
+    this.#namespace = namespace
     this.#names = names
     this.#turns = turns
     this.#operations = operations
@@ -132,6 +136,14 @@ export class Changes {
 
   async redrive(which: WhichDead, limit: CallLimit): Promise<Redriven> {
     return await this.#redrives.redrive(this.#selection.dead(which), limit)
+  }
+
+  /** Deletes dead letters and answers how many there were. A letter that is redriven meanwhile is not counted. */
+  async discard(which: WhichDead): Promise<number> {
+    let count = 0
+    for await (const ids of this.#selection.deadIds(which))
+      for (const isRemoved of await this.#store.removeDead(this.#namespace, ids)) if (isRemoved) count++
+    return count
   }
 
   async pause(kind: AnyKind, key: string, limit: CallLimit): Promise<PauseOutcome> {

@@ -48,11 +48,20 @@ export class Selection {
     return found
   }
 
+  /** The ids of the selected dead letters, in batches. Given ids are not looked up. */
+  async *deadIds(which: WhichDead): AsyncGenerator<readonly string[]> {
+    if (!isIds(which)) {
+      for await (const letters of this.dead(which)) yield letters.map(({ id }) => id)
+      return
+    }
+    for (let at = 0; at < which.length; at += BATCH_ROWS) yield which.slice(at, at + BATCH_ROWS)
+  }
+
   /** The selected dead letters, in batches. */
   async *dead(which: WhichDead): AsyncGenerator<readonly DeadLetter[]> {
     const ids = isIds(which) ? new Set(which) : undefined
     const query = isIds(which) ? {} : which
-    checkOptions('redrive', query, ['kind', 'key'])
+    checkOptions('a call on dead letters', query, ['kind', 'key'])
     const kind = query.kind === undefined ? undefined : await this.#kinds.nameOf(query.kind)
     let cursor: string | undefined
     do {

@@ -264,6 +264,11 @@ export class RemoteTimers extends FrontDoor {
     return await this.calls.run(options, (limit) => this.#client.limitedBy(limit).redrive(which))
   }
 
+  async discard(which: WhichDead, options?: CallOptions): Promise<number> {
+    this.checkOpen()
+    return await this.calls.run(options, (limit) => this.#client.limitedBy(limit).discard(which))
+  }
+
   // ---- reading
 
   protected async getTimer(

@@ -19,6 +19,7 @@ export type Problem = Static<typeof Problem>
 /** Codes whose status differs from that of their error class: 400 for the caller's errors, 500 for the server's. */
 const statuses: Readonly<Partial<Record<ErrorCode, number>>> = Object.freeze({
   'body-too-large': 413,
+  'dead-unknown': 404,
   'engine-busy': 503,
   fenced: 503,
   forbidden: 403,

@@ -1,5 +1,7 @@
 import { Type } from '@sinclair/typebox'
+import { RequestError, shown } from '../../error/index.js'
 import type { Clock } from '../../time/index.js'
+import type { WhichDead } from '../../front/index.js'
 import { type Route, route } from '../http/route.js'
 import {
   DeadBody,
@@ -15,6 +17,9 @@ import {
 import { millisecondsOrString, scheduleOf } from '../http/set-input.js'
 
 const closed = { additionalProperties: false } as const
+
+const DeadId = Type.String({ minLength: 1, maxLength: 1024, description: 'The id of a dead letter.' })
+const Discarded = Type.Object({ count: Type.Integer({ description: 'How many were deleted.' }) })
 
 /** History, forecast, schedule previews and dead letters. */
 export function recordRoutes(clock: Clock): Route[] {
@@ -133,6 +138,42 @@ export function recordRoutes(clock: Clock): Route[] {
       handle: async ({ timers, query, limits }) => await timers.dead(query, limits),
     }),
     route({
+      method: 'DELETE',
+      path: '/v1/dead/{id}',
+      scope: 'write',
+      group: 'Dead letters',
+      summary: 'Delete a dead letter for good.',
+      params: Type.Object({ id: DeadId }),
+      answer: Discarded,
+      refusals: [404],
+      handle: async ({ timers, params: { id } }) => {
+        const count = await timers.discard([id])
+        if (count === 0) throw new RequestError('dead-unknown', `no dead letter with the id ${shown(id)}`)
+        return { count }
+      },
+    }),
+    route({
+      method: 'DELETE',
+      path: '/v1/dead',
+      scope: 'write',
+      group: 'Dead letters',
+      summary: 'Delete dead letters for good: one by its id, those of a kind or key, or all.',
+      query: Type.Object(
+        {
+          id: Type.Optional(DeadId),
+          kind: Type.Optional(Kind),
+          key: Type.Optional(Key),
+          all: Type.Optional(
+            Type.Literal('true', { description: 'Deletes every dead letter of the namespace.' }),
+          ),
+        },
+        closed,
+      ),
+      answer: Discarded,
+      refusals: [404],
+      handle: async ({ timers, query }) => ({ count: await timers.discard(whichOf(query)) }),
+    }),
+    route({
       method: 'POST',
       path: '/v1/dead/redrive',
       scope: 'write',
@@ -168,4 +209,17 @@ export function recordRoutes(clock: Clock): Route[] {
       },
     }),
   ]
+}
+
+/** Which dead letters a query means. It must say so: a query that was left empty by mistake deletes nothing. */
+function whichOf(query: { id?: string; kind?: string; key?: string; all?: 'true' }): WhichDead {
+  const { id, kind, key, all } = query
+  const isNamed = kind !== undefined || key !== undefined
+  if ([id !== undefined, isNamed, all !== undefined].filter(Boolean).length !== 1) {
+    throw new RequestError(
+      'invalid-body',
+      'say which dead letters to delete: pass id, or kind and key or one of them, or all=true',
+    )
+  }
+  return id === undefined ? { ...(kind !== undefined && { kind }), ...(key !== undefined && { key }) } : [id]
 }

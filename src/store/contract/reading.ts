@@ -24,8 +24,8 @@ export interface StoreReading {
   /** How many timers a namespace has, and the bytes of their payloads. Reads every row. */
   usage(namespace: string): Promise<Usage>
   deadLetters(query: DeadQuery): Promise<Listed<DeadLetter>>
-  /** Deletes dead letters. False for an id that is not there. */
-  removeDead(ids: readonly string[]): Promise<readonly boolean[]>
+  /** Deletes dead letters of a namespace. False for an id that is not there, or belongs to another namespace. */
+  removeDead(namespace: string, ids: readonly string[]): Promise<readonly boolean[]>
   history(query: HistoryQuery): Promise<Listed<HistoryEntry>>
   /** Deletes the history before an instant. Answers how many entries it deleted. */
   pruneHistory(beforeExclusive: number): Promise<number>

@@ -406,8 +406,8 @@ export class FileStore implements Store {
     return this.#read(() => this.#dead.list(query, new TimeBudget(this.clock, query.budgetMs)))
   }
 
-  removeDead(ids: readonly string[]): Promise<readonly boolean[]> {
-    return this.#run((batch) => ids.map((id) => this.#dead.remove(batch, id)))
+  removeDead(namespace: string, ids: readonly string[]): Promise<readonly boolean[]> {
+    return this.#run((batch) => ids.map((id) => this.#dead.remove(batch, id, namespace)))
   }
 
   history(query: HistoryQuery): Promise<Listed<HistoryEntry>> {

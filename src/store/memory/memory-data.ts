@@ -246,10 +246,12 @@ export class MemoryData {
     return { items, cursor: found.length > items.length ? cursorOf('dead', [items.at(-1)!.id]) : undefined }
   }
 
-  removeDead(id: string): boolean {
-    const before = this.#dead.length
-    this.#dead = this.#dead.filter((letter) => letter.id !== id)
-    return this.#dead.length < before
+  /** Removes a letter if it is there, and of this namespace if one is given. */
+  removeDead(id: string, namespace?: string): boolean {
+    const index = this.#dead.findIndex((letter) => letter.id === id)
+    if (index < 0 || (namespace !== undefined && this.#dead[index]!.row.namespace !== namespace)) return false
+    this.#dead.splice(index, 1)
+    return true
   }
 
   history(query: HistoryQuery): Listed<HistoryEntry> {

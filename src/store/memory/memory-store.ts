@@ -322,8 +322,8 @@ export class MemoryStore implements Store {
     return this.#call({ name: 'deadLetters' }, () => this.#data.deadLetters(query))
   }
 
-  removeDead(ids: readonly string[]): Promise<readonly boolean[]> {
-    return this.#call({ name: 'removeDead' }, () => ids.map((id) => this.#data.removeDead(id)))
+  removeDead(namespace: string, ids: readonly string[]): Promise<readonly boolean[]> {
+    return this.#call({ name: 'removeDead' }, () => ids.map((id) => this.#data.removeDead(id, namespace)))
   }
 
   history(query: HistoryQuery): Promise<Listed<HistoryEntry>> {

@@ -342,8 +342,8 @@ export class PostgresStore implements Store {
     return this.#records.deadLetters(query)
   }
 
-  removeDead(ids: readonly string[]): Promise<readonly boolean[]> {
-    return this.#records.removeDead(ids)
+  removeDead(namespace: string, ids: readonly string[]): Promise<readonly boolean[]> {
+    return this.#records.removeDead(namespace, ids)
   }
 
   history(query: HistoryQuery): Promise<Listed<HistoryEntry>> {

@@ -169,7 +169,7 @@ export class RedisReading implements StoreReading {
     return { items, cursor: undefined }
   }
 
-  async removeDead(ids: readonly string[]): Promise<boolean[]> {
+  async removeDead(namespace: string, ids: readonly string[]): Promise<boolean[]> {
     const answers = ids.map(() => false)
     const byShard = new Map<number, { readonly index: number; readonly number: string }[]>()
     for (const [index, id] of ids.entries()) {
@@ -180,9 +180,17 @@ export class RedisReading implements StoreReading {
     }
     await Promise.all(
       [...byShard].map(async ([shard, letters]) => {
-        const numbers = letters.map(({ number }) => number)
+        const { nodes, key } = this.#shards[shard]!
+        const found = await nodes.call(key, ['HMGET', `${key}:dead`, ...letters.map(({ number }) => number)])
+        // A letter never changes, so it may be looked up first.
+        const asked = letters.filter(({ number }, at) => {
+          const bytes = (found as (Buffer | null)[])[at] ?? null
+          return bytes !== null && parseLetter(shard, number, bytes).row.namespace === namespace
+        })
+        if (asked.length === 0) return
+        const numbers = asked.map(({ number }) => number)
         const flags = String(await this.#shards[shard]!.run(this.#scripts.removeDead, numbers))
-        for (const [at, { index }] of letters.entries()) answers[index] = flags[at] === '1'
+        for (const [at, { index }] of asked.entries()) answers[index] = flags[at] === '1'
       }),
     )
     return answers

@@ -318,8 +318,8 @@ export class RedisStore implements Store {
     return this.#run(() => this.#reading.deadLetters(query))
   }
 
-  removeDead(ids: readonly string[]): Promise<readonly boolean[]> {
-    return this.#run(() => this.#reading.removeDead(ids))
+  removeDead(namespace: string, ids: readonly string[]): Promise<readonly boolean[]> {
+    return this.#run(() => this.#reading.removeDead(namespace, ids))
   }
 
   history(query: HistoryQuery): Promise<Listed<HistoryEntry>> {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { Batch } from '../../../src/store/file/lmdb/batch.js'
+import type { Batch } from '../../../src/store/file/lmdb/batch.js'
 import { Committer } from '../../../src/store/file/lmdb/committer.js'
 
 /** A committer that keeps what was committed. */

@@ -34,12 +34,21 @@ export class DeadLetterTable {
     })
   }
 
-  remove(batch: Batch, id: string): boolean {
+  /** Removes a letter if it is there, and of this namespace if one is given. */
+  remove(batch: Batch, id: string, namespace?: string): boolean {
     const number = Number(id)
-    if (String(number) !== id || !this.#ids.delete(number)) return false
+    if (String(number) !== id || !this.#ids.has(number)) return false
+    if (namespace !== undefined && this.#namespaceOf(number) !== namespace) return false
+    this.#ids.delete(number)
     batch.remove('dead', keyOf(number))
     batch.onUndo(() => this.#ids.add(number))
     return true
+  }
+
+  /** The namespace of a letter; undefined if the letter is not on the disk yet. */
+  #namespaceOf(id: number): string | undefined {
+    const value = this.#environment.tables.dead.get(keyOf(id))
+    return value && (JSON.parse(value.toString()) as NewDeadLetter).row.namespace
   }
 
   list(query: DeadQuery, budget: TimeBudget): Listed<DeadLetter> {

@@ -45,12 +45,12 @@ export class RecordTables {
     }
   }
 
-  async removeDead(ids: readonly string[]): Promise<boolean[]> {
+  async removeDead(namespace: string, ids: readonly string[]): Promise<boolean[]> {
     const numbers = ids.map((id) => deadLetterNumber(id)!)
     const rows = await this.#database.write(
       'removeDead',
-      'delete from S.dead_letter where id = any ($1::bigint[]) returning id',
-      [int8Array(numbers, (number) => number)],
+      'delete from S.dead_letter where id = any ($1::bigint[]) and namespace = $2 returning id',
+      [int8Array(numbers, (number) => number), namespace],
     )
     const removed = new Set(rows.map((row) => numberOf(row, 'id')))
     // An id that was given twice is answered true once.

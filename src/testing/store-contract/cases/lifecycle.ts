@@ -73,7 +73,7 @@ export function describeLifecycle(suite: Suite): void {
       tallies: () => store.tallies(),
       usage: () => store.usage('default'),
       deadLetters: () => store.deadLetters(page),
-      removeDead: () => store.removeDead(['1']),
+      removeDead: () => store.removeDead('n', ['1']),
       history: () => store.history(page),
       pruneHistory: () => store.pruneHistory(1),
       heartbeat: () => store.heartbeat({ id: 'a', details: '' }, 1),
@@ -193,7 +193,9 @@ async function livedIn(world: World) {
   })
   await store.sweep(owner.fence)
   await store.putSetting('pause', 'yes')
-  await store.removeDead([(await store.deadLetters({ namespace: NAMESPACE, limit: 1 })).items[0]!.id])
+  await store.removeDead(NAMESPACE, [
+    (await store.deadLetters({ namespace: NAMESPACE, limit: 1 })).items[0]!.id,
+  ])
   await store.pruneHistory(rows[5]!.dueAt)
   return await allOf(world)
 }

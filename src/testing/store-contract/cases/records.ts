@@ -26,8 +26,13 @@ export function describeRecords(suite: Suite): void {
   suite.case('a dead letter can be removed once and stays in the counters', async (world) => {
     const all = await lettersOf(world, 4)
     const [a, b] = all
-    assert.deepEqual([...(await world.store.removeDead([b!.id, 'no such', a!.id]))], [true, false, true])
-    assert.deepEqual([...(await world.store.removeDead([a!.id]))], [false])
+    const removed = async (
+      namespace: string,
+      ...letterIds: readonly string[]
+    ): Promise<readonly boolean[]> => [...(await world.store.removeDead(namespace, letterIds))]
+    assert.deepEqual(await removed('another', a!.id, b!.id), [false, false], 'another namespace removed it')
+    assert.deepEqual(await removed(NAMESPACE, b!.id, 'no such', a!.id), [true, false, true])
+    assert.deepEqual(await removed(NAMESPACE, a!.id), [false])
     const { items } = await world.store.deadLetters({ namespace: NAMESPACE, limit: 9 })
     assert.deepEqual(ids(items), ids(all.slice(2)))
     assert.equal((await world.store.counts()).dead, 4)
