@@ -61,7 +61,9 @@ async function outcomeOf(url: string, guard: Guard | undefined): Promise<string>
     const { status } = await sender.send({ headers: {}, body: '{}' }).answer
     return String(status)
   } catch (error) {
-    return (error as { code: string }).code
+    // Callers see one code for all of them. The cause is for the log.
+    const { code, cause } = error as { code: string; cause?: { code?: string } }
+    return cause?.code === 'webhook-refused' ? cause.code : code
   } finally {
     await sender.stop()
   }
@@ -115,9 +117,11 @@ describe('the guard', () => {
 
   it('refuses a name when any of its addresses is not public', async () => {
     const guard = new Guard({ http: true, ports: [port], resolve: async () => ['93.184.216.34', '::1'] })
-    await expect(guard.addressOf('mixed.test')).rejects.toMatchObject({ code: 'webhook-refused' })
+    await expect(guard.addressOf('mixed.test')).rejects.toMatchObject({ cause: { code: 'webhook-refused' } })
     const strange = new Guard({ resolve: async () => ['not an address'] })
-    await expect(strange.addressOf('strange.test')).rejects.toMatchObject({ code: 'webhook-refused' })
+    await expect(strange.addressOf('strange.test')).rejects.toMatchObject({
+      cause: { code: 'webhook-refused' },
+    })
     const none = new Guard({ resolve: async () => [] })
     await expect(none.addressOf('none.test')).rejects.toMatchObject({ code: 'webhook-unreachable' })
   })

@@ -49,13 +49,11 @@ export class AddressRanges {
     for (const range of ranges) {
       const [address = '', bits, ...rest] = range.split('/')
       const family = isIP(address)
-      const prefix = bits === undefined ? (family === 4 ? 32 : 128) : Number(bits)
-      const isRight =
-        family !== 0 &&
-        rest.length === 0 &&
-        Number.isInteger(prefix) &&
-        prefix >= 0 &&
-        prefix <= (family === 4 ? 32 : 128)
+      const most = family === 4 ? 32 : 128
+      const prefix = bits === undefined ? most : Number(bits)
+      // `Number('')` is 0: an address with nothing after its slash must not become the whole internet.
+      const isNumber = bits === undefined || /^(?:0|[1-9]\d{0,2})$/.test(bits)
+      const isRight = family !== 0 && rest.length === 0 && isNumber && prefix <= most
       if (!isRight)
         throw new InvalidInputError(
           'invalid-option',
@@ -77,4 +75,12 @@ export class AddressRanges {
   }
 }
 
-export const notPublicAddresses = new AddressRanges(notPublic)
+const notPublicAddresses = new AddressRanges(notPublic)
+// All that is given out as public so far. Anything else may lead into a network that uses it for itself.
+const publicIpv6 = new AddressRanges(['2000::/3'])
+
+/** Whether an address is on the public internet. */
+export function isPublicAddress(address: string): boolean {
+  const isInUse = isIP(address.split('%')[0]!) === 4 || publicIpv6.includes(address)
+  return isInUse && !notPublicAddresses.includes(address)
+}

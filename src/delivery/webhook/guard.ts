@@ -1,7 +1,7 @@
 import { isIP } from 'node:net'
-import { lookup as lookUp } from 'node:dns'
 import { checkOptions, InvalidInputError, shown, WebhookError } from '../../error/index.js'
-import { AddressRanges, notPublicAddresses } from './address-ranges.js'
+import { AddressRanges, isPublicAddress } from './address-ranges.js'
+import { NameResolver } from './name-resolver.js'
 
 export interface GuardOptions {
   /** Allow http beside https. Default false. */
@@ -24,7 +24,8 @@ const known = ['http', 'ports', 'hosts', 'addresses', 'resolve']
 /**
  * Keeps deliveries on the public internet. A URL is checked when it is set. For every connection the name is resolved and
  * all its addresses are checked. The connection is made to the address that was checked, so a name that changes between
- * the two cannot get around the guard. The error says that a URL is refused, but not where it leads.
+ * the two cannot get around the guard. A name that may not be called gets the same error as a name that does not exist:
+ * otherwise a caller could explore a network by its names.
  *
  * Proven by test/delivery/guard.test.ts.
  */
@@ -42,7 +43,9 @@ export class Guard {
     this.#ports = new Set(ports)
     this.#hosts = new Set(options.hosts?.map((host) => plainHost(host.toLowerCase())))
     this.#allowed = new AddressRanges(options.addresses ?? [])
-    this.#resolve = options.resolve ?? resolveByName
+    // One guard serves one namespace, so that the lookups of one namespace do not wait for those of another.
+    const resolver = new NameResolver()
+    this.#resolve = options.resolve ?? ((host) => resolver.addressesOf(host))
   }
 
   /** Refuses a URL that must not be called, as far as that is known without resolving its name. */
@@ -61,17 +64,24 @@ export class Guard {
   async addressOf(hostname: string): Promise<string> {
     const host = plainHost(hostname)
     const isNumeric = isIP(host) !== 0
-    const addresses = isNumeric ? [host] : await this.#resolve(host)
+    let addresses: readonly string[] = [host]
+    try {
+      if (!isNumeric) addresses = await this.#resolve(host)
+    } catch (error) {
+      throw notCallable(error)
+    }
     const [first] = addresses
-    if (first === undefined) throw new WebhookError('webhook-unreachable', 'the host has no address')
+    if (first === undefined) throw notCallable(undefined)
     if (!this.#hosts.has(host) && !addresses.every((address) => this.#isCallable(address)))
-      throw new WebhookError('webhook-refused', 'the guard does not allow an address of this host')
+      throw notCallable(
+        new WebhookError('webhook-refused', 'the guard does not allow an address of this host'),
+      )
     return first
   }
 
   #isCallable(address: string): boolean {
     if (isIP(address.split('%')[0]!) === 0) return false
-    return !notPublicAddresses.includes(address) || this.#allowed.includes(address)
+    return isPublicAddress(address) || this.#allowed.includes(address)
   }
 }
 
@@ -85,11 +95,11 @@ function refused(why: string): InvalidInputError {
   return new InvalidInputError('refused-url', `this URL cannot be called: ${why}`)
 }
 
-function resolveByName(host: string): Promise<readonly string[]> {
-  return new Promise((resolve, reject) => {
-    lookUp(host, { all: true }, (error, addresses) => {
-      if (error === null) resolve(addresses.map(({ address }) => address))
-      else reject(new WebhookError('webhook-unreachable', 'the host has no address', { cause: error }))
-    })
-  })
+/** The error of a name without an address, and of one that leads where the guard allows nothing. Logs get the cause. */
+function notCallable(cause: unknown): WebhookError {
+  return new WebhookError(
+    'webhook-unreachable',
+    'the target could not be reached: its host has no address that may be called',
+    { cause },
+  )
 }

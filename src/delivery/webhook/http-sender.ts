@@ -1,9 +1,10 @@
-import { isIP } from 'node:net'
+import { isIP, type LookupFunction } from 'node:net'
 import { buildConnector, type Dispatcher, Pool } from 'undici'
 import { CarillonError, WebhookError } from '../../error/index.js'
 import type { Clock } from '../../time/index.js'
 import { Deadlines, type Timed } from './deadlines.js'
 import type { Guard } from './guard.js'
+import { NameResolver } from './name-resolver.js'
 
 export interface Message {
   readonly headers: Readonly<Record<string, string>>
@@ -179,8 +180,11 @@ export class Exchange implements Dispatcher.DispatchHandler, Timed {
 
 /** Connects to the address that the guard has checked, and to no other. */
 function connectorFor(guard: Guard | undefined, timeoutMs: number): buildConnector.connector {
+  if (guard === undefined) {
+    const lookup = lookupOf(new NameResolver())
+    return buildConnector({ timeout: timeoutMs, allowH2: false, lookup })
+  }
   const connect = buildConnector({ timeout: timeoutMs, allowH2: false })
-  if (guard === undefined) return connect
   return (options, callback) => {
     const { hostname, servername = isIP(hostname) === 0 ? hostname : '' } = options
     void guard.addressOf(hostname).then(
@@ -188,6 +192,26 @@ function connectorFor(guard: Guard | undefined, timeoutMs: number): buildConnect
       // oxlint-disable-next-line promise/no-callback-in-promise -- undici wants a callback
       (error: unknown) => callback(error as Error, null),
     )
+  }
+}
+
+/** A lookup for sockets that does not use the thread pool, as the one of Node does. */
+function lookupOf(resolver: NameResolver): LookupFunction {
+  return (hostname, { all = false, family }, callback) => {
+    void resolver.addressesOf(hostname).then((addresses) => {
+      const found = addresses
+        .map((address) => ({ address, family: isIP(address) }))
+        .filter(
+          (each) => family === undefined || family === 0 || each.family === Number(String(family).slice(-1)),
+        )
+      const [first] = found
+      // oxlint-disable-next-line promise/no-callback-in-promise -- a socket wants a callback
+      if (first === undefined) callback(Object.assign(new Error('no address'), { code: 'ENOTFOUND' }), '')
+      // oxlint-disable-next-line promise/no-callback-in-promise -- a socket wants a callback
+      else if (all) callback(null, found)
+      // oxlint-disable-next-line promise/no-callback-in-promise -- a socket wants a callback
+      else callback(null, first.address, first.family)
+    })
   }
 }
 

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto'
-import { WebhookError } from '../../error/index.js'
 import type { Clock } from '../../time/index.js'
 import { signatureOf } from '../../webhooks/index.js'
 import { Dead, RetryAfter } from '../dead.js'
@@ -192,7 +191,5 @@ function isRefusal(outcome: AnswerOutcome | undefined): boolean {
 
 function failure(error: unknown): AnswerOutcome {
   const reason = error instanceof Error ? error.message : String(error)
-  if (error instanceof WebhookError && error.code === 'webhook-refused')
-    return { type: 'dead', reason, isGone: false }
   return { type: 'retry', reason, afterMs: undefined }
 }
