@@ -1,12 +1,15 @@
 import { checkNamespace } from '../timer/index.js'
 
-/** The timers that `within` opened, one for each namespace. They start and stop with the timers that opened them. */
+/**
+ * The timers that `within` opened, one for each namespace. They start and stop with the timers that opened them. Those
+ * that were stopped by themselves are forgotten, and opened again when they are needed.
+ */
 export class NamespaceTimers<Inner extends { start(): Promise<void>; stop(): Promise<void> }> {
-  readonly #open: (namespace: string) => Promise<Inner>
+  readonly #open: (namespace: string, onLeft: () => void) => Promise<Inner>
   readonly #byNamespace = new Map<string, Promise<Inner>>()
   #isStarted = false
 
-  constructor(open: (namespace: string) => Promise<Inner>) {
+  constructor(open: (namespace: string, onLeft: () => void) => Promise<Inner>) {
     this.#open = open
   }
 
@@ -33,7 +36,7 @@ export class NamespaceTimers<Inner extends { start(): Promise<void>; stop(): Pro
   }
 
   async #opened(namespace: string): Promise<Inner> {
-    const inner = await this.#open(namespace)
+    const inner = await this.#open(namespace, () => this.#byNamespace.delete(namespace))
     if (this.#isStarted) await inner.start()
     return inner
   }

@@ -31,4 +31,6 @@ export interface TimersParts {
   readonly peers?: Peers | undefined
   /** The engine of the timers whose `within` opened these. Without it, these timers make their own engine. */
   readonly within?: SharedEngine
+  /** These timers of another namespace were stopped by themselves. */
+  readonly onLeft?: () => void
 }

@@ -69,7 +69,7 @@ export class Timers extends FrontDoor {
   readonly #drains: Drains
   readonly #tasks: PeriodicTasks
   readonly #upkeep: Upkeep
-  readonly #namespaces = new NamespaceTimers((namespace) => this.#openWithin(namespace))
+  readonly #namespaces = new NamespaceTimers((namespace, onLeft) => this.#openWithin(namespace, onLeft))
 
   constructor(parts: TimersParts) {
     super(parts.onEvent, parts.calls ?? new Calls(parts.clock, timersDefaults.callTimeout))
@@ -467,9 +467,10 @@ export class Timers extends FrontDoor {
 
   // ---- other namespaces and the engine
 
-  async #openWithin(namespace: string): Promise<Timers> {
+  async #openWithin(namespace: string, onLeft: () => void): Promise<Timers> {
     const timers = new Timers({
       ...this.#parts,
+      onLeft,
       namespace,
       ownsStore: false,
       within: this.#shared,
@@ -484,6 +485,7 @@ export class Timers extends FrontDoor {
   /** Stops only this namespace. The timers that opened it go on. */
   async #leaveEngine(): Promise<void> {
     this.#shared.remove(this.#parts.namespace)
+    this.#parts.onLeft?.()
     this.#router.stopLeases()
     await this.#router.stopTargets()
   }

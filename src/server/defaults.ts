@@ -44,6 +44,8 @@ export const STREAMED_BATCH_ROWS = 1000
 export const MAX_LINE_LENGTH = 1_048_576
 export const MAX_CACHED_KINDS = 10_000
 export const MAX_OPEN_NAMESPACES = 2000
+/** Namespaces open on an instance without anything in the store. One more closes the one that was not used longest. */
+export const MAX_EMPTY_NAMESPACES = 200
 
 // ---- answers kept for an Idempotency-Key
 

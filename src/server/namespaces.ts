@@ -2,7 +2,7 @@ import { LimitError } from '../error/index.js'
 import type { Timers } from '../front/index.js'
 import type { Store } from '../store/index.js'
 import type { Clock, Wake } from '../time/index.js'
-import { MAX_OPEN_NAMESPACES } from './defaults.js'
+import { MAX_EMPTY_NAMESPACES, MAX_OPEN_NAMESPACES } from './defaults.js'
 
 // `src/front` stores each kind under `kind/<namespace, percent-encoded>/<kind>`.
 const KINDS = 'kind/'
@@ -14,21 +14,43 @@ export interface NamespacesParts {
   /** How often to read the store for namespaces that another instance has begun. */
   readonly refreshMs: number
   readonly onError: (error: unknown) => void
+  /** How many may be open. By default as many as docs/limits.md says. */
+  readonly limits?: { readonly stored: number; readonly empty: number }
+}
+
+/** Calls a function when a request is over. */
+export type OnOver = (over: () => void) => void
+
+interface OpenNamespace {
+  readonly timers: Timers
+  /** Whether the store has kinds of it, so that it must stay open for its timers. */
+  isStored: boolean
+  /** Requests that use it now. Counted only while it is empty. */
+  users: number
 }
 
 /**
- * The timers of each namespace. Namespaces with kinds in the store are opened at the start, so that their timers fire.
- * Others are opened by their first request.
+ * The timers of each namespace. Namespaces with kinds in the store are opened at the start, however many there are, so
+ * that their timers fire. Others are opened by their first request. Until it has a kind, such a namespace has one of a
+ * few seats: when they are taken, the one that was not used for longest is closed. So requests to namespaces without
+ * anything in them cannot keep others from using theirs.
+ *
+ * Proven by test/server/namespaces.test.ts.
  */
 export class Namespaces {
   readonly #parts: NamespacesParts
-  readonly #open = new Map<string, Timers>()
-  readonly #opening = new Map<string, Promise<Timers>>()
+  readonly #limits: { readonly stored: number; readonly empty: number }
+  readonly #open = new Map<string, OpenNamespace>()
+  readonly #opening = new Map<string, Promise<OpenNamespace>>()
+  // Those without kinds in the store, the one that was not used for longest first.
+  readonly #empty = new Set<string>()
+  #isClosing = false
   #wake: Wake | undefined
   #isStopped = false
 
   constructor(parts: NamespacesParts) {
     this.#parts = parts
+    this.#limits = parts.limits ?? { stored: MAX_OPEN_NAMESPACES, empty: MAX_EMPTY_NAMESPACES }
   }
 
   /** Opens all namespaces of the store, and from now on those that other instances begin. */
@@ -45,33 +67,110 @@ export class Namespaces {
 
   /** The timers of a namespace if it is open. */
   openTimersOf(namespace: string): Timers | undefined {
-    return this.#open.get(namespace)
+    return this.#open.get(namespace)?.timers
   }
 
-  /** The timers of a namespace. Opens it if needed; synchronous if it is open. */
-  timersOf(namespace: string): Timers | Promise<Timers> {
+  /** How many are open. */
+  get size(): number {
+    return this.#open.size
+  }
+
+  /**
+   * The timers of a namespace, for a request. Opens it if needed; synchronous if it is open. `onOver` is for a namespace
+   * without kinds: it is not closed before the request is over.
+   */
+  timersOf(namespace: string, onOver?: OnOver): Timers | Promise<Timers> {
     const open = this.#open.get(namespace)
-    if (open !== undefined) return open
+    if (open === undefined) return this.#openFor(namespace, onOver)
+    if (!open.isStored) this.#use(namespace, open, onOver)
+    return open.timers
+  }
+
+  async #openFor(namespace: string, onOver: OnOver | undefined): Promise<Timers> {
+    // Not at the start and not for namespaces of the store: their timers must fire.
+    const count = this.#open.size + this.#opening.size
+    const isNew = !this.#opening.has(namespace)
+    if (isNew && count - this.#empty.size >= this.#limits.stored && !(await this.#isInStore(namespace)))
+      throw new LimitError(
+        'too-many-namespaces',
+        `${this.#limits.stored} namespaces with timers are already open: use one of them, or another server`,
+      )
+    const open = this.#open.get(namespace) ?? (await this.#openOnce(namespace))
+    if (!open.isStored) this.#use(namespace, open, onOver)
+    if (this.#empty.size > this.#limits.empty && !this.#isClosing) void this.#closeEmpty()
+    return open.timers
+  }
+
+  #openOnce(namespace: string): Promise<OpenNamespace> {
     let opening = this.#opening.get(namespace)
     if (opening === undefined) {
-      // Even an empty namespace takes memory.
-      if (this.#open.size + this.#opening.size >= MAX_OPEN_NAMESPACES)
-        throw new LimitError('too-many-namespaces', `${MAX_OPEN_NAMESPACES} namespaces are already open`)
       opening = this.#openNamespace(namespace).finally(() => this.#opening.delete(namespace))
       this.#opening.set(namespace, opening)
     }
     return opening
   }
 
-  async #openNamespace(namespace: string): Promise<Timers> {
+  async #openNamespace(namespace: string): Promise<OpenNamespace> {
     const timers = await this.#parts.timers.within(namespace)
-    this.#open.set(namespace, timers)
-    return timers
+    const open = { timers, isStored: namespace === 'default', users: 0 }
+    this.#open.set(namespace, open)
+    if (!open.isStored) this.#empty.add(namespace)
+    return open
+  }
+
+  /** Marks an empty namespace as used last, and as in use until its request is over. */
+  #use(namespace: string, open: OpenNamespace, onOver: OnOver | undefined): void {
+    this.#empty.delete(namespace)
+    this.#empty.add(namespace)
+    if (onOver === undefined) return
+    open.users++
+    onOver(() => open.users--)
+  }
+
+  /** Closes the empty namespaces that are too many. One with a kind by now stays: its timers have to fire. */
+  async #closeEmpty(): Promise<void> {
+    this.#isClosing = true
+    try {
+      // A copy: requests change the order meanwhile.
+      for (const namespace of Array.from(this.#empty)) {
+        if (this.#empty.size <= this.#limits.empty) break
+        const open = this.#open.get(namespace)
+        if (open === undefined || open.users > 0) continue
+        const isInUse = (await open.timers.kinds()).length > 0 || (await open.timers.listTargets()).length > 0
+        if (isInUse) this.#markStored(namespace, open)
+        else if (open.users === 0) await this.#close(namespace, open)
+      }
+    } catch (error) {
+      this.#parts.onError(error)
+    } finally {
+      this.#isClosing = false
+    }
+  }
+
+  async #close(namespace: string, { timers }: OpenNamespace): Promise<void> {
+    // All in one turn with the last look at `users`, so that no request gets timers that are being stopped.
+    this.#open.delete(namespace)
+    this.#empty.delete(namespace)
+    await timers.stop()
+  }
+
+  #markStored(namespace: string, open: OpenNamespace): void {
+    open.isStored = true
+    this.#empty.delete(namespace)
+  }
+
+  async #isInStore(namespace: string): Promise<boolean> {
+    return (await this.#parts.store.settings(`${KINDS}${encodeURIComponent(namespace)}/`)).length > 0
   }
 
   async #openStored(): Promise<void> {
-    for (const { name } of await this.#parts.store.settings(KINDS)) {
-      await this.timersOf(decodeURIComponent(name.slice(KINDS.length, name.indexOf('/', KINDS.length))))
+    const settings = await this.#parts.store.settings(KINDS)
+    const names = new Set(
+      settings.map(({ name }) => name.slice(KINDS.length, name.indexOf('/', KINDS.length))),
+    )
+    for (const name of names) {
+      const namespace = decodeURIComponent(name)
+      this.#markStored(namespace, this.#open.get(namespace) ?? (await this.#openOnce(namespace)))
     }
   }
 

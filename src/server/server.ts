@@ -128,7 +128,7 @@ export class Server {
         bounded: (call) => timers.bounded(undefined, call),
       }),
       metrics: this.#metrics,
-      timersOf: (namespace) => this.#namespaces.timersOf(namespace),
+      timersOf: (namespace, onOver) => this.#namespaces.timersOf(namespace, onOver),
       isStarting: () => this.#isStarting,
     })
     this.#addOpenRoutes()

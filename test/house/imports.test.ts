@@ -40,7 +40,7 @@ const packages: readonly (readonly [part: string, specifier: RegExp])[] = [
   ['store/postgres/', /^(pg|node:(buffer|timers))$/],
   ['webhooks/', /^node:crypto$/],
   ['delivery/lease/', /^node:crypto$/],
-  ['delivery/webhook/', /^(?:node:(?:crypto|dns|net)|undici)$/],
+  ['delivery/webhook/', /^(?:node:(?:crypto|dns|dns\/promises|fs|net)|undici)$/],
   ['store/file/', /^node:(buffer|crypto|fs|fs\/promises|module|os|path|timers)$/],
 ]
 

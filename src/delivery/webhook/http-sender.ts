@@ -1,3 +1,4 @@
+import type { LookupAddress, LookupOptions } from 'node:dns'
 import { isIP, type LookupFunction } from 'node:net'
 import { buildConnector, type Dispatcher, Pool } from 'undici'
 import { CarillonError, WebhookError } from '../../error/index.js'
@@ -197,22 +198,20 @@ function connectorFor(guard: Guard | undefined, timeoutMs: number): buildConnect
 
 /** A lookup for sockets that does not use the thread pool, as the one of Node does. */
 function lookupOf(resolver: NameResolver): LookupFunction {
-  return (hostname, { all = false, family }, callback) => {
-    void resolver.addressesOf(hostname).then((addresses) => {
-      const found = addresses
-        .map((address) => ({ address, family: isIP(address) }))
-        .filter(
-          (each) => family === undefined || family === 0 || each.family === Number(String(family).slice(-1)),
-        )
-      const [first] = found
-      // oxlint-disable-next-line promise/no-callback-in-promise -- a socket wants a callback
-      if (first === undefined) callback(Object.assign(new Error('no address'), { code: 'ENOTFOUND' }), '')
-      // oxlint-disable-next-line promise/no-callback-in-promise -- a socket wants a callback
-      else if (all) callback(null, found)
-      // oxlint-disable-next-line promise/no-callback-in-promise -- a socket wants a callback
-      else callback(null, first.address, first.family)
-    })
+  const find = async (hostname: string, { family = 0 }: LookupOptions): Promise<LookupAddress[]> => {
+    const wanted = Number(String(family).slice(-1))
+    const addresses = await resolver.addressesOf(hostname)
+    const found = addresses.map((address) => ({ address, family: isIP(address) }))
+    return found.filter((each) => wanted === 0 || each.family === wanted)
   }
+  const answer = async (...[hostname, options, callback]: Parameters<LookupFunction>): Promise<void> => {
+    const found = await find(hostname, options)
+    const [first] = found
+    if (first === undefined) callback(Object.assign(new Error('no address'), { code: 'ENOTFOUND' }), '')
+    else if (options.all === true) callback(null, found)
+    else callback(null, first.address, first.family)
+  }
+  return (...asked) => void answer(...asked)
 }
 
 function only(header: string | string[] | undefined): string | undefined {

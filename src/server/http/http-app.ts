@@ -7,6 +7,7 @@ import type { Timers } from '../../front/index.js'
 import type { AccessCheck } from './access.js'
 import { parseJson } from './json-body.js'
 import type { Metrics } from '../monitor/metrics.js'
+import type { OnOver } from '../namespaces.js'
 import { HEADERS_TIMEOUT_MS, KEEP_ALIVE_MS, MAX_PARAM_LENGTH } from '../defaults.js'
 import { PEER_PATH } from '../peers/peer-message.js'
 import { checkFastify } from '../server-packages.js'
@@ -20,7 +21,7 @@ export interface HttpParts {
   readonly routes: readonly Route[]
   readonly access: AccessCheck
   readonly metrics: Metrics
-  readonly timersOf: (namespace: string) => Timers | Promise<Timers>
+  readonly timersOf: (namespace: string, onOver: OnOver) => Timers | Promise<Timers>
   /** Whether the server listens, but its engine does not run yet. */
   readonly isStarting: () => boolean
 }
@@ -138,7 +139,7 @@ function addRoute(
           request,
           reply,
         })
-      const timers = timersOf(admission.namespace)
+      const timers = timersOf(admission.namespace, (over) => void reply.raw.once('close', over))
       // Always a promise: a handler that returns undefined tells Fastify that it will reply later.
       return timers instanceof Promise ? timers.then(answer) : Promise.resolve(answer(timers))
     },
