@@ -54,6 +54,7 @@ export const errorCodes = Object.freeze({
   'never-matches': 'Use a date that exists: this schedule would never occur.',
   'no-transactions':
     'Use PostgreSQL, or omit `using` and `transaction: true`: this store or server has no transactions to join.',
+  'not-a-worker': 'Call `attach` in the module of a pool, which its workers load.',
   'not-done':
     'The call was over before it was sent, so nothing happened and nothing will: try again, or raise `timeout`.',
   'not-leased':
@@ -67,6 +68,7 @@ export const errorCodes = Object.freeze({
   'payload-refused': "Pass a payload that the kind's schema accepts.",
   'payload-too-large':
     'Store the data elsewhere and put a reference to it in the payload, or raise `maxPayloadBytes`.',
+  'pool-full': 'Cancel timers, wait until some have fired, or start the pool with a larger `maxTimers`.',
   'port-busy': 'Stop the program that listens there, or choose another port.',
   'protocol-mismatch':
     'Stop the instances of the other version first, or upgrade through a version that is compatible with both.',
@@ -102,7 +104,12 @@ export const errorCodes = Object.freeze({
   'store-volatile':
     'The database may lose acknowledged writes: turn on what the message names, or allow it in the URL.',
   'target-unknown': 'The kind has no target: its timers wait until it gets one.',
+  'task-interrupted':
+    'The worker ended while the task ran: the task may have done its work. Set the timer again if it must run.',
+  'task-module': 'Correct the module: the message says what went wrong when a worker loaded it.',
+  'task-unknown': 'Pass the name of a function that the module exports. The message lists them.',
   'tick-went-back': 'Advance a wheel only forward, with ticks from a monotonic clock.',
+  'timer-busy': 'Another thread is moving the timer at this moment: try again.',
   'timer-firing': 'An attempt is running and nothing was changed: wait for its outcome.',
   'timer-settled': 'The timer has already finished: set a new one.',
   'timer-unknown': 'There is no such timer.',

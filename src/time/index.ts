@@ -2,4 +2,5 @@
 export type { Clock, Wake, WakeOptions } from './clock.js'
 export { type Duration, formatDuration, MAX_DURATION_MS, parseDuration } from './duration.js'
 export { type Machine, SystemClock, systemClock } from './system-clock.js'
+export { ThreadClock, threadOrigin } from './thread-clock.js'
 export { VirtualClock } from './virtual-clock.js'

@@ -1,0 +1,10 @@
+/** Timers on several threads: `TimerPool` in the thread that starts it, `attach` in the module that its workers load. */
+export { attach } from './attach.js'
+export type { OnTaskError, TimerPoolOptions } from './pool-options.js'
+export type { PoolStats, WorkerStats } from './pool-stats.js'
+export type { TimerState } from './starter-timers.js'
+export type { Task } from './task-names.js'
+export type { TaskPayload } from './task-payload.js'
+export type { TimerHandle } from './timer-handle.js'
+export { TimerPool } from './timer-pool.js'
+export type { WorkerTimers } from './worker-timers.js'

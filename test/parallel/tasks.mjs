@@ -1,0 +1,82 @@
+// The module that the workers of the tests load.
+import process from 'node:process'
+import { attach } from '../../dist/parallel/index.js'
+
+const timers = attach()
+const { ledger, dues, handles, next } = timers.data ?? {}
+
+/** What happened to the timer with this number: fired adds 1, cancelled adds 256. */
+export function fire(id) {
+  if (dues !== undefined && timers.now() < dues[id]) Atomics.add(ledger, id, 1 << 16)
+  Atomics.add(ledger, id, 1)
+}
+
+export function fail() {
+  throw new Error('it failed on purpose')
+}
+
+export function echo(text) {
+  ledger[0] = text.length
+}
+
+/** Runs until somebody writes 9 into its place of the ledger. */
+export async function hold(id) {
+  while (Atomics.load(ledger, id) !== 9) await new Promise((resolve) => setTimeout(resolve, 5))
+}
+
+export function setMany(count) {
+  for (let i = 0; i < count; i++) {
+    const id = Atomics.add(next, 0, 1)
+    if (id >= ledger.length) return
+    const delay = Math.random() * 60
+    dues[id] = timers.now() + delay
+    handles[id] = timers.set('fire', delay, id)
+  }
+}
+
+/** Random operations on timers of all workers. */
+export function churn(operations) {
+  for (let left = operations; left > 0; left--) {
+    const choice = Math.random()
+    if (choice < 0.4) setMany(1)
+    else {
+      const id = Math.floor(Math.random() * Math.min(Atomics.load(next, 0), ledger.length))
+      const handle = handles[id]
+      if (handle === 0 || handle === undefined) continue
+      if (choice < 0.7) {
+        if (timers.cancel(handle)) Atomics.add(ledger, id, 256)
+      } else {
+        // Only later: so the first due time is a bound that every firing must keep.
+        const delay = Math.max(0, dues[id] - timers.now()) + Math.random() * 30
+        try {
+          if (timers.move(handle, delay)) continue
+        } catch (error) {
+          if (error.code !== 'timer-busy') throw error
+        }
+      }
+    }
+  }
+}
+
+export function exit() {
+  process.exit(1)
+}
+
+export function throwLater() {
+  setTimeout(() => {
+    throw new Error('uncaught on purpose')
+  })
+}
+
+export function rejectLater() {
+  void Promise.reject(new Error('unhandled on purpose'))
+}
+
+export function exhaustMemory() {
+  const kept = []
+  for (;;) kept.push(new Array(10_000).fill(Math.random()))
+}
+
+export function blockForEver() {
+  for (;;);
+}
