@@ -29,6 +29,8 @@ type RequestResult =
 /** Whether the server may have got the change of a call. */
 interface SendState {
   isSent: boolean
+  /** How often the request was sent. */
+  attempts: number
 }
 
 const busyStatuses: ReadonlySet<number> = new Set([429, 503])
@@ -73,7 +75,7 @@ export class HttpCalls {
   ): Promise<Answer> {
     const { retries } = this.#options
     const init = this.#initOf(request)
-    const state: SendState = { isSent: false }
+    const state: SendState = { isSent: false, attempts: 0 }
     for (let attempt = 1; ; attempt++) {
       const result = await this.#inTime(this.#limited(request, init, state), state)
       if (result.isAnswered) return result.answer as Answer
@@ -110,6 +112,7 @@ export class HttpCalls {
   async #request(request: CallRequest, init: RequestInit, state: SendState): Promise<RequestResult> {
     const { url, clock, timeoutMs, fetch } = this.#options
     this.#checkSignals(request)
+    state.attempts++
     const [wasSent, hadActed] = [state.isSent, this.#limit?.hasActed ?? false]
     if (request.method !== 'GET') {
       state.isSent = true
@@ -120,7 +123,13 @@ export class HttpCalls {
     const unwatch = this.#limit?.onOver(() => timeout.abort())
     const signals = [timeout.signal, ...this.#signals(request)]
     try {
-      const response = await fetch(url + pathOf(request), { ...init, signal: AbortSignal.any(signals) })
+      const response = await fetch(url + pathOf(request), {
+        ...init,
+        ...(request.method !== 'GET' && {
+          headers: { ...init.headers, 'carillon-attempt': String(state.attempts) },
+        }),
+        signal: AbortSignal.any(signals),
+      })
       return this.#read(response, await response.text())
     } catch (error) {
       this.#checkSignals(request)

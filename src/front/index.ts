@@ -24,6 +24,7 @@ export type { ForecastOptions, ForecastSlice, PageOptions, TimerQuery, Why } fro
 export type { RedriveAnswer, Redriven, RedrivenBeside } from './change/redrives.js'
 export type { StandardSchema } from './kind/schema.js'
 export type { Many, WhichDead } from './change/selection.js'
+export { firstTry } from './set/repeated-sets.js'
 export type { SetManyRow, SetOptions } from './set/set-request.js'
 export type { PauseOutcome, ResumeOutcome } from './change/timer-pauses.js'
 export type { DeadView, QuotaLimits, QuotaView, SetTimer, SetTimers, TimerView } from '../timer/index.js'

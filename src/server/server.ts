@@ -279,10 +279,6 @@ export class Server {
     this.#events.stop()
     this.#namespaces.stop()
     await this.#closeConnections()
-    this.#idempotency.stop()
-    this.#batchIdempotency.stop()
-    this.#workerIdempotency.stop()
-    this.#leaseBatchIdempotency.stop()
     this.#leaseTaker?.stop()
     this.#metrics.stop()
     try {

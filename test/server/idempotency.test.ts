@@ -71,14 +71,14 @@ describe('an Idempotency-Key', () => {
 describe('a different request under the Idempotency-Key of a running request', () => {
   it('is refused, even if the running request fails', async () => {
     const idempotency = new Idempotency(systemClock)
+    const caller = { apiKeyId: 'a', namespace: 'default' }
     let fail = (_error: Error): void => undefined
     const work = new Promise<never>((_, reject) => (fail = reject))
-    const first = idempotency.runOnce('scope', 'key', ['PUT', 1], () => work)
-    const second = idempotency.runOnce('scope', 'key', ['PUT', 2], () => Promise.resolve('done'))
+    const first = idempotency.runOnce(caller, 'key', ['PUT', 1], () => work)
+    const second = idempotency.runOnce(caller, 'key', ['PUT', 2], () => Promise.resolve('done'))
     fail(new Error('the first failed'))
     await expect(second).rejects.toMatchObject({ code: 'idempotency-mismatch' })
     await expect(first).rejects.toThrow('the first failed')
-    expect(await idempotency.runOnce('scope', 'key', ['PUT', 2], () => Promise.resolve('done'))).toBe('done')
-    idempotency.stop()
+    expect(await idempotency.runOnce(caller, 'key', ['PUT', 2], () => Promise.resolve('done'))).toBe('done')
   })
 })

@@ -15,6 +15,7 @@ import {
 import { noteOf } from '../read/history-policy.js'
 import type { UnknownKind } from '../kind/kind.js'
 import type { CallContext } from './plain-request.js'
+import { identityFrom } from './repeated-sets.js'
 import type { FiringWindow, Spread } from './spread.js'
 import { dueAtOf, epochMsOf, type Instant, type When } from '../when.js'
 
@@ -32,6 +33,11 @@ export type SetOptions<Input> = When & {
    */
   readonly notAfter?: LatestStart
   readonly tags?: readonly string[]
+  /**
+   * The same set with the same idempotency key is one timer, also from another process and after a restart. It is not set
+   * again while its timer is there, or has fired and is still remembered. Up to 512 characters.
+   */
+  readonly idempotencyKey?: string
   /** The trace of its deliveries, in the format of W3C Trace Context. */
   readonly traceparent?: string
 } & ([undefined] extends [Input] ? { readonly payload?: Input } : { readonly payload: Input })
@@ -59,6 +65,7 @@ export const setOptionNames: readonly string[] = [
   'retry',
   'notAfter',
   'tags',
+  'idempotencyKey',
   'traceparent',
 ]
 const knownNames = new Set(setOptionNames)
@@ -124,8 +131,15 @@ export function setRequestOf(
   context: SetContext,
 ): SetRequest {
   checkNames(kind.name, options)
-  const identity = newIdentity(context.random)
-  const { ifAbsent, ifRevision, retry, tags = noTags } = options
+  const { ifAbsent, ifRevision, retry, tags = noTags, idempotencyKey } = options
+  const identity =
+    idempotencyKey === undefined
+      ? newIdentity(context.random)
+      : identityFrom(idempotencyKey, {
+          namespace: context.namespace,
+          kind: kind.name,
+          ...(key !== undefined && { key }),
+        })
   if (retry !== undefined) parseRetry(retry)
   if (options.traceparent !== undefined) checkTraceparent(options.traceparent)
   // A timer whose trace is not the parent of the call keeps its own trace.

@@ -43,7 +43,7 @@ export function setTimerOf(operation: SetRequest, answer: SubmitAnswer): SetTime
 }
 
 /** The result of a set that changed nothing, or whose condition failed: it describes the existing timer. */
-export function currentTimerOf(outcome: 'unchanged' | 'conflict', row: TimerRow): SetTimer {
+export function currentTimerOf(outcome: 'set' | 'unchanged' | 'conflict', row: TimerRow): SetTimer {
   return { outcome, key: row.key, handle: handleOf(row), dueAt: dueAtOfRow(row), revision: row.revision }
 }
 

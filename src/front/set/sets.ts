@@ -15,6 +15,7 @@ import { type CallContext, plainSetsOf } from './plain-request.js'
 import { validated } from '../kind/schema.js'
 import { type SetOptions, type SetRequest, setRequestOf, windowsOf } from './set-request.js'
 import { currentTimerOf, SetResults, isConflict, setTimerOf } from './set-results.js'
+import { RepeatedSets } from './repeated-sets.js'
 import { Spread } from './spread.js'
 import { TransactionSets } from './transaction-sets.js'
 import type { Tracing } from '../event/tracing.js'
@@ -48,11 +49,13 @@ export class Sets {
   readonly #parts: SetsParts
   readonly #spread: Spread
   readonly #unchanged: UnchangedSets
+  readonly #repeated: RepeatedSets
 
   constructor(parts: SetsParts) {
     this.#parts = parts
     this.#spread = new Spread(parts)
     this.#unchanged = new UnchangedSets(parts.records)
+    this.#repeated = new RepeatedSets(parts.engine, parts.store)
   }
 
   set(
@@ -92,38 +95,44 @@ export class Sets {
     }
     const requests = this.requestsOf(kind, rows, keyOf, trace)
     const operations = requests instanceof Promise ? await limit.orNotDone(requests) : requests
-    if (rows.some(({ on }) => on !== undefined)) return await this.#setChanged(kind, rows, operations, limit)
+    const mayBeKnown = rows.some(({ on, idempotencyKey }) => on !== undefined || idempotencyKey !== undefined)
+    if (mayBeKnown) return await this.#setChanged(kind, rows, operations, limit)
     const earlier = turns.earlier(operations)
     if (earlier !== undefined) await limit.orNotDone(earlier)
     const submitted = this.#submit(operations, limit)
     return await this.#timersOf(operations, await this.#submitted(kind, submitted, limit), limit)
   }
 
-  /** Sets rows of which some have a schedule. Those that would change nothing are not submitted. */
+  /** Sets rows of which some have a schedule or an idempotency key. Those that would change nothing are not submitted. */
   async #setChanged(
     kind: UnknownKind,
     rows: readonly SetOptions<unknown>[],
     operations: readonly SetRequest[],
     limit: CallLimit,
   ): Promise<SetTimers> {
-    const { unchanged, submitted } = await limit.orNotDone(
+    const { known, submitted } = await limit.orNotDone(
       this.#parts.turns.run(operations, async () => {
-        const found = await this.#unchanged.find(operations, (index) => rows[index]!.on !== undefined)
+        const repeated = await this.#repeated.find(rows, operations)
+        const isRecurring = (index: number): boolean => rows[index]!.on !== undefined && !repeated.has(index)
+        const unchanged = await this.#unchanged.find(operations, isRecurring)
+        const found = new Map<number, KnownSet>()
+        for (const [index, row] of repeated) found.set(index, { outcome: 'set', row })
+        for (const [index, row] of unchanged) found.set(index, { outcome: 'unchanged', row })
         const changed = operations.filter((_, index) => !found.has(index))
         // A call that is over by now submits nothing.
         const isOver = changed.length === 0 || limit.isOver
         const answers = isOver ? Promise.resolve([]) : this.#submit(changed, limit)
         // The turn ends here: the answers are awaited outside of it.
-        return { unchanged: found, submitted: this.#submitted(kind, answers, limit) }
+        return { known: found, submitted: this.#submitted(kind, answers, limit) }
       }),
     )
     const answers = (await submitted).values()
     const all = operations.map((_, index): SubmitAnswer => {
-      const row = unchanged.get(index)
+      const row = known.get(index)?.row
       if (row === undefined) return answers.next().value!
       return { outcome: 'set', revision: row.revision, replaced: undefined }
     })
-    return await this.#timersOf(operations, all, limit, unchanged)
+    return await this.#timersOf(operations, all, limit, known)
   }
 
   #submit(operations: readonly SetRequest[], limit: CallLimit): Promise<readonly SubmitAnswer[]> {
@@ -146,16 +155,16 @@ export class Sets {
     return answers
   }
 
-  /** Turns the engine's answers into the caller's results. `unchanged` has the rows of sets that changed nothing. */
+  /** Turns the engine's answers into the caller's results. `known` has the sets that changed nothing. */
   async #timersOf(
     operations: readonly SetRequest[],
     answers: readonly SubmitAnswer[],
     limit: CallLimit,
-    unchanged: ReadonlyMap<number, TimerRow> = noRows,
+    known: ReadonlyMap<number, KnownSet> = noneKnown,
   ): Promise<SetTimers> {
     const timerOf = (answer: SubmitAnswer, index: number): SetTimer => {
-      const row = unchanged.get(index)
-      return row === undefined ? setTimerOf(operations[index]!, answer) : currentTimerOf('unchanged', row)
+      const set = known.get(index)
+      return set === undefined ? setTimerOf(operations[index]!, answer) : currentTimerOf(set.outcome, set.row)
     }
     if (answers.every(({ outcome }) => outcome === 'set' || outcome === 'appended')) {
       return new SetResults(answers.length, (index) => timerOf(answers[index]!, index))
@@ -240,7 +249,13 @@ export class Sets {
   }
 }
 
-const noRows: ReadonlyMap<number, TimerRow> = new Map()
+/** A set that changed nothing: it was done before, or the timer was as it should be. */
+interface KnownSet {
+  readonly outcome: 'set' | 'unchanged'
+  readonly row: TimerRow
+}
+
+const noneKnown: ReadonlyMap<number, KnownSet> = new Map()
 
 /** The results of plain sets that are all new timers, with these revisions. */
 function newTimers(sets: SetColumns, revisions: Float64Array): SetResults {

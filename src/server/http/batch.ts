@@ -5,7 +5,13 @@ import type { CallOptions, SetManyRow, SetTimer, TimerChange, Timers, When } fro
 import { parseHandle } from '../../timer/index.js'
 import { isRefusal } from './refusal.js'
 import { type BatchAnswer, BatchRow } from './schema.js'
-import { type NamedKinds, noCondition, setOptionsOf, withTraceparent } from './set-input.js'
+import {
+  type NamedKinds,
+  noCondition,
+  setOptionsOf,
+  withIdempotencyKey,
+  withTraceparent,
+} from './set-input.js'
 
 const checker = TypeCompiler.Compile(BatchRow)
 
@@ -22,8 +28,16 @@ export class Batch {
   readonly #kinds: NamedKinds
   readonly #request: FastifyRequest
   readonly #limits: CallOptions
+  readonly #setKey: string | undefined
 
-  constructor(timers: Timers, kinds: NamedKinds, request: FastifyRequest, limits: CallOptions) {
+  constructor(
+    timers: Timers,
+    kinds: NamedKinds,
+    request: FastifyRequest,
+    limits: CallOptions,
+    setKey: string | undefined,
+  ) {
+    this.#setKey = setKey
     this.#timers = timers
     this.#kinds = kinds
     this.#request = request
@@ -85,7 +99,10 @@ export class Batch {
     const valid: number[] = []
     for (const index of indexes) {
       try {
-        options.push(withTraceparent(rowOptions(rows[index]!), this.#request))
+        const row = withTraceparent(rowOptions(rows[index]!), this.#request)
+        // A row is recognised by its place in the batch: two equal rows without a key are two timers.
+        const setKey = this.#setKey === undefined ? undefined : `${this.#setKey}.${index}`
+        options.push(withIdempotencyKey(row, setKey, this.#request))
         valid.push(index)
       } catch (error) {
         answers[index] = failedRow(rows[index]!, error)

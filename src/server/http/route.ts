@@ -4,6 +4,7 @@ import type { Timers } from '../../front/index.js'
 import type { Scope } from '../api-keys.js'
 import type { Admission } from './access.js'
 import type { RequestLimits } from './connection-signals.js'
+import type { RunOnce } from './idempotency.js'
 
 /** A request that was admitted and checked. */
 export interface Call<Params, Query, Body> {
@@ -17,6 +18,8 @@ export interface Call<Params, Query, Body> {
   readonly body: Body
   readonly request: FastifyRequest
   readonly reply: FastifyReply
+  /** Given if the request runs once per Idempotency-Key. */
+  readonly once?: RunOnce
 }
 
 export interface RouteDefinition<

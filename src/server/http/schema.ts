@@ -70,6 +70,14 @@ const setting = {
   ),
   ifAbsent: Type.Optional(Type.Boolean({ description: 'Only if no timer has this key.' })),
   ifRevision: Type.Optional(Revision),
+  idempotencyKey: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 512,
+      description:
+        'The same set with the same key is one timer, at every instance, while it is there or remembered. Default: from the `Idempotency-Key` header.',
+    }),
+  ),
   traceparent: Type.Optional(
     Type.String({
       pattern: '^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$',

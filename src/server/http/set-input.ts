@@ -1,5 +1,5 @@
 import type { CallOptions, ChangeOptions, SetOptions, TimerKind } from '../../front/index.js'
-import { timer } from '../../front/index.js'
+import { firstTry, timer } from '../../front/index.js'
 import { RequestError, shown } from '../../error/index.js'
 import { cron, parseSchedule, type Schedule } from '../../schedule/index.js'
 import type { FastifyRequest } from 'fastify'
@@ -52,6 +52,20 @@ export function withTraceparent(
   if (typeof traceparent !== 'string' || options.traceparent !== undefined || !isTraceparent(traceparent))
     return options
   return { ...options, traceparent }
+}
+
+/**
+ * Adds the key by which the set is recognised at every instance. `carillon-attempt: 1` is a client's word that it did not
+ * send the request before, so nothing is looked up.
+ */
+export function withIdempotencyKey<Options extends SetOptions<unknown>>(
+  options: Options,
+  setKey: string | undefined,
+  { headers }: FastifyRequest,
+): Options {
+  if (setKey === undefined || options.idempotencyKey !== undefined) return options
+  const isFirst = headers['carillon-attempt'] === '1'
+  return { ...options, idempotencyKey: setKey, ...(isFirst && { [firstTry]: true }) }
 }
 
 export const noCondition: { readonly ifAbsent?: boolean; readonly ifRevision?: number } = Object.freeze({})

@@ -26,8 +26,8 @@ export function batchRoutes(kinds: NamedKinds): Route[] {
       bodyLimit: MAX_BATCH_BYTES,
       answer: Type.Array(BatchAnswer),
       refusals: [413],
-      handle: async ({ timers, body, request, reply, limits }) => {
-        const batch = new Batch(timers, kinds, request, limits)
+      handle: async ({ timers, body, request, reply, limits, once }) => {
+        const batch = new Batch(timers, kinds, request, limits, once?.setKey)
         if (!(body instanceof Readable)) return checkAnyDone(await batch.run(body))
         reply.type('application/x-ndjson')
         return Readable.from(answerLines(batch, body))

@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import { RequestError } from '../../error/index.js'
 import type { SetTimer, When } from '../../front/index.js'
-import { type Idempotency, timerKeyFrom } from '../http/idempotency.js'
+import { type Idempotency, type RunOnce, timerKeyFrom } from '../http/idempotency.js'
 import { outcomeAnswer } from '../http/outcome-answer.js'
 import { type Call, type Route, route } from '../http/route.js'
 import {
@@ -25,6 +25,7 @@ import {
   millisecondsOrString,
   type NamedKinds,
   setOptionsOf,
+  withIdempotencyKey,
   withTraceparent,
 } from '../http/set-input.js'
 
@@ -43,8 +44,13 @@ export function timerRoutes({
     call: Call<unknown, unknown, SetBody>,
     kind: string,
     key: string | undefined,
+    { setKey }: RunOnce,
   ): Promise<SetAnswered> => {
-    const options = withTraceparent(setOptionsOf(call.body, conditionOf(call.request)), call.request)
+    const options = withIdempotencyKey(
+      withTraceparent(setOptionsOf(call.body, conditionOf(call.request)), call.request),
+      setKey,
+      call.request,
+    )
     const { timers, limits } = call
     const made = kinds.of(kind)
     return setAnswer(
@@ -68,7 +74,7 @@ export function timerRoutes({
       answer: SetAnswer,
       refusals: [412, 413, 422],
       handle: async (call) =>
-        tagged(call, await idempotency.run(call, () => set(call, call.params.kind, call.params.key))),
+        tagged(call, await idempotency.run(call, (_, once) => set(call, call.params.kind, call.params.key, once))),
     }),
     route({
       method: 'POST',
@@ -84,10 +90,10 @@ export function timerRoutes({
       refusals: [412, 413, 422],
       handle: async (call) => {
         const { kind } = call.params
-        const answer = await idempotency.run(call, async (idempotencyKey) => {
+        const answer = await idempotency.run(call, async (idempotencyKey, once) => {
           const derived =
             idempotencyKey === undefined ? undefined : timerKeyFrom(call.admission, idempotencyKey)
-          return await set(call, kind, call.body.key ?? derived)
+          return await set(call, kind, call.body.key ?? derived, once)
         })
         call.reply.header(
           'location',
