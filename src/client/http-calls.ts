@@ -26,6 +26,9 @@ type RequestResult =
       readonly afterMs: number
     }
 
+/** What `fetch` gets at each attempt, besides the number of the attempt. */
+type CallInit = Omit<RequestInit, 'headers'> & { readonly headers: Readonly<Record<string, string>> }
+
 /** Whether the server may have got the change of a call. */
 interface SendState {
   isSent: boolean
@@ -104,12 +107,12 @@ export class HttpCalls {
     return { isAnswered: false, problem: undefined, error, isRetryable: false, afterMs: 0 }
   }
 
-  async #limited(request: CallRequest, init: RequestInit, state: SendState): Promise<RequestResult> {
+  async #limited(request: CallRequest, init: CallInit, state: SendState): Promise<RequestResult> {
     if (request.waitMs !== undefined) return await this.#request(request, init, state)
     return await this.#semaphore.run(() => this.#request(request, init, state))
   }
 
-  async #request(request: CallRequest, init: RequestInit, state: SendState): Promise<RequestResult> {
+  async #request(request: CallRequest, init: CallInit, state: SendState): Promise<RequestResult> {
     const { url, clock, timeoutMs, fetch } = this.#options
     this.#checkSignals(request)
     state.attempts++
@@ -160,7 +163,7 @@ export class HttpCalls {
     return { isAnswered: false, problem, error: errorOf(problem), isRetryable, afterMs }
   }
 
-  #initOf({ method, body, headers }: CallRequest): RequestInit {
+  #initOf({ method, body, headers }: CallRequest): CallInit {
     const { apiKey, namespace } = this.#options
     return {
       method,

@@ -38,6 +38,7 @@ const states = new Set([
   'not-leased',
   'protocol-mismatch',
   'started',
+  'starting',
   'stopped',
 ])
 const inputs = new Set([

@@ -9,13 +9,15 @@ const IDENTITY = 6_365_666_255_710_785
 const MINUTE = 60_000
 
 /** Timers on one store, with the firings that arrive. */
-async function open(store = new MemoryStore({ shardCount: 2, clock: new VirtualClock() })) {
-  const { clock } = store
-  const timers = await openTimers({ store, clock: clock as VirtualClock })
+async function open(
+  clock = new VirtualClock(),
+  store: MemoryStore = new MemoryStore({ shardCount: 2, clock }),
+) {
+  const timers = await openTimers({ store, clock })
   const fired: { id: string; payload: number }[] = []
   timers.handle(remind, ({ id, payload }) => void fired.push({ id, payload }))
   await timers.start()
-  return { store, clock: clock as VirtualClock, timers, fired }
+  return { store, clock, timers, fired }
 }
 
 describe('a set with an idempotencyKey', () => {
@@ -24,7 +26,7 @@ describe('a set with an idempotencyKey', () => {
     const options = { in: '1h', payload: 1, idempotencyKey: 'a' } as const
     const first = await one.timers.set(remind, 'k', options)
     await one.clock.advance(MINUTE)
-    const other = await open(one.store)
+    const other = await open(one.clock, one.store)
     const again = await other.timers.set(remind, 'k', options)
     expect(again).toMatchObject({ outcome: 'set', key: 'k', handle: first.handle, dueAt: first.dueAt })
     await one.timers.stop()
@@ -38,7 +40,7 @@ describe('a set with an idempotencyKey', () => {
     await one.clock.advance(30 * MINUTE)
     expect(one.fired).toHaveLength(1)
     await one.timers.stop()
-    const later = await open(one.store)
+    const later = await open(one.clock, one.store)
     const again = await later.timers.set(remind, 'k', options)
     expect(again).toMatchObject({ outcome: 'set', handle: first.handle, dueAt: first.dueAt })
     await later.clock.advance(5 * MINUTE)
