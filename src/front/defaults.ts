@@ -59,6 +59,8 @@ export const QUOTA_NEAR_SPACING = 10
 
 export const PAGE_ITEMS = 100
 export const MAX_PAGE_ITEMS = 10_000
+/** A page of a list ends after about this time, and may then be short: the rest follows by its cursor. */
+export const LIST_BUDGET_MS = 100
 export const MAX_FORECAST_SLICES = 10_000
 /** How many events `why` reads, about. */
 export const MAX_EVENTS_OF_WHY = 1000

@@ -391,7 +391,7 @@ export class Timers extends FrontDoor {
   }
 
   list(query: TimerQuery & PageOptions = {}, options?: CallOptions): Promise<Listed<TimerView>> {
-    return this.calls.run(options, () => this.#records.list(query))
+    return this.calls.run(options, (limit) => this.#records.list(query, limit))
   }
 
   forecast(query: ForecastOptions = {}, options?: CallOptions): Promise<readonly ForecastSlice[]> {

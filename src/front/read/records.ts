@@ -1,9 +1,16 @@
+import type { CallLimit } from '../../async/index.js'
 import type { TimerEngine } from '../../engine/index.js'
 import { checkOptions, InvalidInputError, shown } from '../../error/index.js'
-import type { Listed, Store } from '../../store/index.js'
+import type { Listed, ListQuery, Store } from '../../store/index.js'
 import { type Duration, parseDuration } from '../../time/index.js'
 import { checkKey, type DeadView, type TimerName, type TimerRow, type TimerView } from '../../timer/index.js'
-import { MAX_EVENTS_OF_WHY, MAX_FORECAST_SLICES, MAX_PAGE_ITEMS, PAGE_ITEMS } from '../defaults.js'
+import {
+  LIST_BUDGET_MS,
+  MAX_EVENTS_OF_WHY,
+  MAX_FORECAST_SLICES,
+  MAX_PAGE_ITEMS,
+  PAGE_ITEMS,
+} from '../defaults.js'
 import type { AnyKind } from '../kind/kind.js'
 import type { Kinds } from '../kind/kinds.js'
 import type { Named } from '../kind/timer-names.js'
@@ -26,7 +33,10 @@ export interface TimerQuery {
 export interface PageOptions {
   /** The most items, up to 10,000. Default 100. */
   readonly limit?: number
-  /** The cursor of the previous page. */
+  /**
+   * The cursor of the previous page. A page of timers may be short or even empty and still have a cursor: it ends after
+   * about 100 ms, so that a search among millions of timers does not delay others.
+   */
   readonly cursor?: string | undefined
 }
 
@@ -105,9 +115,13 @@ export class Records {
     return rows.map((row) => (row && this.#engine.progressOf(row) === 'over' ? undefined : row))
   }
 
-  async list(query: TimerQuery & PageOptions): Promise<Listed<TimerView>> {
+  /** A page ends after about `LIST_BUDGET_MS`, and stops when the call is over. */
+  async list(query: TimerQuery & PageOptions, limit: CallLimit): Promise<Listed<TimerView>> {
+    const stopping = new AbortController()
+    limit.onOver(() => stopping.abort())
+    const bounds = { budgetMs: LIST_BUDGET_MS, signal: stopping.signal }
     for (let page = query; ;) {
-      const { items, cursor } = await this.rows(page)
+      const { items, cursor } = await this.rows(page, bounds)
       const views = items.flatMap((row) => this.#viewOf(row) ?? [])
       // Skips a page whose timers are all done: a caller that ignores the cursor would take it for the end.
       const isAllDone = items.length > 0 && views.length === 0
@@ -116,7 +130,10 @@ export class Records {
     }
   }
 
-  async rows(query: TimerQuery & PageOptions): Promise<Listed<TimerRow>> {
+  async rows(
+    query: TimerQuery & PageOptions,
+    bounds: Pick<ListQuery, 'budgetMs' | 'signal'> = {},
+  ): Promise<Listed<TimerRow>> {
     checkOptions('list', query, queryNames)
     const { kind, keyPrefix, tag, dueFrom, dueUntil } = query
     if (query.cursor === undefined) await this.#engine.applyAcknowledged()
@@ -129,6 +146,7 @@ export class Records {
       ...(dueUntil !== undefined && { dueUntilExclusive: epochMsOf(dueUntil) }),
       limit: limitOf(query),
       cursor: query.cursor,
+      ...bounds,
     })
   }
 

@@ -218,6 +218,8 @@ const listRoute = route({
   ),
   answer: Page(TimerBody),
   refusals: [404],
+  description:
+    'A page ends after about 100 ms. It may then be short or even empty and still have a cursor: go on until there is none.',
   handle: async ({ timers, query, limits }) => {
     const { dueFrom, dueUntil, ...rest } = query
     return await timers.list(

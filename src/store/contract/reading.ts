@@ -11,7 +11,14 @@ export interface StoreReading {
    * has no settled level, and answers undefined for every name.
    */
   findSettled(names: readonly TimerName[]): Promise<readonly (TimerRow | undefined)[]>
-  /** Rows in the order of shard and place. A page may be short or empty and still have a cursor. */
+  /**
+   * Rows in the order of shard and place. A page may be short or empty and still have a cursor. A long list works in
+   * short turns, so that other calls do not wait for it.
+   *
+   * A due window reads only rows whose position is in the window, and rows whose position is not their due time. A
+   * store may rely on it that the latter are before `lateBefore`, below the read level, or at the position of the
+   * settled level.
+   */
   list(query: ListQuery): Promise<Listed<TimerRow>>
   /** How many rows are due in each slice of [fromInclusive, untilExclusive). */
   histogram(query: HistogramQuery): Promise<readonly number[]>
@@ -42,8 +49,10 @@ export interface PageQuery {
   readonly limit: number
   /** The cursor of the page before; absent for the first page. */
   readonly cursor?: string | undefined
-  /** Stop after this long and answer what was found, with a cursor. */
+  /** Stop after about this long and answer what was found, with a cursor. Every page makes progress. */
   readonly budgetMs?: number
+  /** Stops the query. It then rejects with the signal's reason. A store may ignore it where a query is short. */
+  readonly signal?: AbortSignal | undefined
 }
 
 /** A timer matches when every given condition holds. */

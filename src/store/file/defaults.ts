@@ -11,6 +11,8 @@ export interface Tuning {
   readonly litterBytes: number
   /** A bucket with more chunks than this, most of them small, is repacked. */
   readonly manyChunks: number
+  /** How many rows a list looks at before other calls get a turn. The default takes about a millisecond. */
+  readonly listedRows: number
 }
 
 export const tuningDefaults: Tuning = Object.freeze({
@@ -18,6 +20,7 @@ export const tuningDefaults: Tuning = Object.freeze({
   heavyRows: 262_144,
   litterBytes: 65_536,
   manyChunks: 64,
+  listedRows: 10_000,
 })
 
 export const openDefaults = Object.freeze({
@@ -46,6 +49,11 @@ export const readDefaults = Object.freeze({
   rowsPerTurn: 20_000,
   /** What a bucket costs such a query beside its rows, in rows. */
   rowsPerBucket: 100,
+  /** How many rows a list looks at before it can answer: at first, and when few of them match. */
+  minListedRows: 4096,
+  maxListedRows: 1 << 20,
+  /** A page of a list looks at so many rows before its time budget counts. */
+  minBudgetedRows: 2000,
 })
 
 /** How much one rewriting step reads. */

@@ -131,12 +131,14 @@ export class FileStore implements Store {
     this.#splitter = new Splitter(this.#table, rewriter, this.#index)
     this.#sweeper = new Sweeper(this.#table, rewriter)
     const lister = new RowLister(this.#table, settledLevel, this.#index.ensureIndexed)
-    this.#queries = new StoreQueries(
-      (apply, prepare) => this.#read(apply, prepare),
-      this.#table,
+    this.#queries = new StoreQueries({
+      read: (apply, prepare) => this.#read(apply, prepare),
+      look: (step) => this.#committer.look(step),
+      table: this.#table,
       lister,
-      this.clock,
-    )
+      settledLevel,
+      clock: this.clock,
+    })
     this.#dead = new DeadLetterTable(environment)
     this.#history = new HistoryTable(environment)
     this.#committer = new Committer(
@@ -365,8 +367,9 @@ export class FileStore implements Store {
     })
   }
 
-  list(query: ListQuery): Promise<Listed<TimerRow>> {
-    return this.#queries.list(query)
+  async list(query: ListQuery): Promise<Listed<TimerRow>> {
+    if (!this.#index.isDone) await this.#index.done
+    return await this.#queries.list(query)
   }
 
   histogram(query: HistogramQuery): Promise<readonly number[]> {
@@ -532,6 +535,7 @@ export class FileStore implements Store {
   #afterUndo(): void {
     this.#resetReaders()
     this.#sweeper.reset()
+    this.#queries.afterUndo()
   }
 
   #resetReaders(): void {

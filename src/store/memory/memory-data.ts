@@ -1,5 +1,14 @@
+import { Turns } from '../../async/index.js'
 import type { Clock } from '../../time/index.js'
-import { firstPlace, isBefore, levelAt, type Place, shardOf, type TimerName } from '../../timer/index.js'
+import {
+  firstPlace,
+  isBefore,
+  laterOf,
+  levelAt,
+  type Place,
+  shardOf,
+  type TimerName,
+} from '../../timer/index.js'
 import { anyInteger, cursorOf, integerUpTo, parseCursor, textLike } from '../cursor.js'
 import { matches, matchesName } from '../filter.js'
 import { Mailboxes } from '../mailboxes.js'
@@ -29,6 +38,10 @@ import type { TimerRow } from '../../timer/index.js'
 import type { MemoryRow } from './memory-row.js'
 import { MemoryShard } from './memory-shard.js'
 
+/** How many rows a list looks at before it reads the clock, and before other calls get a turn. */
+const ROWS_PER_LOOK = 256
+const ROWS_PER_TURN = 16_384
+
 /** The data that all clients of one memory store share: the shards, and everything that belongs to no shard. */
 export class MemoryData {
   readonly clock: Clock
@@ -38,6 +51,8 @@ export class MemoryData {
   readonly shards: readonly MemoryShard[]
   readonly counts = { created: 0, settled: 0, cancelled: 0, replaced: 0, dead: 0 }
   readonly settings = new Map<string, Setting>()
+  /** Shared by all lists, so that many lists at once take no more of the event loop than one. */
+  readonly turns: Turns
   readonly wakeListeners = new Set<(shard: number) => void>()
   readonly members = new MemberTable()
   readonly mailboxes = new Mailboxes()
@@ -50,6 +65,7 @@ export class MemoryData {
 
   constructor(clock: Clock, strategy: StoreMode, shardCount: number, maxPayloadBytes: number) {
     this.clock = clock
+    this.turns = new Turns(() => clock.turnEnd())
     this.strategy = strategy
     this.shardCount = shardCount
     this.maxPayloadBytes = maxPayloadBytes
@@ -173,8 +189,11 @@ export class MemoryData {
 
   // ---- reading
 
-  list(query: ListQuery): Listed<TimerRow> {
-    const started = this.clock.monotonic()
+  /**
+   * Looks at some rows of a list, from the query's cursor on, and returns those that match. `isTurnOver` says that the
+   * list goes on from the cursor in another turn. `until` is when the query's budget is used up.
+   */
+  listStep(query: ListQuery, until: number): Listed<TimerRow> & { readonly isTurnOver: boolean } {
     const items: TimerRow[] = []
     const shardNumber = integerUpTo(this.shards.length)
     const [first = 0, position = 0, revision = 0] =
@@ -182,15 +201,19 @@ export class MemoryData {
     let level: Place = { position, revision }
     let looked = 0
     for (let shard = first; shard < this.shards.length; shard++, level = firstPlace) {
-      for (const row of this.unsettledRows(shard, level)) {
-        const isOut = ++looked % 256 === 0 && this.clock.monotonic() - started >= (query.budgetMs ?? Infinity)
-        if (items.length === query.limit || isOut) {
-          return { items, cursor: cursorOf('list', [shard, row.position, row.revision]) }
+      const { rows, row: shardRow, listIndex } = this.shards[shard]!
+      if (!listIndex.has(query)) continue
+      for (const row of listIndex.inWindow(rows, laterOf(level, shardRow.settledLevel), query)) {
+        const isOut = ++looked % ROWS_PER_LOOK === 0 && this.clock.monotonic() >= until
+        const isTurnOver = looked > ROWS_PER_TURN
+        if (items.length === query.limit || isOut || isTurnOver) {
+          const cursor = cursorOf('list', [shard, row.position, row.revision])
+          return { items, cursor, isTurnOver: isTurnOver && !isOut && items.length < query.limit }
         }
         if (matches(row, query)) items.push(row)
       }
     }
-    return { items, cursor: undefined }
+    return { items, cursor: undefined, isTurnOver: false }
   }
 
   histogram(query: HistogramQuery): number[] {

@@ -44,6 +44,7 @@ import type {
   Swept,
   WriteAnswer,
 } from '../store.js'
+import { ListIndex } from './list-index.js'
 import { MemoryInbox } from './memory-inbox.js'
 import { pageOf } from './memory-page.js'
 import { bytesOf, type MemoryRow, rowOf, versionOf } from './memory-row.js'
@@ -66,6 +67,7 @@ export interface SharedRecords {
  */
 export class MemoryShard {
   readonly rows = new OrderedRows<MemoryRow>()
+  readonly listIndex = new ListIndex()
   readonly inbox = new MemoryInbox()
   readonly #byName = new Map<string, MemoryRow>()
   readonly #records: SharedRecords
@@ -172,6 +174,7 @@ export class MemoryShard {
     this.checkFence(fence)
     const removed = this.rows.removeBefore(earlierOf(below, this.#row.settledLevel))
     for (const row of removed) {
+      this.listIndex.remove(row)
       const name = nameKey(row)
       if (this.#byName.get(name) === row) this.#byName.delete(name)
     }
@@ -211,7 +214,7 @@ export class MemoryShard {
   }
 
   remove(row: MemoryRow): void {
-    this.rows.remove(row)
+    if (this.rows.remove(row)) this.listIndex.remove(row)
     this.#byName.delete(nameKey(row))
   }
 
@@ -285,6 +288,7 @@ export class MemoryShard {
 
   #put(row: MemoryRow): MemoryRow {
     this.rows.add(row)
+    this.listIndex.add(row)
     this.#byName.set(nameKey(row), row)
     return row
   }

@@ -293,7 +293,7 @@ export class MemoryStore implements Store {
   }
 
   list(query: ListQuery): Promise<Listed<TimerRow>> {
-    return this.#call({ name: 'list' }, () => this.#data.list(query))
+    return this.#list(query)
   }
 
   histogram(query: HistogramQuery): Promise<readonly number[]> {
@@ -394,6 +394,23 @@ export class MemoryStore implements Store {
     return () => {
       remove()
       this.#mailListeners.delete(remove)
+    }
+  }
+
+  async #list(query: ListQuery): Promise<Listed<TimerRow>> {
+    const { clock, turns } = this.#data
+    const { signal, limit, budgetMs = Infinity } = query
+    const until = clock.monotonic() + budgetMs
+    const items: TimerRow[] = []
+    for (let { cursor } = query; ;) {
+      const page = { ...query, cursor, limit: limit - items.length }
+      // Not aborted before the first step: a call reaches its carriage before it returns.
+      const step = await this.#call({ name: 'list' }, () => this.#data.listStep(page, until))
+      signal?.throwIfAborted()
+      for (const row of step.items) items.push(row)
+      if (!step.isTurnOver) return { items, cursor: step.cursor }
+      cursor = step.cursor
+      await turns.next()
     }
   }
 

@@ -62,8 +62,15 @@ export const LOAD_PATIENCE_MS = 500
 /** How many rows one `sweep` removes. */
 export const SWEEP_ROWS = 2000
 
-/** How many rows `list` reads before it checks its time budget. */
-export const LIST_ROWS = 2000
+/** How many rows a statement of `list` looks at: at first at least, and at most. It takes a few milliseconds. */
+export const MIN_LIST_ROWS = 100
+export const LIST_ROWS = 4000
+
+/** A page of `list` looks at so many rows before its time budget counts. So a small store has no short pages. */
+export const MIN_BUDGETED_ROWS = 2000
+
+/** A key prefix that more timers have is not looked up by name. Its timers are found sooner by place. */
+export const MAX_NAMED_ROWS = 5000
 
 /** How many entries one statement of `pruneHistory` removes. */
 export const PRUNE_ROWS = 10_000

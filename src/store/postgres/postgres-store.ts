@@ -53,6 +53,7 @@ import { WakeChannel } from './net/wake-channel.js'
 import { ClusterTables, MICROSECONDS } from './parts/cluster-tables.js'
 import { MailTable } from './parts/mail-table.js'
 import { RecordTables } from './parts/record-tables.js'
+import { RowLister } from './parts/row-lister.js'
 import { RowReader } from './parts/row-reader.js'
 import { ShardTable } from './parts/shard-table.js'
 import { PostgresClaims } from './postgres-claims.js'
@@ -93,6 +94,7 @@ export class PostgresStore implements Store {
   readonly #inbox: PostgresInbox
   readonly #claims: PostgresClaims
   readonly #reading: RowReader
+  readonly #lister: RowLister
   readonly #records: RecordTables
   readonly #cluster: ClusterTables
   readonly #mail: MailTable
@@ -120,7 +122,8 @@ export class PostgresStore implements Store {
     this.#ownerCalls = new PostgresOwnerCalls(database, clock, this.#now)
     this.#inbox = new PostgresInbox(database, this.#now)
     this.#claims = new PostgresClaims(database, this.#now, format.shardCount)
-    this.#reading = new RowReader(database, clock, format.shardCount)
+    this.#reading = new RowReader(database, format.shardCount)
+    this.#lister = new RowLister(database, clock, format.shardCount)
     this.#records = new RecordTables(database)
     this.#cluster = new ClusterTables(leases, this.#now)
     this.transactions = new PostgresTransactions(
@@ -315,7 +318,7 @@ export class PostgresStore implements Store {
   }
 
   list(query: ListQuery): Promise<Listed<TimerRow>> {
-    return this.#reading.list(query)
+    return this.#lister.list(query)
   }
 
   histogram(query: HistogramQuery): Promise<readonly number[]> {

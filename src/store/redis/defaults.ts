@@ -47,7 +47,9 @@ export const MAX_BATCH_BYTES = 1 << 20
 export const SWEEP_ROWS = 1000
 // How many rows or records a list reads in one call.
 export const MIN_LIST_READ = 50
-export const MAX_LIST_READ = 1000
+export const MAX_LIST_READ = 2000
+/** A page of `list` looks at so many rows before its time budget counts. So a small store has no short pages. */
+export const MIN_BUDGETED_ROWS = 2000
 
 // ---- connections
 

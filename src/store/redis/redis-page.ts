@@ -3,6 +3,7 @@ import type { RowPage } from '../store.js'
 import { chunkRows, eachInChunk } from './codec/chunk.js'
 import { positionAt, revisionAt } from './codec/place-codec.js'
 import { dueAtOf, rowAt, ScopeReader } from './codec/row-codec.js'
+import type { RowMatcher } from './codec/row-matcher.js'
 import { type ByteView, byteViewOf } from './codec/byte-view.js'
 
 // The memory that a row takes beside its bytes.
@@ -73,6 +74,12 @@ export class RedisPage implements RowPage {
     const place = { position: this.positions[index]!, revision: this.revisions[index]! }
     const at = this.#sourceIndex(index)
     return rowAt(place, this.#buffers[at]!, this.#froms[at]!, this.#ends[at]!, this.#scope)
+  }
+
+  /** Whether the row at an index may match. */
+  mayMatch(index: number, matcher: RowMatcher): boolean {
+    const at = this.#sourceIndex(index)
+    return matcher.mayMatch(this.#buffers[at]!, this.#froms[at]!, this.dueAts[index]!)
   }
 
   /** The index of arrival of the row at an index of the page. */

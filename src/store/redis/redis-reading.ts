@@ -25,7 +25,8 @@ import type {
   Usage,
 } from '../store.js'
 import { callByShard } from './batch/by-shard.js'
-import { MAX_LIST_READ, MIN_LIST_READ } from './defaults.js'
+import { MAX_LIST_READ, MIN_BUDGETED_ROWS, MIN_LIST_READ } from './defaults.js'
+import { RowMatcher } from './codec/row-matcher.js'
 import { parseEntry, parseLetter, parseLetterId } from './codec/record-codec.js'
 import type { RedisShard } from './redis-shard.js'
 import type { ShardScripts } from './scripts/shard-scripts.js'
@@ -99,7 +100,9 @@ export class RedisReading implements StoreReading {
   }
 
   async list(query: ListQuery): Promise<Listed<TimerRow>> {
+    const { signal, limit } = query
     const started = this.#clock.monotonic()
+    const matcher = new RowMatcher(query)
     const items: TimerRow[] = []
     const [first = 0, position = 0, revision = 0] =
       parseCursor<[number, number, number]>(
@@ -111,24 +114,34 @@ export class RedisReading implements StoreReading {
       ) ?? []
     let from: Place | undefined = { position, revision }
     let shard = first
+    let size = readSize(query, items)
+    let looked = 0
+    signal?.throwIfAborted()
     while (shard < this.#shards.length) {
       const { page, next }: Awaited<ReturnType<RedisShard['listPage']>> = await this.#shards[shard]!.listPage(
         from ?? firstPlace,
-        readSize(query, items),
+        size,
+        query,
       )
+      signal?.throwIfAborted()
       for (let index = 0; index < page.size; index++) {
+        if (!page.mayMatch(index, matcher)) continue
         const row = page.row(index)
         if (!matches(row, query)) continue
-        if (items.length === query.limit) {
+        if (items.length === limit) {
           return { items, cursor: cursorOf('list', [shard, row.position, row.revision]) }
         }
         items.push(row)
       }
       from = next
+      looked += page.size
       if (next === undefined) shard++
-      if (shard < this.#shards.length && this.#isOverBudget(started, query)) {
+      const isOut = looked >= MIN_BUDGETED_ROWS && this.#isOverBudget(started, query)
+      if (isOut && shard < this.#shards.length) {
         return { items, cursor: cursorOf('list', [shard, from?.position ?? 0, from?.revision ?? 0]) }
       }
+      // Rows that match are rare: read more at a time.
+      size = MAX_LIST_READ
     }
     return { items, cursor: undefined }
   }

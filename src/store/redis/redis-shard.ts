@@ -1,10 +1,11 @@
-import { type Place, type TimerName, type TimerRow, lastPlace } from '../../timer/index.js'
+import { levelAt, type Place, type TimerName, type TimerRow, lastPlace } from '../../timer/index.js'
 import { nameKey } from '../../timer/index.js'
 import type {
   Counts,
   Fence,
   HistoryEntry,
   Loaded,
+  ListQuery,
   LoadRequest,
   OperationAnswer,
   OwnerWrite,
@@ -254,8 +255,10 @@ export class RedisShard {
   async listPage(
     from: Place,
     limit: number,
+    { dueFromInclusive = 0, dueUntilExclusive }: ListQuery,
   ): Promise<{ readonly page: RedisPage; readonly next: Place | undefined }> {
-    const args = [placeText(from), String(limit)]
+    const end = dueUntilExclusive === undefined ? 'g' : placeText(levelAt(Math.max(0, dueUntilExclusive)))
+    const args = [placeText(from), String(limit), placeText(levelAt(Math.max(0, dueFromInclusive))), end]
     const [left, rows, chunks] = (await this.run(this.#scripts.list, args)) as [Buffer, Buffer[], Buffer[]]
     return {
       page: new RedisPage(rows, chunks),

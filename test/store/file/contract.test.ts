@@ -6,7 +6,7 @@ import { modelFromEnv } from '../model-from-env.js'
 import { newFolder } from './scratch.js'
 
 // Once with the defaults, and once with sizes so small that buckets are split, repacked and read in many segments.
-const small = { segmentRows: 8, heavyRows: 12, litterBytes: 500, manyChunks: 4 }
+const small = { segmentRows: 8, heavyRows: 12, litterBytes: 500, manyChunks: 4, listedRows: 20 }
 
 for (const [name, tuning] of [
   ['file', {}],

@@ -1,4 +1,5 @@
 import { setImmediate as atTurnEnd } from 'node:timers'
+import { Turns } from '../../../async/index.js'
 import { CarillonError, StateError, StoreError } from '../../../error/index.js'
 import { commitDefaults } from '../defaults.js'
 import { Batch } from './batch.js'
@@ -32,6 +33,7 @@ export class Committer {
   readonly #commit: Commit
   readonly #afterUndo: () => void
   readonly #failure: () => Error | undefined
+  readonly #turns = new Turns(() => new Promise((resolve) => void atTurnEnd(resolve)))
   #queue: Call[] = []
   #open = new Batch()
   #applied: Call[] = []
@@ -67,7 +69,7 @@ export class Committer {
   #queueCall<Answer>(apply: (batch: Batch) => Answer, prepare: Call['prepare']): Promise<Answer> {
     return new Promise<Answer>((resolve, reject) => {
       if (this.#isStopped) {
-        reject(new StateError('stopped', 'the file store was stopped'))
+        reject(stopped())
         return
       }
       const failure = this.#failure()
@@ -84,6 +86,18 @@ export class Committer {
       })
       this.#scheduleTurn()
     })
+  }
+
+  /**
+   * Runs a step of a long read in a turn of its own. It does not wait for the commits under way, so what it sees may
+   * still be undone. It must change nothing.
+   */
+  async look<Answer>(step: () => Answer): Promise<Answer> {
+    await this.#turns.next()
+    while (this.#isAlone) await this.idle()
+    const failure = this.#isStopped ? stopped() : this.#failure()
+    if (failure !== undefined) throw failure
+    return step()
   }
 
   /** Waits for the calls under way, and rejects later ones. */
@@ -215,6 +229,10 @@ function rolledBack(cause: unknown): StoreError {
     `nothing was written, because another call of the same transaction failed (${messageOf(cause)}): try again`,
     { cause },
   )
+}
+
+function stopped(): StateError {
+  return new StateError('stopped', 'the file store was stopped')
 }
 
 const refusals: ReadonlySet<string> = new Set([

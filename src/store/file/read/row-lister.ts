@@ -1,14 +1,11 @@
-import { firstPlace, isBefore, laterOf, type Place, type TimerRow } from '../../../timer/index.js'
+import { isBefore, type Place, type TimerRow } from '../../../timer/index.js'
 import { anyInteger, cursorOf, integerUpTo, parseCursor } from '../../cursor.js'
-import { matches } from '../../filter.js'
-import type { HistogramQuery, Listed, ListQuery } from '../../store.js'
-import { type Chunk, dueAtOf, payloadBytesOf, rowOf, scopeOf } from '../rows/chunk.js'
+import type { HistogramQuery, Listed } from '../../store.js'
+import { type Chunk, dueAtOf, payloadBytesOf, scopeOf } from '../rows/chunk.js'
 import type { Bucket } from '../rows/bucket.js'
 import type { RowTable } from '../rows/row-table.js'
-import { Segment } from './segment.js'
-import type { TimeBudget } from './time-budget.js'
 
-/** Reads rows for lists, histograms, counts and usage. It sees the live rows at or above the settled level. */
+/** Reads rows for histograms, counts and usage. It sees the live rows at or above the settled level. */
 export class RowLister {
   readonly #table: RowTable
   readonly #settledLevel: (shard: number) => Place
@@ -22,33 +19,6 @@ export class RowLister {
     this.#table = table
     this.#settledLevel = settledLevel
     this.#ensureIndexed = ensureIndexed
-  }
-
-  /** Lists one segment. Returns where the list goes on; undefined at its end. */
-  listStep(
-    query: ListQuery,
-    from: ListCursor,
-    items: TimerRow[],
-    budget: TimeBudget,
-  ): ListCursor | undefined {
-    const table = this.#table
-    const { shard } = from
-    if (shard >= table.buckets.length) return undefined
-    table.dropPeeked()
-    const level = laterOf(from.place, this.#settledLevel(shard))
-    const segment = Segment.from(table, table.buckets[shard]!, level, false, this.#ensureIndexed)
-    if (segment === undefined) return { shard: shard + 1, place: firstPlace }
-    const { rows, refs } = segment
-    for (const number of segment.order) {
-      const place = { position: rows.position(number), revision: rows.revision(number) }
-      if (items.length === query.limit || budget.isOver()) return { shard, place, isOver: true }
-      const chunk = table.peekChunk(refs[rows.slot(number)]!)
-      const ordinal = rows.ordinal(number)
-      if (scopeOf(chunk, ordinal).namespace !== query.namespace) continue
-      const row = rowOf(chunk, ordinal, true)
-      if (matches(row, query)) items.push(row)
-    }
-    return { shard, place: segment.end }
   }
 
   /** Counts the rows of one bucket into slices of time. */
@@ -114,8 +84,6 @@ export class RowLister {
 export interface ListCursor {
   readonly shard: number
   readonly place: Place
-  /** Whether the list page ends here. */
-  readonly isOver?: boolean
 }
 
 export function listCursorOf(cursor: string | undefined, shardCount: number): ListCursor {
@@ -125,7 +93,6 @@ export function listCursorOf(cursor: string | undefined, shardCount: number): Li
   return { shard, place: { position, revision } }
 }
 
-export function listPage(items: readonly TimerRow[], next: ListCursor | undefined): Listed<TimerRow> {
-  if (next === undefined) return { items, cursor: undefined }
+export function listPage(items: readonly TimerRow[], next: ListCursor): Listed<TimerRow> {
   return { items, cursor: cursorOf('list', [next.shard, next.place.position, next.place.revision]) }
 }

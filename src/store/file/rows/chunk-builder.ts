@@ -1,7 +1,7 @@
 import type { TimerContent, TimerProgress } from '../../../timer/index.js'
 import type { Bucket } from './bucket.js'
 import { chunkLayout } from './chunk-layout.js'
-import { type RowSource, type Scope, tailBytes } from './chunk.js'
+import { dueAtOf, type RowSource, type Scope, tailBytes } from './chunk.js'
 import type { WriteOnceBuffers } from '../lmdb/write-once-buffers.js'
 
 const { DUE, EXTRA, PROGRESS, WIDE } = chunkLayout
@@ -20,6 +20,9 @@ export class ChunkBuilder implements RowSource {
   view = new DataView(this.bytes.buffer)
   readonly scopes: Scope[] = []
   readonly removals: number[] = []
+  /** The earliest and the latest due time of its rows that differ from the position. */
+  dueFrom = Infinity
+  dueTo = -Infinity
   #start = 0
   #length = 0
   #revisions = new Float64Array(chunkLayout.maxRows)
@@ -83,6 +86,7 @@ export class ChunkBuilder implements RowSource {
     let at = start + chunkLayout.tail
     if (progress.dueAt !== position) {
       flags |= DUE
+      this.#noteDue(progress.dueAt)
       view.setFloat64(at, progress.dueAt, true)
       at += 8
     }
@@ -130,6 +134,7 @@ export class ChunkBuilder implements RowSource {
     const scope = source.scopes[source.view.getUint16(tail + 1, true)]!
     this.view.setUint16(start + 1, this.#scope(scope), true)
     this.#length = start + length
+    if ((this.bytes[start]! & DUE) !== 0) this.#noteDue(dueAtOf(source, from))
     return ordinal
   }
 
@@ -174,6 +179,8 @@ export class ChunkBuilder implements RowSource {
     this.rows = 0
     this.removals.length = 0
     this.scopes.length = 0
+    this.dueFrom = Infinity
+    this.dueTo = -Infinity
     this.#length = 0
     this.#scopeBytes = 0
     // Free the memory that a huge row needed.
@@ -186,6 +193,11 @@ export class ChunkBuilder implements RowSource {
     this.#positions[ordinal] = position - this.#start
     this.#offsets[ordinal] = this.#length
     return ordinal
+  }
+
+  #noteDue(dueAt: number): void {
+    if (dueAt < this.dueFrom) this.dueFrom = dueAt
+    if (dueAt > this.dueTo) this.dueTo = dueAt
   }
 
   #scope(scope: Scope): number {

@@ -1,4 +1,6 @@
 import type { Bucket } from './bucket.js'
+import type { Scope } from './chunk.js'
+import { type CountedScope, ScopeTable } from './scope-table.js'
 
 const FIRST_CAPACITY = 1024
 
@@ -16,6 +18,13 @@ export class ChunkTable {
   indexed = new Uint8Array(FIRST_CAPACITY)
   /** 1 if there is a chunk of this ref. */
   isPresent = new Uint8Array(FIRST_CAPACITY)
+  /** 1 if the chunk is in its bucket. A chunk that a batch removes is not, although it is present until the commit. */
+  isAttached = new Uint8Array(FIRST_CAPACITY)
+  /** The earliest and the latest due time of its rows that differ from the position; Infinity and -Infinity if none does. */
+  dueFrom = new Float64Array(FIRST_CAPACITY)
+  dueTo = new Float64Array(FIRST_CAPACITY)
+  readonly scopes = new ScopeTable()
+  readonly #scopes: (readonly CountedScope[] | undefined)[] = []
   readonly #buckets: (Bucket | undefined)[] = []
   readonly #deadBits: (Uint32Array | undefined)[] = []
   readonly #free: number[] = []
@@ -37,6 +46,10 @@ export class ChunkTable {
     this.bytes[ref] = 0
     this.indexed[ref] = 1
     this.isPresent[ref] = 1
+    this.isAttached[ref] = 1
+    this.dueFrom[ref] = -Infinity
+    this.dueTo[ref] = Infinity
+    this.#scopes[ref] = undefined
     bucket.refs.push(ref)
     return ref
   }
@@ -50,6 +63,18 @@ export class ChunkTable {
     this.rows[ref] = rows
     this.removals[ref] = removals
     this.bytes[ref] = bytes
+  }
+
+  /** Records what a list needs to know of a chunk, to skip it. */
+  summarize(ref: number, scopes: readonly Scope[], dueFrom: number, dueTo: number): void {
+    this.#scopes[ref] = this.scopes.retain(scopes)
+    this.dueFrom[ref] = dueFrom
+    this.dueTo[ref] = dueTo
+  }
+
+  /** The scopes of a chunk's rows; undefined before `summarize`. */
+  scopesOf(ref: number): readonly Scope[] | undefined {
+    return this.#scopes[ref]
   }
 
   bucketOf(ref: number): Bucket {
@@ -88,12 +113,14 @@ export class ChunkTable {
     const bucket = this.bucketOf(ref)
     const { refs } = bucket
     refs.splice(refs[0] === ref ? 0 : refs.indexOf(ref), 1)
+    this.isAttached[ref] = 0
     this.#count(bucket, ref, -1)
   }
 
   restore(ref: number): void {
     const bucket = this.bucketOf(ref)
     bucket.refs.push(ref)
+    this.isAttached[ref] = 1
     // Oldest first: a rewrite relies on this order.
     bucket.refs.sort((a, b) => this.ids[a]! - this.ids[b]!)
     this.#count(bucket, ref, 1)
@@ -112,6 +139,9 @@ export class ChunkTable {
     this.#buckets[ref] = undefined
     this.isPresent[ref] = 0
     this.#deadBits[ref] = undefined
+    const scopes = this.#scopes[ref]
+    if (scopes !== undefined) this.scopes.release(scopes)
+    this.#scopes[ref] = undefined
     this.#retired.push(ref)
   }
 
@@ -143,6 +173,9 @@ export class ChunkTable {
     this.bytes = grown(this.bytes, new Uint32Array(capacity))
     this.indexed = grown(this.indexed, new Uint8Array(capacity))
     this.isPresent = grown(this.isPresent, new Uint8Array(capacity))
+    this.isAttached = grown(this.isAttached, new Uint8Array(capacity))
+    this.dueFrom = grown(this.dueFrom, new Float64Array(capacity))
+    this.dueTo = grown(this.dueTo, new Float64Array(capacity))
   }
 }
 

@@ -108,6 +108,12 @@ export function dueAtOf(source: RowSource, ordinal: number): number {
     : source.view.getFloat64(tail + chunkLayout.tail, true)
 }
 
+/** The due time of a row, if it differs from the position. */
+export function displacedDueAtOf(source: RowSource, ordinal: number): number | undefined {
+  const tail = source.tail(ordinal)
+  return (source.bytes[tail]! & DUE) === 0 ? undefined : source.view.getFloat64(tail + chunkLayout.tail, true)
+}
+
 export function identityOf(source: RowSource, ordinal: number): number {
   return source.view.getFloat64(source.tail(ordinal) + 9, true)
 }

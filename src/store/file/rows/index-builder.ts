@@ -3,6 +3,7 @@ import { StoreError } from '../../../error/index.js'
 import { isBefore, type Place } from '../../../timer/index.js'
 import { openDefaults } from '../defaults.js'
 import { type Bucket, bucketLayout } from './bucket.js'
+import { displacedDueAtOf } from './chunk.js'
 import { parseChunkKey } from './chunk-key.js'
 import type { Environment } from '../lmdb/environment.js'
 import type { RowTable } from './row-table.js'
@@ -140,20 +141,31 @@ export class IndexBuilder {
     const { chunks, hash, index, finished } = this.#table
     const rows = chunks.rows[ref]!
     this.#indexedRows += rows
-    if (rows === 0) return
+    if (rows === 0) {
+      chunks.summarize(ref, [], Infinity, -Infinity)
+      return
+    }
     const chunk = this.#table.peekChunk(ref)
     if (chunk.rows !== rows)
       throw new StoreError('store-damaged', `a chunk has ${chunk.rows} rows, but its key says ${rows}`)
+    let dueFrom = Infinity
+    let dueTo = -Infinity
     for (let ordinal = 0; ordinal < rows; ordinal++) {
       const revision = chunk.revision(ordinal)
       if (removed.size > 0 && removed.has(revision)) {
         chunks.kill(ref, ordinal)
         continue
       }
+      const dueAt = displacedDueAtOf(chunk, ordinal)
+      if (dueAt !== undefined) {
+        dueFrom = Math.min(dueFrom, dueAt)
+        dueTo = Math.max(dueTo, dueAt)
+      }
       const isFinished = isBefore({ position: chunk.position(ordinal), revision }, level)
       this.#table.hashRow(chunk, ordinal)
       if (isFinished) finished.insert(hash.low, hash.high, ref, ordinal)
       else index.insert(hash.low, hash.high, ref, ordinal)
     }
+    chunks.summarize(ref, chunk.scopes, dueFrom, dueTo)
   }
 }

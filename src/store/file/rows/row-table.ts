@@ -91,6 +91,21 @@ export class RowTable {
     this.#peekedRef = -1
   }
 
+  /** Every chunk up to this id is sealed. */
+  get lastSealedId(): number {
+    let last = this.lastChunkId
+    for (const { ref } of this.#builders) last = Math.min(last, this.chunks.ids[ref]! - 1)
+    return last
+  }
+
+  /** Whether there may be rows of this namespace, and of this kind if it is given. */
+  hasScope(namespace: string, kind: string | undefined): boolean {
+    if (this.chunks.scopes.has(namespace, kind)) return true
+    return this.#builders.some(({ scopes }) =>
+      scopes.some((scope) => scope.namespace === namespace && (kind ?? scope.kind) === scope.kind),
+    )
+  }
+
   /** Moves the cursor to the row of this name. Returns false if there is none at or above `level`. */
   find(name: TimerName, level: Place): boolean {
     const { hash, index, chunks } = this
@@ -309,6 +324,7 @@ export class RowTable {
     const bucket = builder.bucket!
     const { rows } = builder
     const removals = builder.removals.length
+    this.chunks.summarize(ref, builder.scopes, builder.dueFrom, builder.dueTo)
     const bytes = builder.seal(this.#buffers)
     this.chunks.describe(ref, rows, removals, bytes.length)
     this.#pending.set(ref, new Chunk(bytes))

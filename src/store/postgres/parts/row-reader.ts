@@ -1,12 +1,10 @@
-import type { Clock } from '../../../time/index.js'
 import { nameKey, shardOf, type TimerName, type TimerRow } from '../../../timer/index.js'
-import { anyInteger, cursorOf, integerUpTo, parseCursor } from '../../cursor.js'
-import type { Counts, HistogramQuery, Listed, ListQuery, StoreMode, Tally, Usage } from '../../store.js'
+import type { Counts, HistogramQuery, StoreMode, Tally, Usage } from '../../store.js'
 import { CallCoalescer } from '../calls/call-coalescer.js'
 import { arrayOf, numberOf } from '../codec/answer-row.js'
 import { int8Array, int8Values, textArray } from '../codec/binary-array.js'
 import { RowColumns } from '../codec/row-columns.js'
-import { LIST_ROWS, MAX_NAMES, MAX_STATEMENTS } from '../defaults.js'
+import { MAX_NAMES, MAX_STATEMENTS } from '../defaults.js'
 import type { Database } from '../net/database.js'
 import type { Row } from '../net/driver.js'
 import { sentRows } from '../schema/owner.js'
@@ -18,13 +16,11 @@ import { sentRows } from '../schema/owner.js'
  */
 export class RowReader {
   readonly #database: Database
-  readonly #clock: Clock
   readonly #shardCount: number
   readonly #finds: CallCoalescer<readonly TimerName[], readonly (TimerRow | undefined)[]>
 
-  constructor(database: Database, clock: Clock, shardCount: number) {
+  constructor(database: Database, shardCount: number) {
     this.#database = database
-    this.#clock = clock
     this.#shardCount = shardCount
     this.#finds = new CallCoalescer({
       send: (calls) => this.#findAll(calls),
@@ -85,35 +81,6 @@ export class RowReader {
       if (nameKey(timer) === nameKey(names[number - 1]!)) found[number - 1] = timer
     }
     return found
-  }
-
-  async list(query: ListQuery): Promise<Listed<TimerRow>> {
-    const started = this.#clock.monotonic()
-    const items: TimerRow[] = []
-    const shardNumber = integerUpTo(this.#shardCount)
-    let from: readonly number[] = parseCursor<[number, number, number]>(
-      'list',
-      query.cursor,
-      shardNumber,
-      anyInteger,
-      anyInteger,
-    ) ?? [0, 0, 0]
-    for (;;) {
-      const pageRows = Math.max(1, Math.min(LIST_ROWS, Math.max(query.limit - items.length + 1, 100)))
-      const page = await this.#listPage(query, from, pageRows)
-      for (let i = 0; i < page.rows.size; i++) {
-        const row = page.rows.row(i)
-        if (items.length === query.limit) {
-          return { items, cursor: cursorOf('list', [page.shards[i]!, row.position, row.revision]) }
-        }
-        items.push(row)
-      }
-      if (page.last === undefined) return { items, cursor: undefined }
-      const [shard, position, revision] = page.last
-      from = [shard, position, revision + 1]
-      const isOut = this.#clock.monotonic() - started >= (query.budgetMs ?? Infinity)
-      if (isOut) return { items, cursor: cursorOf('list', from) }
-    }
   }
 
   async histogram(query: HistogramQuery): Promise<number[]> {
@@ -190,44 +157,6 @@ export class RowReader {
       [namespace],
     )
     return { timers: numberOf(row!, 'timers'), bytes: numberOf(row!, 'bytes') }
-  }
-
-  /** Reads the next `pageRows` rows. Returns those that match, and the place of the last one if more may follow. */
-  async #listPage(query: ListQuery, from: readonly number[], pageRows: number) {
-    const [row] = await this.#database.read(
-      'list',
-      `with looked as materialized (
-        select * from S.timer where (shard, position, revision) >= ($1, $2, $3)
-        order by shard, position, revision limit $4
-      )
-      select (select count(*) from looked) as looked,
-        (select array_send(array[shard, position, revision]) from looked order by shard desc, position desc, revision desc limit 1) as last,
-        array_send(array_agg(t.shard::bigint)) as shards, ${sentRows}
-      from (
-        select t.* from looked t join S.shard s using (shard)
-        where (t.position, t.revision) >= (s.settled_position, s.settled_revision)
-          and t.namespace = $5 and ($6::text is null or t.kind = $6)
-          and ($7::text is null or starts_with(t.key, $7)) and ($8::text is null or $8 = any (t.tags))
-          and ($9::bigint is null or t.due_at >= $9) and ($10::bigint is null or t.due_at < $10)
-        order by t.shard, t.position, t.revision
-      ) t`,
-      [
-        ...from,
-        pageRows,
-        query.namespace,
-        query.kind,
-        query.keyPrefix,
-        query.tag,
-        query.dueFromInclusive,
-        query.dueUntilExclusive,
-      ],
-    )
-    const [shard = 0, position = 0, revision = 0] = int8Values(arrayOf(row!, 'last'))
-    return {
-      rows: new RowColumns(row!),
-      shards: int8Values(arrayOf(row!, 'shards')),
-      last: numberOf(row!, 'looked') < pageRows ? undefined : ([shard, position, revision] as const),
-    }
   }
 }
 

@@ -7,7 +7,7 @@ import { claimFunctions } from './claims.js'
 import { clockFunction, fenceFunction, tagsFunction } from './common.js'
 import { commitOrderTrigger, inboxFunctions, inboxNames } from './inbox.js'
 import { ownerFunctions } from './owner.js'
-import { claimTables, mailTable, tables } from './tables.js'
+import { claimTables, displacedIndex, mailTable, tables } from './tables.js'
 import { writeFunctions } from './write.js'
 
 /** The properties that a store gets when it is created. */
@@ -49,6 +49,8 @@ ${functions}`,
   () => mailTable,
   // Version 7: a move may keep the row claim.
   () => functions,
+  // Version 8: a due window finds the rows whose position is not their due time.
+  () => displacedIndex,
 ]
 
 /**

@@ -165,3 +165,8 @@ create unlogged table S.mail (
 ) with (autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_scale_factor = 0.1, autovacuum_vacuum_cost_delay = 0);
 create index mail_member on S.mail (member, id);
 `
+
+/** The few rows whose position is not their due time, for lists by due time. Other rows cost it nothing. */
+export const displacedIndex = `
+create index timer_displaced on S.timer (shard, position, revision) where due_at <> position;
+`

@@ -103,6 +103,16 @@ export function dueAtOf({ view }: ByteView, at: number): number {
   return view.getFloat64(at, true)
 }
 
+/** Where the name of the row ends whose value begins at `at`. */
+export function nameEndOf({ view }: ByteView, at: number): number {
+  return at + NAME_OFFSET + view.getUint16(at + NAME_LENGTH, true)
+}
+
+/** Where its key begins. */
+export function keyStartOf({ view }: ByteView, at: number): number {
+  return at + NAME_OFFSET + view.getUint16(at + SCOPE_LENGTH, true) + 1
+}
+
 /** Reads namespace and kind of rows. Most rows of a page share them, so the strings are reused while they stay the same. */
 export class ScopeReader {
   namespace = ''

@@ -134,11 +134,29 @@ end
 return { read, left or '', rows, pieces }
 `
 
-/** ARGV: now, the place to begin at, limit. Answers the place of the first row that is left, rows and chunks. */
+/**
+ * ARGV: now, the place to begin at, limit, start and end of the due window as places. Answers the place to go on from,
+ * rows and chunks. Rows that are not at their due time are before `displaced`. All others of the window are in it.
+ */
 export const listLua = String.raw`${shardLua}${chunkLua}${pageLua}
-local from = ARGV[2]
+local from, start, finish = ARGV[2], ARGV[4], ARGV[5]
 if from < settled then from = settled end
-local rows, pieces, left = rowsFrom(from, 'g', tonumber(ARGV[3]), 16777216)
+if finish < start then finish = start end
+local displaced = place(math.max(late, positionOf(read) + 1, positionOf(settled) + 1), 0)
+local limit, limitBytes, untilExclusive = tonumber(ARGV[3]), 4194304, finish
+if from < displaced and displaced < start then
+  local rows, pieces, left = rowsFrom(from, displaced, limit, limitBytes)
+  if left and left < displaced then return { left, rows, pieces } end
+  if #rows + #pieces > 0 then return { start, rows, pieces } end
+end
+if from < displaced and displaced >= start then
+  if displaced > finish then untilExclusive = displaced end
+elseif from < start then
+  from = start
+end
+if from >= untilExclusive then return { '', {}, {} } end
+local rows, pieces, left = rowsFrom(from, untilExclusive, limit, limitBytes)
+if left and left >= untilExclusive then left = nil end
 return { left or '', rows, pieces }
 `
 

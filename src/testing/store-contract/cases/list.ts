@@ -118,6 +118,53 @@ export function describeList(suite: Suite): void {
     },
   )
 
+  suite.case('a due window does not look at the timers outside of it', async (world) => {
+    const owner = await world.own()
+    const at = world.now() + 1000
+    await owner.setAt(...Array.from({ length: 5000 }, (_, i) => at + i))
+    const rows = await owner.setAt(...Array.from({ length: 5 }, (_, i) => at + 1_000_000 + i))
+    await owner.setAt(...Array.from({ length: 5000 }, (_, i) => at + 2_000_000 + i))
+    const window = { dueFromInclusive: at + 1_000_001, dueUntilExclusive: at + 1_000_004 }
+    world.clock.runsWhenRead = true
+    const page = await world.store.list({ namespace: NAMESPACE, limit: 100, budgetMs: 1, ...window })
+    sameRows(page.items, rows.slice(1, 4))
+  })
+
+  suite.case('a due window has the timers that are put back to another position', async (world) => {
+    const owner = await world.own()
+    const at = world.now() + 1000
+    const offsets = [-5000, -3, 0, 2, 9000]
+    const sets = offsets.map((offset) => setOf(world.newName(), at + 10_000 + offset, { dueAt: at + 10_000 }))
+    await owner.set(...sets, setOf(world.newName(), at + 10_000, { dueAt: at + 20_000 }))
+    // Every row whose position is not its due time is below the read level.
+    await owner.load(at + 100_000)
+    const window = { dueFromInclusive: at + 10_000, dueUntilExclusive: at + 10_001 }
+    for (const limit of [1, 2, 100]) {
+      const listed = await pagesOf((cursor) =>
+        world.store.list({ namespace: NAMESPACE, limit, cursor, ...window }),
+      )
+      assert.deepEqual(keysOf(listed), keysOf(sets), `limit ${limit}`)
+    }
+  })
+
+  suite.case('list stops when its signal is aborted', async (world) => {
+    const owner = await world.own()
+    await owner.setAt(...Array.from({ length: 3000 }, (_, i) => world.now() + i))
+    const reason = new Error('the caller has gone')
+    const before = AbortSignal.abort(reason)
+    const during = new AbortController()
+    const query = { namespace: NAMESPACE, limit: 10_000, tag: 'nobody has it' }
+    const rejected = [before, during.signal].map((signal) =>
+      world.store.list({ ...query, signal }).then(
+        () => 'answered',
+        (error: unknown) => error,
+      ),
+    )
+    during.abort(reason)
+    assert.deepEqual(await Promise.all(rejected), [reason, reason])
+    assert.deepEqual((await world.store.list(query)).items, [])
+  })
+
   suite.case('a cursor that is invalid or belongs to another query is refused', async ({ store }) => {
     const cursor = 'not a cursor'
     await refused('list', () => store.list({ namespace: 'n', limit: 1, cursor }), 'invalid-cursor')
@@ -234,5 +281,7 @@ async function mixedRows(world: World, owner: Owner, at: number): Promise<TimerR
   ).filter((set) => shardOf(set, world.store.shardCount) === 0)
   const foreign = { ...world.newName(), namespace: `${NAMESPACE}-2` }
   const answers = await owner.write(...sets, setOf(foreign, at, { tags: ['red'] }))
+  // Every row whose position is not its due time is below the read level.
+  await owner.load(at + 1000)
   return sets.map((set, i) => rowOf(set, answerOf(answers[i], 'set').place)).toSorted(comparePlaces)
 }
