@@ -3,7 +3,8 @@ import { rrule } from 'carillon/schedule'
 import * as fc from 'fast-check'
 import { RRule } from 'rrule'
 import { Temporal } from 'temporal-polyfill'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
+import { RruleDays } from '../../src/schedule/rrule/rrule-days.js'
 import { cpuMs } from './cpu-time.js'
 
 const iso = (at: number) => new Date(at).toISOString().slice(0, 19)
@@ -189,6 +190,23 @@ describe('rrule', () => {
     ['FREQ=MONTHLY;INTERVAL=83769;BYMONTH=10;BYMONTHDAY=18;BYHOUR=0,1,2,3;BYSETPOS=-2', '1799-12-31'],
   ])('refuses %s, which does not match before the year 10000', (text, start) => {
     expect(() => rrule(text, { start })).toThrow(expect.objectContaining({ code: 'never-matches' }))
+  })
+
+  it.each(['FREQ=DAILY;INTERVAL=7;BYDAY=SU', 'FREQ=MONTHLY;INTERVAL=12;BYMONTHDAY=30'])(
+    'looks at no more than 5,000 months before it refuses %s from the year 1',
+    (text) => {
+      const mask = vi.spyOn(RruleDays.prototype, 'mask')
+      const start = '0001-02-05T00:00'
+      expect(() => rrule(text, { start })).toThrow(expect.objectContaining({ code: 'never-matches' }))
+      expect(mask.mock.calls.length).toBeLessThan(5000)
+      mask.mockRestore()
+    },
+  )
+
+  it('reads a line that is folded thousands of times', () => {
+    const folded = [...'FREQ=DAILY;BYHOUR=9'].map((character) => `${'\n '.repeat(400)}${character}`).join('')
+    const text = `DTSTART:20270101T090000\nRRULE:${folded}\n\tEXDATE:20270102T090000`
+    expect(rrule(text).next(Date.UTC(2027, 0, 1, 9))).toBe(Date.UTC(2027, 0, 3, 9))
   })
 
   it('agrees with Temporal on week numbers', () => {

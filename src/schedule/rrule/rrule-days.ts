@@ -1,5 +1,4 @@
 import {
-  CYCLE_DAYS,
   CYCLE_MONTHS,
   greatestDivisor,
   isLeapYear,
@@ -48,9 +47,9 @@ export class RruleDays implements MonthRule {
     this.yearPeriod = yearPeriod(parts.freq, interval)
     this.dependsOnNeighbours = parts.weekNumbers.length > 0
     this.steps = interval === 1 ? undefined : this.#stepsOf(startDay)
-    // An interval of days or weeks shifts against the calendar's cycle, so both must repeat before the search
-    // ends.
-    this.maxMonthsToSearch = interval === 1 ? CYCLE_MONTHS : CYCLE_DAYS
+    // An interval of days or weeks shifts against the calendar's cycle. Months that cannot match are skipped, so a
+    // rule that has matches has one among so many. The search takes less than a millisecond.
+    this.maxMonthsToSearch = CYCLE_MONTHS
   }
 
   monthFrom(month: number): number {

@@ -62,13 +62,17 @@ export function readLines(text: unknown, givenZone: string | undefined): RruleLi
   return { rule, start: start?.value, zone, except: textsOf('EXDATE'), also: textsOf('RDATE') }
 }
 
+const OWN_LINE = /^\s*(?:RRULE|DTSTART|EXDATE|RDATE|FREQ)\b/
+
 /** A line that begins with a space continues the line before it, unless it is an indented line of its own. */
 function unfolded(text: string): string[] {
-  return text
-    .replaceAll(/\r?\n[ \t](?!\s*(?:RRULE|DTSTART|EXDATE|RDATE|FREQ)\b)/g, '')
-    .split(/\r?\n/)
-    .map((line) => line.trim())
-    .filter((line) => line !== '')
+  const lines: string[] = []
+  for (const line of text.split(/\r?\n/)) {
+    const isContinued = lines.length > 0 && /^[ \t]/.test(line) && !OWN_LINE.test(line)
+    if (isContinued) lines[lines.length - 1] += line.slice(1)
+    else lines.push(line)
+  }
+  return lines.map((line) => line.trim()).filter((line) => line !== '')
 }
 
 function readProperty(line: string): Property | undefined {
