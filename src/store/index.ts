@@ -4,6 +4,7 @@ export { FileStore } from './file/file-store.js'
 export type { FileStoreOptions } from './file/file-store-options.js'
 export { type Carriage, MemoryStore, type MemoryStoreOptions, type StoreCall } from './memory/memory-store.js'
 export { type PlainScope, SetColumns, type ShardSetColumns, SetColumnsWrite } from './set-columns.js'
+export { needsSpace } from './needs-space.js'
 export { PostgresStore } from './postgres/postgres-store.js'
 export type { PostgresStoreOptions } from './postgres/postgres-store-options.js'
 export {

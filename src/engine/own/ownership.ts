@@ -136,7 +136,7 @@ export class Ownership {
         if (this.#isOver) throw new LostShardError()
         throw new UnknownOutcomeError()
       }
-      throw new RetryableCallError(error.message)
+      throw new RetryableCallError(error.message, { cause: error })
     }
   }
 

@@ -1,5 +1,6 @@
 import { StoreError } from '../../error/index.js'
 import {
+  needsSpace,
   type OperationAnswer,
   type OwnerWrite,
   type RequestedOperation,
@@ -11,10 +12,11 @@ import {
 import { nameKey, type Place, type TimerRow } from '../../timer/index.js'
 import { Sleeper } from '../../async/index.js'
 import type { Clock } from '../../time/index.js'
+import { failed } from '../answer.js'
 import type { EngineCounts } from '../counts.js'
 import type { Attempts } from '../fire/attempts.js'
 import type { Loader } from '../load/loader.js'
-import { LostShardError, UnknownOutcomeError } from '../own/call-errors.js'
+import { LostShardError, RetryableCallError, UnknownOutcomeError } from '../own/call-errors.js'
 import type { Ownership } from '../own/ownership.js'
 import type { MemoryUpdater } from './memory-updater.js'
 import type { StartHolds } from './start-holds.js'
@@ -149,8 +151,25 @@ export class BatchSender {
       onInboxFirst(batch())
       return []
     }
-    await ownership.waitToRetry(error, this.#sleeper)
-    return batch().map((sent) => this.#raised(sent, ownership.settledLevel))
+    const isFull = error instanceof RetryableCallError && error.isFull
+    const left = isFull ? await this.#withoutGrowth(batch(), error.cause as StoreError) : batch()
+    if (left.length > 0) await ownership.waitToRetry(error, this.#sleeper)
+    return left.map((sent) => this.#raised(sent, ownership.settledLevel))
+  }
+
+  /**
+   * The store is full. The callers that would add to it are told so at once. What frees space is sent alone, because the
+   * store keeps a reserve for it. Answers what has to be sent again: requests, which only an answer removes from the inbox.
+   */
+  async #withoutGrowth(batch: readonly Sent[], error: StoreError): Promise<readonly Sent[]> {
+    const freeing = batch.filter(({ operation }) => !needsSpace(operation))
+    const growing = batch.filter(({ operation }) => needsSpace(operation))
+    for (const sent of growing) if (sent.request === undefined) sent.answer(failed(error))
+    const requested = growing.filter(({ request }) => request !== undefined)
+    if (growing.length === 0) return freeing
+    let left: readonly Sent[] = freeing
+    while (left.length > 0) left = await this.#sendOnce(left)
+    return requested
   }
 
   /** Finds out what a write of unknown outcome has done. The epoch was raised, so it is final. Answers what is missing. */

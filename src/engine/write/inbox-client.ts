@@ -214,7 +214,7 @@ export class InboxClient {
         last = error
         // A later refusal does not undo an append that may have happened.
         if (error.code === 'unknown-outcome') unsure = error
-        if (this.#isOver || error.code === 'store-failed') return unsure ?? error
+        if (this.#isOver || isLasting(error)) return unsure ?? error
         if (this.#clock.monotonic() >= giveUpAt) return unsure ?? limit?.notDone(error) ?? error
       }
       await orOver(limit, this.#sleeperOf(shard).sleep(this.#settings.retryMs))
@@ -243,6 +243,11 @@ export class InboxClient {
 
 function orOver<Given>(limit: CallLimit | undefined, step: Promise<Given>): Promise<Given | undefined> {
   return limit === undefined ? step : limit.orOver(step)
+}
+
+/** Whether another try would fail in the same way, until somebody does something about it. */
+function isLasting({ code }: StoreError): boolean {
+  return code === 'store-failed' || code === 'store-full'
 }
 
 function isFinal(answer: Answer): answer is SubmitAnswer {

@@ -38,8 +38,17 @@ export const openDefaults = Object.freeze({
 export const commitDefaults = Object.freeze({
   /** A batch that has reached this takes no more calls. */
   maxBatchBytes: 8 << 20,
+})
+
+export const spaceDefaults = Object.freeze({
   /** A commit is refused unless this much stays free beside twice its own size. */
   spareBytes: 65_536,
+  /** With less free than this, the disk is watched at each call that adds timers, and the reserve is made. */
+  lowBytes: 256 << 20,
+  /** What is kept for leases, cancels and settlements: this part of the disk … */
+  reservePart: 1 / 16,
+  /** … but at most this: a commit of full size fits twice. */
+  maxReserveBytes: 20 << 20,
 })
 
 export const readDefaults = Object.freeze({

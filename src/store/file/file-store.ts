@@ -232,6 +232,7 @@ export class FileStore implements Store {
   async write(fence: Fence | undefined, write: OwnerWrite): Promise<WriteAnswer> {
     if (fence === undefined) throw this.#wrongStrategy('a write without a fence')
     checkWrite(write, this.maxPayloadBytes)
+    this.#environment.checkRoomFor(write)
     if (!this.#index.isDone) await this.#index.done
     return this.#run((batch) => {
       const removeDead = (id: string): boolean => this.#dead.remove(batch, id)
@@ -271,6 +272,7 @@ export class FileStore implements Store {
 
   async append(requests: readonly InboxRequest[]): Promise<readonly AppendAnswer[]> {
     checkRequests(requests, this.maxPayloadBytes)
+    this.#environment.checkRoomFor({ operations: requests.map(({ operation }) => operation) })
     return this.#run((batch) => {
       const inboxes = requests.map((request) => this.#shard(request.shard).inbox)
       const now = this.clock.now()

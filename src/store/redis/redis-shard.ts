@@ -45,6 +45,7 @@ import { Script } from './scripts/script.js'
 import { pruneHistoryLua } from './scripts/shared.lua.js'
 import type { ShardScripts } from './scripts/shard-scripts.js'
 import { packOutcomes, parseOutcomes } from './codec/settlement-codec.js'
+import { needsSpace } from '../needs-space.js'
 import { operationCount, WriteQueue } from './batch/write-queue.js'
 
 const noFence: readonly Argument[] = ['', '', '']
@@ -63,7 +64,7 @@ const rowFields = [
 ]
 const countFields = ['count:created', 'count:settled', 'count:cancelled', 'count:replaced', 'count:dead']
 
-const pruneHistoryScript = Script.writing(pruneHistoryLua)
+const pruneHistoryScript = Script.writingWhenFull(pruneHistoryLua)
 
 /**
  * One shard on its server. Each call is one script there, which happens completely or not at all. The fence is
@@ -151,7 +152,9 @@ export class RedisShard {
     ]
     let lastRevision: number | undefined
     try {
-      const reply = (await this.run(this.#scripts.write, args)) as [Buffer, Buffer, Buffer, Buffer]
+      const isGrowth = sets !== undefined || write.operations.some(needsSpace)
+      const script = isGrowth ? this.#scripts.write : this.#scripts.writeWhenFull
+      const reply = (await this.run(script, args)) as [Buffer, Buffer, Buffer, Buffer]
       const [read, settled, before, answers] = reply
       lastRevision = Number(before)
       const readLevel = parsePlace(String(read))
@@ -202,7 +205,9 @@ export class RedisShard {
   }
 
   async #append(requests: readonly InboxRequest[]): Promise<AppendAnswer[]> {
-    const letters = String(await this.run(this.#scripts.append, packRequests(requests)))
+    const isGrowth = requests.some(({ operation }) => needsSpace(operation))
+    const script = isGrowth ? this.#scripts.append : this.#scripts.appendWhenFull
+    const letters = String(await this.run(script, packRequests(requests)))
     if (letters === '') return requests.map(() => 'appended')
     // Some are not new, so nothing was appended. The new ones are sent again without the others.
     const fresh = requests.filter((_, index) => letters[index] === 'n')

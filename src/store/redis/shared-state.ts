@@ -7,9 +7,9 @@ import { Script } from './scripts/script.js'
 import { heartbeatLua, nowLua, postLua, putSettingLua } from './scripts/shared.lua.js'
 
 const nowScript = Script.reading(nowLua)
-const putSettingScript = Script.writing(putSettingLua)
-const heartbeatScript = Script.writing(heartbeatLua)
-const postScript = Script.writing(postLua)
+const putSettingScript = Script.writingWhenFull(putSettingLua)
+const heartbeatScript = Script.writingWhenFull(heartbeatLua)
+const postScript = Script.writingWhenFull(postLua)
 
 /** What instances share besides timers: the time, members, their mail, and settings. All of it is in one cluster slot. */
 export class SharedState {

@@ -1,19 +1,24 @@
 import { mkdirSync, readdirSync, realpathSync, renameSync, rmSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { StoreError } from '../../../error/index.js'
-import { commitDefaults } from '../defaults.js'
+import { needsSpace } from '../../needs-space.js'
+import { SetColumnsWrite } from '../../set-columns.js'
 import { Chunk } from '../rows/chunk.js'
 import type { Batch } from './batch.js'
 import { causeOf, copyError, isFullError, isLmdbError, messageOf, openingError } from './disk-error.js'
 import { removeFolder, syncEntries, syncFile, syncFolder } from './durable-files.js'
 import type { FileSystem } from './file-system.js'
 import type { Root } from './lmdb.js'
+import { Reserve } from './reserve.js'
 import { checkFolder, COPY_FOLDER, createDataFile, DATA_FILE } from './store-folder.js'
 import { openRoot, openTables, type Tables } from './tables.js'
 
-const { spareBytes } = commitDefaults
-
 const OWNER = Buffer.from('owner')
+
+/** Operations that may add timers. */
+interface Growth {
+  readonly operations: readonly { readonly type: string }[]
+}
 
 // The real paths of open folders: one process must not open LMDB twice, under any path.
 const openHere = new Set<string>()
@@ -36,7 +41,7 @@ const closedSessions = new Set<number>()
 export class Environment {
   readonly folder: string
   readonly #realFolder: string
-  readonly #fileSystem: FileSystem
+  readonly #reserve: Reserve
   #root: Root
   #tables: Tables
   #session = 0
@@ -45,7 +50,7 @@ export class Environment {
   private constructor(folder: string, realFolder: string, fileSystem: FileSystem) {
     this.folder = folder
     this.#realFolder = realFolder
-    this.#fileSystem = fileSystem
+    this.#reserve = new Reserve(folder, fileSystem)
     this.#root = openRoot(folder)
     try {
       this.#tables = openTables(this.#root, folder)
@@ -155,6 +160,19 @@ export class Environment {
     return new Chunk(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength), length)
   }
 
+  /** Refuses what adds timers while the disk is nearly full. The rest is for leases, cancels and settlements. */
+  checkRoomFor(write: Growth): void {
+    if (
+      this.#reserve.hasRoomToGrow ||
+      !(write instanceof SetColumnsWrite || write.operations.some(needsSpace))
+    )
+      return
+    throw new StoreError(
+      'store-full',
+      `the disk is nearly full: ${this.folder} takes no new timers until there is space. What is stored fires, and can be cancelled`,
+    )
+  }
+
   /** Makes a batch durable. If it rejects, nothing was written; with 'unknown-outcome' the batch may have been. */
   async commit(batch: Batch): Promise<void> {
     if (this.#failure !== undefined) throw this.#failure
@@ -248,7 +266,7 @@ export class Environment {
 
   #writeError(cause: unknown, bytes: number): StoreError {
     const canStillWrite = this.#canStillWrite()
-    if (canStillWrite && (isFullError(cause) || this.#freeBytes() < 2 * bytes + spareBytes)) {
+    if (canStillWrite && (isFullError(cause) || !this.#reserve.hasRoomFor(bytes))) {
       return this.#fullError(bytes, { cause })
     }
     const failure = this.#fail(cause)
@@ -281,16 +299,11 @@ export class Environment {
 
   // Checked before each commit: LMDB's binding overruns its own buffer when it reports some failed writes.
   #checkFreeBytes(bytes: number): void {
-    if (this.#freeBytes() >= 2 * bytes + spareBytes) return
-    throw this.#fullError(bytes)
+    if (!this.#reserve.hasRoomFor(bytes)) throw this.#fullError(bytes)
   }
 
   #fullError(bytes: number, options?: ErrorOptions): StoreError {
     const message = `the disk is full: cannot write ${bytes} bytes to ${this.folder}`
     return new StoreError('store-full', message, options)
-  }
-
-  #freeBytes(): number {
-    return this.#fileSystem(this.folder).freeBytes
   }
 }

@@ -1,11 +1,16 @@
 import { statfsSync } from 'node:fs'
 
-/** Reads the type and the free space of a folder's file system. Tests pass their own. */
-export type FileSystem = (folder: string) => { readonly type: number; readonly freeBytes: number }
+/** Reads the type, the free space and the size of a folder's file system. Tests pass their own. */
+export type FileSystem = (folder: string) => {
+  readonly type: number
+  readonly freeBytes: number
+  /** Unknown if absent. */
+  readonly totalBytes?: number
+}
 
 export const thisFileSystem: FileSystem = (folder) => {
-  const { type, bavail, bsize } = statfsSync(folder)
-  return { type, freeBytes: bavail * bsize }
+  const { type, bavail, blocks, bsize } = statfsSync(folder)
+  return { type, freeBytes: bavail * bsize, totalBytes: blocks * bsize }
 }
 
 // The types of statfs(2) on Linux. Other systems use other numbers, so network disks are not recognised there.

@@ -17,6 +17,7 @@ import { shown, StoreError } from '../../../error/index.js'
 import { openingError } from './disk-error.js'
 import { removeFolder, syncFile } from './durable-files.js'
 import { type FileSystem, isNetwork } from './file-system.js'
+import { RESERVE_FILE } from './reserve.js'
 import { openRoot, PAGE_BYTES } from './tables.js'
 
 export const DATA_FILE = 'data.mdb'
@@ -25,6 +26,7 @@ export const COPY_FOLDER = 'compacting'
 const LOCK_FILE = 'lock.mdb'
 /** Where a new store's file is created, before it is renamed into place. */
 const NEW_FOLDER = 'creating'
+const ownFiles: ReadonlySet<string> = new Set([LOCK_FILE, COPY_FOLDER, NEW_FOLDER, RESERVE_FILE])
 const LMDB_MAGIC = 0xbeef_c0de
 
 /**
@@ -52,7 +54,7 @@ export function checkFolder(folder: string, fileSystem: FileSystem): string | un
   }
   const files = readdirSync(folder)
   if (files.includes(DATA_FILE)) checkMagic(path.join(folder, DATA_FILE))
-  else if (files.some((file) => file !== LOCK_FILE && file !== COPY_FOLDER && file !== NEW_FOLDER)) {
+  else if (files.some((file) => !ownFiles.has(file))) {
     throw new StoreError(
       'store-foreign',
       `${folder} is not a store: it contains ${shown(files[0])}. Use an empty or a new folder`,

@@ -19,6 +19,15 @@ export class Script {
     return new Script(source, { isWrite: true })
   }
 
+  /**
+   * A writing script that also runs when Redis has reached `maxmemory`. Redis checks the limit only before the first
+   * write of a script that could need memory. So it begins with a write that needs none, and that changes nothing: the
+   * key never expires.
+   */
+  static writingWhenFull(source: string, isLarge = false): Script {
+    return new Script(`redis.call('PERSIST', KEYS[1])\n${source}`, { isWrite: true, isLarge })
+  }
+
   static reading(source: string): Script {
     return new Script(source, {})
   }
