@@ -5,8 +5,8 @@ export interface RetryOptions {
   /** The number of attempts, including the first. Default 26. */
   readonly attempts?: number
   /**
-   * The limit of the first delay between attempts and the longest limit, such as `'1s..10m'`. The limit doubles in
-   * between. A delay is random, between half of its limit and the limit. Default `'1s..4h'`; by default a recurring timer
+   * The shortest and the longest delay between attempts, such as `'1s..10m'`. The first delay is random, between the
+   * shortest and twice that. Both ends double with each attempt, up to the longest. Default `'1s..4h'`; by default a recurring timer
    * is also retried when its next occurrence is due, if that is earlier.
    */
   readonly backoff?: string
@@ -24,7 +24,7 @@ export interface RetryPolicy {
   readonly isCutByNext: boolean
 }
 
-/** Retries for 24 to 49 hours: see docs/decisions/2026-11-18-a-day-of-retries.md. */
+/** Retries for 26 to 53 hours: see docs/decisions/2026-11-18-a-day-of-retries.md. */
 export const defaultRetry: RetryPolicy = Object.freeze({
   attempts: 26,
   minMs: 1000,
@@ -56,11 +56,12 @@ export function isSameRetry(a: RetryPolicy, b: RetryPolicy): boolean {
 
 /**
  * The delay after an attempt: random, so that timers that failed together spread out, but at least half of its limit, so
- * that the attempts are not used up in a short time.
+ * that the attempts are not used up in a short time. Never shorter than the policy says.
  */
 export function retryDelayMs(policy: RetryPolicy, attempt: number, random: () => number): number {
-  const longest = Math.min(policy.maxMs, policy.minMs * 2 ** Math.min(attempt - 1, 52))
-  return Math.ceil(longest / 2 + (random() * longest) / 2)
+  const limit = Math.min(policy.maxMs, policy.minMs * 2 ** Math.min(attempt, 52))
+  const shortest = Math.max(policy.minMs, limit / 2)
+  return Math.ceil(shortest + random() * (limit - shortest))
 }
 
 function parseBackoff(backoff: string): [minMs: number, maxMs: number] {
