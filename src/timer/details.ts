@@ -1,6 +1,7 @@
 import type { Hold } from './holder.js'
 import type { NotAfter } from './not-after.js'
 import type { RetryOptions } from './retry-policy.js'
+import type { KeptRevision } from './revision.js'
 import type { TimerRow } from './timer-row.js'
 
 /** What a timer carries besides its payload. Stored as JSON in the `details` of its row. */
@@ -25,6 +26,8 @@ export interface TimerDetails {
   readonly notAfter?: NotAfter
   /** Set when a recurring timer is cancelled while it fires: no attempt after this one starts. */
   readonly lastAttempt?: LastAttempt
+  /** The revision before an owner rewrote the row by itself. See revision.ts. */
+  readonly kept?: KeptRevision
 }
 
 /** Names the last attempt at a timer. */

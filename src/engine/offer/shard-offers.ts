@@ -1,6 +1,6 @@
 import type { FollowUp } from '../../store/index.js'
 import type { Clock } from '../../time/index.js'
-import { heldDetails, type Holder, holderOf, type Place } from '../../timer/index.js'
+import { heldDetails, keptDetails, type Holder, holderOf, type Place } from '../../timer/index.js'
 import { MAX_RENOTIFY_MS, RENOTIFY_MS } from '../defaults.js'
 import type { Attempt } from '../fire/attempt.js'
 import type { Lane } from '../fire/lane.js'
@@ -163,7 +163,8 @@ export function offeredFollowUp(
   const token = tokenOf(settlementId, term)
   const { dueAt, attempt, occurrence } = row
   const position = Math.max(row.position, level.position)
-  return { row, dueAt, attempt, occurrence, position, details: heldDetails(row, credit.holder, token) }
+  const details = heldDetails({ ...row, details: keptDetails(row) }, credit.holder, token)
+  return { row, dueAt, attempt, occurrence, position, details }
 }
 
 function offeredRow(

@@ -7,6 +7,7 @@ import {
   type Holder,
   isBefore,
   isEnding,
+  keptDetails,
   lastOutcome,
   levelAt,
   type Outcome,
@@ -193,14 +194,14 @@ export class SettlementBuilder {
     const belowRead = loader.readLevel.position - 1
     const { dueAt, attempt, occurrence } = row
     const position = Math.max(Math.min(aside, belowRead), level.position)
-    return { row, dueAt, attempt, occurrence, position }
+    return { row, dueAt, attempt, occurrence, position, details: keptDetails(row) }
   }
 
   #putBackFollowUp(attempt: Attempt): FollowUp {
     const { row } = attempt
     const { dueAt, occurrence } = row
     const position = this.#parts.putBack.positionOf(attempt, this.#parts.loader.readLevel.position)
-    return { row, dueAt, attempt: row.attempt, occurrence, position }
+    return { row, dueAt, attempt: row.attempt, occurrence, position, details: keptDetails(row) }
   }
 
   /** Finished rows from this place on would wait too long for the level. */
@@ -315,7 +316,8 @@ function isHere(attempt: Attempt): boolean {
 function handedFollowUp({ row }: Attempt, level: Place, holder: Holder): FollowUp {
   const { dueAt, attempt, occurrence } = row
   // At the lowest position, so that the next owner loads this row first.
-  return { row, dueAt, attempt, occurrence, position: level.position, details: heldDetails(row, holder) }
+  const details = heldDetails({ ...row, details: keptDetails(row) }, holder)
+  return { row, dueAt, attempt, occurrence, position: level.position, details }
 }
 
 function followUpOf(report: Report, floor: number, soonest: number): FollowUp {

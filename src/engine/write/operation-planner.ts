@@ -1,5 +1,13 @@
 import type { MoveOperation, Operation, RequestedOperation, SetOperation } from '../../store/index.js'
-import { endingDetails, isHeld, isRecurring, type Place, type TimerRow } from '../../timer/index.js'
+import {
+  changedDetails,
+  endingDetails,
+  isHeld,
+  isRecurring,
+  isRevisionOf,
+  type Place,
+  type TimerRow,
+} from '../../timer/index.js'
 import type { Loader } from '../load/loader.js'
 import type { Window } from '../load/window.js'
 import { entryState } from '../load/window-page.js'
@@ -43,6 +51,10 @@ export class OperationPlanner {
       const row = rows[index]
       task.operation = this.#operationFor(task, row)
       if (task.operation === undefined) continue
+      if (task.asked.type === 'set') {
+        sent.push(task as Sent)
+        continue
+      }
       task.held = row
       if (row !== undefined) this.#startHolds.hold(row.revision)
       sent.push(task as Sent)
@@ -51,13 +63,13 @@ export class OperationPlanner {
   }
 
   /** Whether an attempt at the row has ended, and the next settlement writes its follow-up. */
-  isReported(row: Place): boolean {
-    return this.#stateOf(row) === REPORTED
+  isReported({ asked }: Task, row: TimerRow | undefined): boolean {
+    return row !== undefined && asked.type !== 'set' && this.#stateOf(row) === REPORTED
   }
 
   /** The answer to a move or cancel that changes nothing, because its row has started or is done; undefined otherwise. */
   tooLate({ asked }: Task, row: TimerRow | undefined): 'firing' | 'settled' | undefined {
-    if (row === undefined || !isMeant(asked, row)) return undefined
+    if (row === undefined || asked.type === 'set' || !isMeant(asked, row)) return undefined
     if (this.#isFiring(row)) return isEnded(asked, row) ? undefined : 'firing'
     return this.#stateOf(row) === DONE ? 'settled' : undefined
   }
@@ -70,7 +82,10 @@ export class OperationPlanner {
   /** The operation to send for a task; undefined when it was answered without one. */
   #operationFor(task: Task, row: TimerRow | undefined): Operation | undefined {
     const { asked, request } = task
-    if (asked.type === 'set') return placed(asked, Math.max(asked.dueAt, this.#loader.floor), request)
+    if (asked.type === 'set') {
+      const set = { ...asked, ...conditionFor(asked, row) }
+      return placed(set, Math.max(asked.dueAt, this.#loader.floor), request)
+    }
     const named = request === undefined ? {} : { request }
     const tooLate = this.tooLate(task, row)
     if (tooLate !== undefined) {
@@ -79,11 +94,20 @@ export class OperationPlanner {
       return undefined
     }
     if (asked.type === 'cancel') {
-      if (row === undefined || !isMeant(asked, row) || !this.#isFiring(row)) return { ...asked, ...named }
-      return { ...ending(asked, row), ...named }
+      if (row === undefined || !isMeant(asked, row) || !this.#isFiring(row))
+        return { ...asked, ...named, ...conditionFor(asked, row) }
+      return { ...ending(asked, row), ...named, ...conditionFor(asked, row) }
     }
     const position = Math.max(asked.dueAt, this.#loader.floor)
-    return { ...asked, ...named, ...this.#suspicion(row), position }
+    const suspicion = this.#suspicion(row)
+    return {
+      ...asked,
+      ...named,
+      ...suspicion,
+      ...conditionFor(asked, row),
+      ...detailsFor(asked, row),
+      position,
+    }
   }
 
   /** A move must not forget an attempt that an earlier owner may have made. */
@@ -121,8 +145,27 @@ function isMeant(operation: RequestedOperation, row: TimerRow): boolean {
   const { identity, ifRevision } = operation
   return (
     (identity === undefined || identity === row.identity) &&
-    (ifRevision === undefined || ifRevision === row.revision)
+    (ifRevision === undefined || isRevisionOf(row, ifRevision))
   )
+}
+
+/** The condition for the store, which knows only the revision of the row itself. */
+function conditionFor(
+  { ifRevision }: RequestedOperation,
+  row: TimerRow | undefined,
+): { readonly ifRevision?: number } {
+  const isOther = ifRevision !== undefined && row !== undefined && ifRevision !== row.revision
+  return isOther && isRevisionOf(row, ifRevision) ? { ifRevision: row.revision } : {}
+}
+
+/** A moved timer gets a new revision, so its details must not keep the one before. */
+function detailsFor(
+  { details }: { readonly details?: string },
+  row: TimerRow | undefined,
+): { readonly details?: string } {
+  const given = details ?? row?.details ?? ''
+  const changed = changedDetails(given)
+  return changed === given ? {} : { details: changed }
 }
 
 /** A set with its position. A set that has just that position already is sent as it is. */

@@ -282,7 +282,7 @@ export class Writer {
           void this.#queueBehindInbox(batch)
           return
         }
-        if (!rows.some((row) => row !== undefined && this.#planner.isReported(row))) {
+        if (!batch.some((task, index) => this.#planner.isReported(task, rows[index]))) {
           const sent = this.#planner.plan(batch, rows)
           if (sent.length > 0) await this.#sender.send(sent)
           return
@@ -296,7 +296,7 @@ export class Writer {
     }
   }
 
-  /** The current rows of the moves and cancels in a batch. */
+  /** The current rows of the moves, the cancels and the sets with a revision in a batch. */
   async #lookUp(batch: readonly Task[]): Promise<readonly (TimerRow | undefined)[]> {
     const found = await this.#sender.find(batch.filter(needsLookUp).map(({ asked }) => asked))
     let next = 0
@@ -304,8 +304,9 @@ export class Writer {
   }
 }
 
+/** Whether its row has to be read first. A set needs it only to check the revision that its caller knows. */
 function needsLookUp({ asked }: Task): boolean {
-  return asked.type !== 'set'
+  return asked.type !== 'set' || asked.ifRevision !== undefined
 }
 
 function tasksOf(batch: readonly Task[] | PlainTask): readonly (Task | PlainTask)[] {

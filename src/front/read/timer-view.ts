@@ -6,6 +6,7 @@ import {
   handleOf,
   MISSED,
   occurrenceDueAt,
+  revisionOf,
   type TimerRow,
   type TimerView,
 } from '../../timer/index.js'
@@ -30,7 +31,7 @@ export function timerViewOf(row: TimerRow, isFiring: boolean): TimerView {
     kind: row.kind,
     key: row.key,
     handle: handleOf(row),
-    revision: row.revision,
+    revision: revisionOf(row),
     state: isPausedRow(row) ? 'paused' : isFiring ? 'firing' : 'waiting',
     dueAt: dueAtOfRow(row),
     createdAt: row.createdAt,

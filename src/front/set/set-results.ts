@@ -1,5 +1,5 @@
 import type { SubmitAnswer } from '../../engine/index.js'
-import { handleOf, type SetTimer, type SetTimers, type TimerRow } from '../../timer/index.js'
+import { handleOf, revisionOf, type SetTimer, type SetTimers, type TimerRow } from '../../timer/index.js'
 import { outcomeOf } from '../outcome.js'
 import { dueAtOfRow } from '../read/timer-view.js'
 import type { SetRequest } from './set-request.js'
@@ -44,7 +44,7 @@ export function setTimerOf(operation: SetRequest, answer: SubmitAnswer): SetTime
 
 /** The result of a set that changed nothing, or whose condition failed: it describes the existing timer. */
 export function currentTimerOf(outcome: 'set' | 'unchanged' | 'conflict', row: TimerRow): SetTimer {
-  return { outcome, key: row.key, handle: handleOf(row), dueAt: dueAtOfRow(row), revision: row.revision }
+  return { outcome, key: row.key, handle: handleOf(row), dueAt: dueAtOfRow(row), revision: revisionOf(row) }
 }
 
 /** Whether the condition of a set failed. Throws on an answer that a set cannot get. */

@@ -1,6 +1,7 @@
 import { parseSchedule } from '../../schedule/index.js'
 import {
   decodeDetails,
+  isRevisionOf,
   isSameRetry,
   nameKey,
   parseRetry,
@@ -51,7 +52,7 @@ export class UnchangedSets {
 
 function isUnchanged(row: TimerRow, operation: SetRequest): boolean {
   const { ifRevision, payload, tags, details } = operation
-  if (ifRevision !== undefined && ifRevision !== row.revision) return false
+  if (ifRevision !== undefined && !isRevisionOf(row, ifRevision)) return false
   if (Buffer.compare(row.payload, payload) !== 0) return false
   if (!areSameTags(row.tags, tags)) return false
   const [stored, wanted] = [optionsIn(row.details), optionsIn(details)]
@@ -75,6 +76,7 @@ function optionsIn(details: string): Pick<TimerDetails, 'on' | 'retry'> & { read
     offsetMs: _offsetMs,
     pausedDueAt: _pausedDueAt,
     trace: _trace,
+    kept: _kept,
     ...others
   } = decodeDetails(details)
   return { on, ...(retry && { retry }), others }
