@@ -1,5 +1,13 @@
-import type { Firing, Outcome } from '../timer/index.js'
+import type { Firing, Outcome, TimerRow } from '../timer/index.js'
 import { LatenessHistogram } from './lateness-histogram.js'
+
+/** How late an attempt began: a timer cannot fire before it was accepted, however long it had been due by then. */
+export function lateMsOf(
+  { dueAt, createdAt }: Pick<TimerRow, 'dueAt' | 'createdAt'>,
+  firedAt: number,
+): number {
+  return Math.max(0, firedAt - Math.max(dueAt, createdAt))
+}
 
 /** What an engine has done, as counters. */
 export class EngineCounts {
@@ -50,7 +58,7 @@ export class EngineCounts {
   ended({ firedAt, row }: Firing, outcome: Outcome): void {
     if (outcome.type !== 'dead' || outcome.isMissed !== true) return
     this.missed++
-    this.notStarted(firedAt - row.dueAt)
+    this.notStarted(lateMsOf(row, firedAt))
   }
 
   addAll(other: EngineCounts): void {

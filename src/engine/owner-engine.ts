@@ -25,6 +25,7 @@ import type { PeerRequest, PeerMember, Peers } from './write/peers.js'
 import { Submitter } from './write/submitter.js'
 import { StartBudget } from './fire/start-budget.js'
 import { StoreClock } from './cluster/store-clock.js'
+import { kindViews } from './fire/kind-view.js'
 import { Throttles } from './fire/throttles.js'
 import { HANDS_OVER } from './cluster/protocol-version.js'
 import { type EngineSettings, engineSettings } from './settings.js'
@@ -212,6 +213,7 @@ export class OwnerEngine implements TimerEngine {
       isClockOff: !this.#membership.isClockRight,
       unowned: this.#acquirer.unowned,
       unhandled: unhandledKinds(this.#shards.values(), this.#shared.offers),
+      kinds: kindViews(this.#shared.throttles, this.#shards.values(), this.storeNow()),
     }
   }
 

@@ -1,4 +1,5 @@
 import type { EngineCounts } from './counts.js'
+import type { KindView } from './fire/kind-view.js'
 import type { UnhandledKind } from './offer/unhandled-kinds.js'
 
 /** The current state of one shard. */
@@ -36,6 +37,8 @@ export interface EngineStats {
   readonly unowned: readonly { readonly shard: number; readonly forMs: number }[]
   /** Kinds of due timers in its shards that no instance handles, and how many timers wait for that reason. */
   readonly unhandled: readonly UnhandledKind[]
+  /** The kinds of which this instance has had a due timer. */
+  readonly kinds: readonly KindView[]
   /** Since this instance was opened, over all shards that it has owned. */
   readonly counts: EngineCounts
 }

@@ -2,6 +2,7 @@
 export type { Drained, DrainOptions } from './deliver/drain.js'
 export type { HistoryPolicy, TimerEvent } from './read/history-policy.js'
 export type { CallOptions } from './call/calls.js'
+export { leftOutText, WarningLimit } from './event/warning-limit.js'
 export {
   type AnyKind,
   type KindOptions,

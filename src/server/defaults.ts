@@ -68,6 +68,15 @@ export const MAX_VERIFY_PASSES = 5
 /** How long counting all rows may take. */
 export const MAX_VERIFY_MS = 3_600_000
 
+/** A warning or error with the same cause is logged once in this time, with the number of those left out. */
+export const LOG_REPEAT_MS = 10_000
+
+/** How long `/metrics` waits for the store before it answers without the store's counts. */
+export const METRICS_STORE_MS = 1000
+/** How many kinds have metrics of their own. */
+export const MAX_METRIC_KINDS = 300
+export const LOOP_WINDOW_MS = 60_000
+
 // ---- stopping
 
 /** How long open requests may take when the server stops. */

@@ -18,6 +18,7 @@ import { LeaseFinder } from './peers/lease-finder.js'
 import { LeaseRouter } from './peers/lease-router.js'
 import { LeaseTaker } from './peers/lease-taker.js'
 import { peerAddressOf } from './peers/peer-address.js'
+import { ServerLog } from './monitor/server-log.js'
 import { Readiness } from './monitor/readiness.js'
 import type { Route } from './http/route.js'
 import { batchRoutes } from './routes/batch.js'
@@ -62,6 +63,7 @@ export class Server {
   readonly #namespaces: Namespaces
   readonly #events: EventStreams
   readonly #metrics: Metrics
+  readonly #log: ServerLog
   readonly #idempotency: Idempotency
   // Separate caches, so that large batches and frequent workers cannot evict other answers.
   readonly #batchIdempotency: Idempotency
@@ -82,6 +84,7 @@ export class Server {
     const { clock } = options
     this.#parts = parts
     this.#metrics = parts.metrics
+    this.#log = new ServerLog(options.logger, clock)
     this.#keys = new ApiKeys(store, clock)
     this.#events = new EventStreams(clock)
     this.#idempotency = new Idempotency(clock)
@@ -94,7 +97,7 @@ export class Server {
       store,
       clock,
       refreshMs: timers.engine.settings.acquireMs,
-      onError: (error) => options.logger?.warn({ err: error }, 'cannot read the namespaces from the store'),
+      onError: (error) => this.#log.warn(error, 'cannot read the namespaces from the store'),
     })
     timers.onEvent(eventPublisher(this.#events))
     const kinds = new NamedKinds()
@@ -114,6 +117,7 @@ export class Server {
         store,
         events: this.#events,
         metrics: this.#metrics,
+        readiness: this.#readiness,
         openTimersOf: (namespace) => this.#namespaces.openTimersOf(namespace),
       }),
     ]
@@ -128,6 +132,7 @@ export class Server {
         bounded: (call) => timers.bounded(undefined, call),
       }),
       metrics: this.#metrics,
+      log: this.#log,
       timersOf: (namespace, onOver) => this.#namespaces.timersOf(namespace, onOver),
       isStarting: () => this.#isStarting,
     })
@@ -154,9 +159,10 @@ export class Server {
     const options = serverOptions(given)
     const { clock, history, engine, guard, tracing, logger, callTimeoutMs } = options
     const ownsStore = typeof options.store === 'string'
-    const store =
+    const opened =
       typeof options.store === 'string' ? await openStore(options.store, { clock }) : options.store
-    const metrics = new Metrics()
+    const metrics = new Metrics(clock)
+    const store = metrics.storeCalls.observe(opened)
     let server: Server | undefined
     try {
       const isForwarding = options.forwarding && store.capabilities.shared
@@ -199,7 +205,7 @@ export class Server {
       await checkUnused(store)
       const alone = store.mode === 'owned'
       const timers = await openTimers({ store, clock, history, alone })
-      const metrics = new Metrics()
+      const metrics = new Metrics(clock)
       return new Server({ options, store, ownsStore, timers, metrics, forwarding: undefined })
     } catch (error) {
       if (ownsStore) await store.stop()
@@ -319,7 +325,7 @@ export class Server {
       try {
         await this.#keys.refresh()
       } catch (error) {
-        this.#parts.options.logger?.warn({ err: error }, 'cannot read the API keys from the store')
+        this.#log.warn(error, 'cannot read the API keys from the store')
       }
       if (this.#stopping === undefined) this.#scheduleKeyRefresh(clock)
     }

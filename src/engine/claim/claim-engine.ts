@@ -15,6 +15,7 @@ import { newNonce } from '../own/ownership.js'
 import type { PeerMember } from '../write/peers.js'
 import { StartBudget } from '../fire/start-budget.js'
 import { StoreClock } from '../cluster/store-clock.js'
+import { kindViews } from '../fire/kind-view.js'
 import { Throttles } from '../fire/throttles.js'
 import { type EngineSettings, engineSettings } from '../settings.js'
 import type { RowProgress } from '../shard-engine.js'
@@ -156,6 +157,7 @@ export class ClaimEngine implements TimerEngine {
       isClockOff: !this.#membership.isClockRight,
       unowned: [],
       unhandled: [],
+      kinds: kindViews(this.#throttles, [], this.storeNow()),
     }
   }
 

@@ -2,7 +2,7 @@ import type { Clock } from '../../time/index.js'
 import type { Deliver, TimerRow } from '../../timer/index.js'
 import type { Attempt } from './attempt.js'
 import { AttemptList } from './attempt-list.js'
-import type { EngineCounts } from '../counts.js'
+import { type EngineCounts, lateMsOf } from '../counts.js'
 import type { DeliveryPolicy } from '../delivery-policy.js'
 import { Lane } from './lane.js'
 import type { StartBudget } from './start-budget.js'
@@ -145,7 +145,7 @@ export class Lanes {
   takeBack(attempt: Attempt): void {
     const lane = attempt.lane!
     this.#started.remove(attempt)
-    this.#counts.notStarted(attempt.firedAt - attempt.row.dueAt)
+    this.#counts.notStarted(lateMsOf(attempt.row, attempt.firedAt))
     lane.throttle.notStarted()
     lane.started--
     this.#policy.allowance.left++
@@ -170,7 +170,7 @@ export class Lanes {
   removeEnded(attempt: Attempt): void {
     this.#started.remove(attempt)
     const { throttle } = attempt.lane!
-    throttle.ended()
+    throttle.ended(attempt.outcome)
     if (this.#isOver) throttle.wake()
   }
 
@@ -213,7 +213,7 @@ export class Lanes {
       // The store has found a claimed row due. Its clock may be a little ahead of what this machine knows of it.
       attempt.firedAt = Math.max(now, attempt.row.dueAt)
       this.#started.add(attempt)
-      this.#counts.started(attempt.firedAt - attempt.row.dueAt)
+      this.#counts.started(lateMsOf(attempt.row, attempt.firedAt))
       batch.push(attempt)
     }
     throttle.started(batch.length)

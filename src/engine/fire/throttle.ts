@@ -1,4 +1,5 @@
 import type { Clock, Wake } from '../../time/index.js'
+import type { Outcome } from '../../timer/index.js'
 import { Rate } from './rate.js'
 
 /** A lane as the throttle of its kind sees it. */
@@ -14,6 +15,9 @@ export class Throttle {
   readonly #clock: Clock
   readonly #users = new Set<ThrottleUser>()
   readonly #waiting = new Set<ThrottleUser>()
+  /** Since it exists, for monitoring. */
+  startedCount = 0
+  readonly endedCounts = { done: 0, next: 0, retry: 0, dead: 0 }
   #capacity: number
   #running = 0
   #rate: Rate | undefined
@@ -29,6 +33,11 @@ export class Throttle {
   /** Whether the kind has a handler and is not paused. */
   get isOpen(): boolean {
     return this.#capacity > 0
+  }
+
+  /** Attempts under way. */
+  get running(): number {
+    return this.#running
   }
 
   /** Whether lanes of several shards share it. */
@@ -69,16 +78,20 @@ export class Throttle {
 
   started(count: number): void {
     this.#running += count
+    this.startedCount += count
     this.#rate?.consume(count)
   }
 
-  ended(): void {
+  /** An attempt has ended; without an outcome if nothing follows from it here. */
+  ended(outcome: Outcome | undefined): void {
     this.#running--
+    if (outcome !== undefined) this.endedCounts[outcome.type]++
   }
 
   /** An attempt that counted as started was not. */
   notStarted(): void {
     this.#running--
+    this.startedCount--
     this.#rate?.consume(-1)
   }
 

@@ -25,6 +25,11 @@ export class Throttles {
     return throttle
   }
 
+  *[Symbol.iterator](): Generator<{ namespace: string; kind: string; throttle: Throttle }> {
+    for (const [namespace, kinds] of this.#byNamespace)
+      for (const [kind, throttle] of kinds) yield { namespace, kind, throttle }
+  }
+
   /** Reads the limits of one kind again, and starts timers that wait for it. */
   refreshKind(namespace: string, kind: string): void {
     const throttle = this.#byNamespace.get(namespace)?.get(kind)

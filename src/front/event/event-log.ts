@@ -1,6 +1,7 @@
 import type { Clock } from '../../time/index.js'
-import { CONSOLE_REPEAT_MS, MOST_WARNING_CAUSES, STORE_WARNING_REPEAT_MS } from '../defaults.js'
+import { CONSOLE_REPEAT_MS, STORE_WARNING_REPEAT_MS } from '../defaults.js'
 import { logEvent, type Logger, type TimersEvent } from './timers-event.js'
+import { leftOutText, WarningLimit } from './warning-limit.js'
 
 /**
  * Logs events. A logger gets all of them, but repeated warnings of a store that is down only now and then. Without a
@@ -17,10 +18,13 @@ export function eventLog(
   if (logger === undefined) return consoleLog(new WarningLimit(clock, consoleRepeatMs))
   const limit = new WarningLimit(clock, STORE_WARNING_REPEAT_MS)
   return (event) => {
-    if (event.type !== 'store-trouble') logEvent(logger, event)
+    if (!repeated.has(event.type)) logEvent(logger, event)
     else limit.pass(causeOf(event), (leftOut) => logEvent(counted(logger, leftOut), event))
   }
 }
+
+/** While a store is down, each shard has these again and again. */
+const repeated: ReadonlySet<TimersEvent['type']> = new Set(['store-trouble', 'stalled', 'unowned'])
 
 function consoleLog(limit: WarningLimit): (event: TimersEvent) => void {
   return (event) => {
@@ -35,35 +39,6 @@ function consoleLog(limit: WarningLimit): (event: TimersEvent) => void {
       },
     }
     logEvent(logger, event)
-  }
-}
-
-/** Lets a warning through, unless one of the same cause went through within `repeatMs`. Counts those it leaves out. */
-class WarningLimit {
-  readonly #clock: Clock
-  readonly #repeatMs: number
-  readonly #causes = new Map<string, { at: number; leftOut: number }>()
-
-  constructor(clock: Clock, repeatMs: number) {
-    this.#clock = clock
-    this.#repeatMs = repeatMs
-  }
-
-  pass(cause: string, write: (leftOut: number, isFirst: boolean) => void): void {
-    const now = this.#clock.monotonic()
-    const last = this.#causes.get(cause)
-    if (last !== undefined && now - last.at < this.#repeatMs) {
-      last.leftOut++
-      return
-    }
-    // Delete first: the oldest cause must be the first of the map.
-    this.#causes.delete(cause)
-    this.#causes.set(cause, { at: now, leftOut: 0 })
-    for (const oldest of this.#causes.keys()) {
-      if (this.#causes.size <= MOST_WARNING_CAUSES) break
-      this.#causes.delete(oldest)
-    }
-    write(last?.leftOut ?? 0, last === undefined)
   }
 }
 
@@ -90,8 +65,4 @@ function counted(logger: Logger, leftOut: number): Logger {
     info: (facts, message) => logger.info(facts, message),
     warn: (facts, message) => logger.warn({ ...facts, leftOut }, `${message}${leftOutText(leftOut)}`),
   }
-}
-
-function leftOutText(leftOut: number): string {
-  return leftOut === 0 ? '' : ` (and ${leftOut} more like this since the last warning)`
 }

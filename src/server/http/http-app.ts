@@ -8,6 +8,7 @@ import type { AccessCheck } from './access.js'
 import { parseJson } from './json-body.js'
 import type { Metrics } from '../monitor/metrics.js'
 import type { OnOver } from '../namespaces.js'
+import type { ServerLog } from '../monitor/server-log.js'
 import { HEADERS_TIMEOUT_MS, KEEP_ALIVE_MS, MAX_PARAM_LENGTH } from '../defaults.js'
 import { PEER_PATH } from '../peers/peer-message.js'
 import { checkFastify } from '../server-packages.js'
@@ -21,6 +22,7 @@ export interface HttpParts {
   readonly routes: readonly Route[]
   readonly access: AccessCheck
   readonly metrics: Metrics
+  readonly log: ServerLog
   readonly timersOf: (namespace: string, onOver: OnOver) => Timers | Promise<Timers>
   /** Whether the server listens, but its engine does not run yet. */
   readonly isStarting: () => boolean
@@ -42,7 +44,7 @@ const safeHeaders = Object.freeze({
 export function httpApp(parts: HttpParts): FastifyInstance {
   const { options, routes, metrics } = parts
   const answer = (error: unknown, request: FastifyRequest, reply: FastifyReply): void =>
-    answerError(options.logger, error, request, reply)
+    answerError(parts.log, error, request, reply)
   const app = fastify({
     // Fastify would create a logger for every request. `answerError` logs what matters.
     logger: false,
@@ -239,16 +241,12 @@ function allowOrigins(app: FastifyInstance, origins: readonly string[]): void {
 }
 
 /** Answers with a problem. An unexpected error goes to the log; the caller only sees its code and the request id. */
-function answerError(
-  logger: CompleteServerOptions['logger'],
-  error: unknown,
-  request: FastifyRequest,
-  reply: FastifyReply,
-): void {
+function answerError(log: ServerLog, error: unknown, request: FastifyRequest, reply: FastifyReply): void {
   const known = carillonErrorOf(error)
   const current = (known as { readonly current?: unknown }).current
   const problem = problemOf(known, { requestId: request.id, ...(current !== undefined && { current }) })
-  if (problem.status >= 500) logger?.error({ err: error, requestId: request.id }, known.message)
+  if (problem.status >= 500)
+    log.failedRequest(error, known, request.routeName ?? routeNameOf(request), request.id)
   if (problem.status === 401) reply.header('www-authenticate', 'Bearer')
   const retryAfter = retryAfterSeconds[problem.status]
   if (retryAfter !== undefined) reply.header('retry-after', retryAfter)

@@ -1,5 +1,10 @@
-import { monitorEventLoopDelay } from 'node:perf_hooks'
+import type { EngineStats } from '../../engine/index.js'
 import type { TimersStats } from '../../front/index.js'
+import type { Clock } from '../../time/index.js'
+import { kindMetrics } from './kind-metrics.js'
+import { labelOf, metric } from './metric-text.js'
+import { StoreCalls } from './observed-store.js'
+import { ProcessMetrics } from './process-metrics.js'
 
 const DURATION_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10]
 
@@ -14,10 +19,13 @@ interface RouteCount {
 export class Metrics {
   readonly #routes = new Map<string, RouteCount>()
   readonly #forwards = new Map<string, number>()
-  readonly #loop = monitorEventLoopDelay({ resolution: 10 })
+  /** Counts the calls of the store. */
+  readonly storeCalls: StoreCalls
+  readonly #process: ProcessMetrics
 
-  constructor() {
-    this.#loop.enable()
+  constructor(clock: Clock) {
+    this.storeCalls = new StoreCalls(clock)
+    this.#process = new ProcessMetrics(clock)
   }
 
   recordRequest(route: string, status: number, seconds: number): void {
@@ -40,14 +48,31 @@ export class Metrics {
   }
 
   stop(): void {
-    this.#loop.disable()
+    this.#process.stop()
   }
 
-  text(stats: TimersStats): string {
-    return [...this.#timers(stats), ...this.#requests(), ...this.#process(), ''].join('\n')
+  /** The text. The store's counts are absent while it does not answer. */
+  text(stats: EngineStats & Partial<TimersStats>, isReady: boolean): string {
+    const lines = [
+      ...this.#store(stats),
+      ...this.#timers(stats),
+      ...kindMetrics(stats.kinds),
+      ...metric('carillon_ready', 'gauge', 'Whether /readyz answers 200.', Number(isReady)),
+      ...this.storeCalls.text(),
+      ...this.#requests(),
+      ...this.#process.text(),
+    ]
+    return `${lines.join('\n')}\n`
   }
 
-  *#timers({ counts, pending, store, shards, unhandled }: TimersStats): Generator<string> {
+  *#store({ pending, store }: Partial<TimersStats>): Generator<string> {
+    yield* metric(
+      'carillon_store_up',
+      'gauge',
+      'Whether the store answered for this page.',
+      Number(store !== undefined),
+    )
+    if (store === undefined || pending === undefined) return
     yield* metric(
       'carillon_timers_pending',
       'gauge',
@@ -62,6 +87,21 @@ export class Metrics {
         value,
       )
     }
+  }
+
+  *#timers({ counts, shards, unhandled, unowned, clockOffsetMs }: EngineStats): Generator<string> {
+    yield* metric(
+      'carillon_clock_offset_seconds',
+      'gauge',
+      "How far this machine's clock is ahead of the store's.",
+      clockOffsetMs / 1000,
+    )
+    yield* metric(
+      'carillon_shards_unowned',
+      'gauge',
+      'Shards without an owner, as far as this instance has seen.',
+      unowned.length,
+    )
     for (const name of ['fired', 'done', 'retried', 'dead', 'settled', 'superseded', 'carried'] as const) {
       yield* metric(`carillon_${name}_total`, 'counter', `Attempts ${name} by this instance.`, counts[name])
     }
@@ -110,7 +150,7 @@ export class Metrics {
     )
     const { lateness } = counts
     const name = 'carillon_lateness_seconds'
-    yield `# HELP ${name} How late attempts began.`
+    yield `# HELP ${name} How late attempts began, counted from the due time, or from when the timer was accepted if that is later.`
     yield `# TYPE ${name} histogram`
     let below = 0
     for (const [at, count] of lateness.counts.entries()) {
@@ -145,23 +185,4 @@ export class Metrics {
       yield `${name}_count{route="${route}"} ${count}`
     }
   }
-
-  *#process(): Generator<string> {
-    const { rss, heapUsed } = process.memoryUsage()
-    yield* metric('process_resident_memory_bytes', 'gauge', 'Memory of the process.', rss)
-    yield* metric('nodejs_heap_used_bytes', 'gauge', 'Memory of the heap in use.', heapUsed)
-    const p99 = this.#loop.percentile(99) / 1e9
-    yield* metric('carillon_event_loop_delay_p99_seconds', 'gauge', 'Delay of the event loop.', p99)
-  }
-}
-
-/** The value of a label, quoted and escaped. */
-function labelOf(value: string): string {
-  return `"${value.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n')}"`
-}
-
-function* metric(name: string, type: 'gauge' | 'counter', help: string, value: number): Generator<string> {
-  yield `# HELP ${name} ${help}`
-  yield `# TYPE ${name} ${type}`
-  yield `${name} ${value}`
 }

@@ -4,7 +4,8 @@ import type { Store } from '../../store/index.js'
 import type { EventStreams } from '../monitor/event-streams.js'
 import type { Metrics } from '../monitor/metrics.js'
 import type { QuotaLimits } from '../../timer/index.js'
-import { MAX_VERIFY_MS } from '../defaults.js'
+import { MAX_VERIFY_MS, METRICS_STORE_MS } from '../defaults.js'
+import type { Readiness } from '../monitor/readiness.js'
 import { type Route, route } from '../http/route.js'
 import { QuotaBody } from './admin.js'
 import { sumOf, verifyStore } from '../monitor/verify-store.js'
@@ -27,10 +28,11 @@ export function monitoringRoutes(parts: {
   readonly store: Store
   readonly events: EventStreams
   readonly metrics: Metrics
+  readonly readiness: Readiness
   /** The timers of a namespace if it is open. */
   readonly openTimersOf: (namespace: string) => Timers | undefined
 }): Route[] {
-  const { timers, store, events, metrics, openTimersOf } = parts
+  const { timers, store, events, metrics, readiness, openTimersOf } = parts
   // Reading a quota must not open its namespace, because their number is limited. A closed one has no count to show.
   const quotas = async (limits: CallOptions): Promise<object[]> =>
     (await timers.bounded(limits, () => store.settings(QUOTAS))).map(({ name, value }) => {
@@ -194,7 +196,12 @@ export function monitoringRoutes(parts: {
       answerType: 'text/plain',
       handle: async ({ reply, limits }) => {
         reply.type('text/plain; version=0.0.4; charset=utf-8')
-        return metrics.text(await timers.stats(limits))
+        const [stats, faults] = await Promise.all([
+          // The page must not be missing when it is needed most.
+          timers.stats({ ...limits, timeout: METRICS_STORE_MS }).catch(() => timers.engine.stats()),
+          readiness.faults(),
+        ])
+        return metrics.text(stats, faults.length === 0)
       },
     }),
   ]

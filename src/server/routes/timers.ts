@@ -74,7 +74,10 @@ export function timerRoutes({
       answer: SetAnswer,
       refusals: [412, 413, 422],
       handle: async (call) =>
-        tagged(call, await idempotency.run(call, (_, once) => set(call, call.params.kind, call.params.key, once))),
+        tagged(
+          call,
+          await idempotency.run(call, (_, once) => set(call, call.params.kind, call.params.key, once)),
+        ),
     }),
     route({
       method: 'POST',
