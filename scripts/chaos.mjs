@@ -1,8 +1,8 @@
-// npm run chaos [-- power | engine | servers | instances], npm run soak: compiles the chaos trials and runs one. They
+// npm run chaos [-- power | engine | servers | instances | outages], npm run soak: compiles the chaos trials and runs one. They
 // test the file store, the engine on it, three engines on one server, and three `carillon serve`. Arguments go to the
 // trial.
 import process from 'node:process'
-import { run, runnable } from './ready.mjs'
+import { run, runnable, tool } from './ready.mjs'
 
 const usage = `usage: npm run chaos -- [trial] [options], npm run soak -- [options]
 
@@ -15,6 +15,7 @@ const usage = `usage: npm run chaos -- [trial] [options], npm run soak -- [optio
                                 --scene NAME,…|all: one fault each, checked in detail
   npm run chaos -- instances    three carillon serve processes:     --seconds 60 --rate 6000 --seed N
                                 --server postgres,cluster --faults … --load long,workers --postgres german
+  npm run chaos -- outages      the outage table, for longer:       --seconds 30
   npm run soak                  the file store in long use:         --minutes 10 --live 100000 --seed N
                                 --most-disk 5 --most-memory 1.5
 `
@@ -24,6 +25,15 @@ if (process.argv.includes('--help')) {
   process.exit(0)
 }
 await runnable()
+if (process.argv[3] === 'outages') {
+  // The rows of docs/operations.md are tests. Here each outage lasts longer than a lease.
+  const at = process.argv.indexOf('--seconds')
+  const seconds = at < 0 ? 30 : Number(process.argv[at + 1])
+  process.env['CARILLON_OUTAGE_MS'] = String(seconds * 1000)
+  const limit = String((seconds + 300) * 1000)
+  run(process.execPath, [tool('vitest', 'vitest.mjs'), 'run', '--testTimeout', limit, 'test/server/outages'])
+  process.exit(0)
+}
 const folders = {
   engine: 'engine/chaos',
   servers: 'servers/chaos',

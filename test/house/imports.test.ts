@@ -34,6 +34,7 @@ const packages: readonly (readonly [part: string, specifier: RegExp])[] = [
     /^(?:node:(?:crypto|perf_hooks|stream|string_decoder)|fastify|pino|@sinclair\/typebox(?:\/compiler|\/value)?)$/,
   ],
   ['server/peers/', /^(?:node:os|undici)$/],
+  ['server/monitor/', /^node:fs$/],
   ['cli/', /^(?:node:(?:fs|readline|util)|pino)$/],
   ['front/event/tracing.ts', /^@opentelemetry\/api$/],
   ['parallel/', /^node:(?:process|url|worker_threads)$/],

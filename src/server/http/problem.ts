@@ -43,6 +43,8 @@ const statuses: Readonly<Partial<Record<ErrorCode, number>>> = Object.freeze({
   stopped: 503,
   'store-full': 507,
   'store-failed': 503,
+  'store-denied': 503,
+  'store-read-only': 503,
   'store-unavailable': 503,
   'target-unknown': 404,
   'timer-firing': 409,

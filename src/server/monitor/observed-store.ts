@@ -1,7 +1,7 @@
 import { CarillonError } from '../../error/index.js'
 import type { Store } from '../../store/index.js'
 import type { Clock } from '../../time/index.js'
-import { metricOf } from './metric-text.js'
+import { metric, metricOf } from './metric-text.js'
 
 interface CallCount {
   calls: number
@@ -13,6 +13,7 @@ interface CallCount {
 export class StoreCalls {
   readonly #clock: Clock
   readonly #counts = new Map<string, CallCount>()
+  #inFlight = 0
 
   constructor(clock: Clock) {
     this.#clock = clock
@@ -37,6 +38,12 @@ export class StoreCalls {
 
   *text(): Generator<string> {
     const all = [...this.#counts]
+    yield* metric(
+      'carillon_store_calls_in_flight',
+      'gauge',
+      'Calls of the store that are not answered yet.',
+      this.#inFlight,
+    )
     yield* metricOf(
       'carillon_store_calls_total',
       'counter',
@@ -64,6 +71,7 @@ export class StoreCalls {
       const from = this.#clock.monotonic()
       const answer = method(...args)
       if (answer instanceof Promise) {
+        this.#inFlight++
         // The caller handles the error. This only counts it.
         answer.then(
           () => this.#add(name, from, undefined),
@@ -75,6 +83,7 @@ export class StoreCalls {
   }
 
   #add(name: string, from: number, code: string | undefined): void {
+    this.#inFlight--
     let count = this.#counts.get(name)
     if (count === undefined) this.#counts.set(name, (count = { calls: 0, ms: 0, errors: new Map() }))
     count.calls++

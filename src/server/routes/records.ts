@@ -146,8 +146,8 @@ export function recordRoutes(clock: Clock): Route[] {
       params: Type.Object({ id: DeadId }),
       answer: Discarded,
       refusals: [404],
-      handle: async ({ timers, params: { id } }) => {
-        const count = await timers.discard([id])
+      handle: async ({ timers, limits, params: { id } }) => {
+        const count = await timers.discard([id], limits)
         if (count === 0) throw new RequestError('dead-unknown', `no dead letter with the id ${shown(id)}`)
         return { count }
       },
@@ -171,7 +171,7 @@ export function recordRoutes(clock: Clock): Route[] {
       ),
       answer: Discarded,
       refusals: [404],
-      handle: async ({ timers, query }) => ({ count: await timers.discard(whichOf(query)) }),
+      handle: async ({ timers, limits, query }) => ({ count: await timers.discard(whichOf(query), limits) }),
     }),
     route({
       method: 'POST',

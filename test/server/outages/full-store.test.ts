@@ -51,8 +51,8 @@ async function smallRedis(): Promise<Fillable> {
   ends.push(() => redis.stop())
   return {
     url: redis.url,
-    fill: () => void redis.process!.cli('config', 'set', 'maxmemory', '1mb'),
-    makeSpace: () => void redis.process!.cli('config', 'set', 'maxmemory', '0'),
+    fill: () => void redis.process.cli('config', 'set', 'maxmemory', '1mb'),
+    makeSpace: () => void redis.process.cli('config', 'set', 'maxmemory', '0'),
   }
 }
 

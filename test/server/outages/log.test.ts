@@ -50,10 +50,10 @@ describe('the log of a server whose store is away', () => {
     down.comeBack()
     const warnings = lines.filter(({ level }) => level >= WARN)
     const ofRequests = warnings.filter(({ route }) => route !== undefined)
-    expect(ofRequests.map(({ route }) => route).toSorted()).toEqual([
-      'GET /v1/timers/:kind/:key',
-      'PUT /v1/timers/:kind/:key',
-    ])
+    expect(ofRequests).toHaveLength(2)
+    expect(new Set(ofRequests.map(({ route }) => route))).toEqual(
+      new Set(['GET /v1/timers/:kind/:key', 'PUT /v1/timers/:kind/:key']),
+    )
     // The calls of the store are no more than the causes.
     expect(new Set(down.calls).size * 2 + 4).toBeGreaterThan(warnings.length)
     expect(down.calls.length).toBeGreaterThan(5 * warnings.length)

@@ -20,6 +20,8 @@ export const requests: readonly (readonly [route: string, url: string, body?: un
   ['POST /v1/schedules/preview', '/v1/schedules/preview', { on: '0 9 * * *' }],
   ['GET /v1/dead', '/v1/dead'],
   ['POST /v1/dead/redrive', '/v1/dead/redrive', { all: true }],
+  ['DELETE /v1/dead', '/v1/dead?kind=known'],
+  ['DELETE /v1/dead/{id}', '/v1/dead/1'],
   ['GET /v1/targets', '/v1/targets'],
   ['GET /v1/targets/{kind}', '/v1/targets/known'],
   ['PUT /v1/targets/{kind}', '/v1/targets/known', { type: 'log' }],
