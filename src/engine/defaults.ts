@@ -93,6 +93,8 @@ export const MEASURE_MS = 1000
 export const FORGET_AFTER_MS = 10_000
 /** Handlers may block the event loop this long before renewals, settlements and requests get their turn. */
 export const START_BUDGET_MS = 10
+/** Handlers of which this many have started in that time are quick: other kinds need not overtake them. */
+export const QUICK_STARTS = 2000
 /** Below this it is not worth waiting for the end of the turn. */
 export const IGNORED_BELOW_MS = 2
 

@@ -14,6 +14,7 @@ import type { DeliveryPolicy } from '../delivery-policy.js'
 import type { HandedOverAttempts } from '../own/handed-over-attempts.js'
 import type { StartHolds } from '../write/start-holds.js'
 import { DueAlarm } from './due-alarm.js'
+import { DueRows } from './due-rows.js'
 import type { HeldAttempts } from './held-attempts.js'
 import type { Lane } from './lane.js'
 import { Lanes } from './lanes.js'
@@ -67,6 +68,8 @@ export class Attempts implements AttemptListener {
   readonly #alarm: DueAlarm
   readonly #guard: ShardStartGuard
   readonly #lanes: Lanes
+  readonly #startBudget: StartBudget
+  readonly #dueRows: DueRows
   #isStartingDue = false
   // Timers that became due since the lanes were last flushed.
   #dueSinceFlush = 0
@@ -87,6 +90,8 @@ export class Attempts implements AttemptListener {
     this.#alarm = new DueAlarm(clock, window, () => this.startDue())
     this.#guard = new ShardStartGuard(window, ownership, startHolds, this.#alarm)
     this.#lanes = new Lanes({ ...parts, guard: this.#guard })
+    this.#startBudget = parts.startBudget
+    this.#dueRows = new DueRows(window)
   }
 
   /** How many attempts are under way. */
@@ -114,7 +119,7 @@ export class Attempts implements AttemptListener {
 
   /** Whether a due timer waits whose kind has a handler and is not paused. */
   get isAnyStartable(): boolean {
-    return this.#lanes.isAnyStartable
+    return !this.#dueRows.isEmpty || this.#lanes.isAnyStartable
   }
 
   /** From now on due timers are started. */
@@ -157,10 +162,44 @@ export class Attempts implements AttemptListener {
 
   #takeDue(now: number): void {
     if (this.#alarm.hasEarly) for (const token of this.#alarm.takeEarly()) this.#onDue(token, now)
+    let isLater = this.#isForLater
+    while (!isLater) {
+      const token = this.#dueRows.take()
+      if (token < 0) break
+      isLater = this.#startSoon(token, now)
+    }
     this.#window.advance(now, (token) => {
-      this.#onDue(token, now)
-      if (++this.#dueSinceFlush >= DUE_AT_ONCE) this.#flush()
+      if (isLater) this.#setAside(token)
+      else isLater = this.#startSoon(token, now)
     })
+    if (!this.#dueRows.isEmpty) this.#startBudget.next(this.#startDueOn)
+  }
+
+  readonly #startDueOn = (): void => this.startDue()
+
+  /** Starts a due row with the next flush. Answers whether further ones are for later. */
+  #startSoon(token: number, now: number): boolean {
+    this.#onDue(token, now)
+    if (++this.#dueSinceFlush < DUE_AT_ONCE) return false
+    this.#flush()
+    return this.#isForLater
+  }
+
+  /**
+   * Whether further due rows wait for the next turn of the event loop. If a lane has not started all it has and the
+   * handlers are not quick, they go to their lanes instead: a slow kind delays no other.
+   */
+  get #isForLater(): boolean {
+    if (!this.#startBudget.isOver) return false
+    return this.#startBudget.isQuick || !this.#lanes.isAnyWaiting
+  }
+
+  #setAside(token: number): void {
+    const page = this.#window.page(token)
+    const index = this.#window.index(token)
+    if (page.states[index] === GONE) return
+    page.states[index] = READY
+    this.#dueRows.add(token, page.revisions[index]!)
   }
 
   #onDue(token: number, now: number): void {

@@ -81,6 +81,12 @@ export class Lanes {
     return oldest
   }
 
+  /** Whether a due timer waits, whether it could start or not. */
+  get isAnyWaiting(): boolean {
+    for (const lane of this) if (lane.waiting > 0) return true
+    return false
+  }
+
   /** Whether a due timer waits whose kind has a handler and is not paused. */
   get isAnyStartable(): boolean {
     for (const lane of this) if (lane.waiting > 0 && lane.throttle.isOpen) return true
@@ -129,8 +135,9 @@ export class Lanes {
     this.delivery = ++this.#deliveries
     this.#deliver(batch)
     this.delivery = 0
-    this.#startBudget.took(this.#clock.monotonic() - from)
+    const tookMs = this.#clock.monotonic() - from
     const returned = this.#returned
+    this.#startBudget.took(tookMs, batch.length - returned.length)
     if (returned.length === 0) {
       lane.mostAtOnce *= 2
       return

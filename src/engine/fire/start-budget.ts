@@ -1,5 +1,5 @@
 import type { Clock } from '../../time/index.js'
-import { IGNORED_BELOW_MS, START_BUDGET_MS } from '../defaults.js'
+import { IGNORED_BELOW_MS, QUICK_STARTS, START_BUDGET_MS } from '../defaults.js'
 
 /**
  * The time that starting timers may take in one turn of the event loop, over all shards of an instance. Once it is used
@@ -11,6 +11,7 @@ export class StartBudget {
   readonly #clock: Clock
   readonly #waiting = new Set<() => void>()
   #tookMs = 0
+  #started = 0
   #isEnding = false
 
   constructor(clock: Clock) {
@@ -21,9 +22,15 @@ export class StartBudget {
     return this.#tookMs >= START_BUDGET_MS
   }
 
-  /** Starting some timers took this long. */
-  took(ms: number): void {
+  /** Whether the handlers that have used it are quick. */
+  get isQuick(): boolean {
+    return this.#started >= QUICK_STARTS
+  }
+
+  /** Starting so many timers took this long. */
+  took(ms: number, started: number): void {
     this.#tookMs += ms
+    this.#started += started
     if (this.#tookMs >= IGNORED_BELOW_MS) this.#awaitEnd()
   }
 
@@ -42,6 +49,7 @@ export class StartBudget {
   #end(): void {
     this.#isEnding = false
     this.#tookMs = 0
+    this.#started = 0
     const waiting = [...this.#waiting]
     this.#waiting.clear()
     for (const resume of waiting) resume()
