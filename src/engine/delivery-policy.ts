@@ -17,6 +17,8 @@ export interface DeliveryPolicy {
   kinds(): readonly KindName[] | undefined
   /** How many attempts may still be started in all: a bounded pass sets it. */
   readonly allowance: { left: number }
+  /** False if `notesOf` has nothing for a first attempt that succeeded. Most attempts are such: it is not asked then. */
+  readonly notesSuccesses: boolean
   /** The history of an attempt that has ended, or whose outcome is unknown. */
   notesOf(firing: Firing, ending: Ending): readonly HistoryNote[]
 }
@@ -38,6 +40,7 @@ export function unlimitedPolicy(concurrency: number): DeliveryPolicy {
     takes: () => KindFilter.all,
     kinds: () => undefined,
     allowance: { left: Infinity },
+    notesSuccesses: true,
     notesOf: () => [],
   }
 }

@@ -64,6 +64,7 @@ export class SharedEngine {
         takes: () => KindFilter.of([...this.#namespaces.values()].map((delivery) => delivery.takes())),
         kinds: () => [...this.#namespaces.values()].flatMap((delivery) => delivery.kinds()),
         allowance: this.allowance,
+        notesSuccesses: history === 'all',
         notesOf: (firing, ending) => notesOfAttempt(history, firing, ending),
       },
     })

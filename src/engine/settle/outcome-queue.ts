@@ -75,6 +75,8 @@ export class OutcomeQueue {
 
   /** An attempt has ended: writes it into the history. */
   noteEnded(attempt: Attempt, outcome: Outcome): void {
+    const isSuccess = outcome.type === 'done' || outcome.type === 'next'
+    if (isSuccess && attempt.attempt === 1 && !this.#parts.policy.notesSuccesses) return
     const at = this.#parts.clock.now()
     const ownerChange = this.#parts.ownerChanges.ofAttempt(attempt.row)
     this.#note(attempt, { type: 'ended', outcome, at, isFollowed: !attempt.isSuperseded, ownerChange })
@@ -163,7 +165,8 @@ export class OutcomeQueue {
   }
 
   #note(attempt: Attempt, ending: Ending): void {
-    this.#notes.push(...entriesOf(attempt, this.#parts.policy.notesOf(attempt, ending)))
+    const notes = this.#parts.policy.notesOf(attempt, ending)
+    if (notes.length > 0) this.#notes.push(...entriesOf(attempt, notes))
   }
 }
 

@@ -72,16 +72,16 @@ function notesOfEnding(
   { row, attempt, firedAt }: Firing,
   ending: Ending,
 ): readonly HistoryNote[] {
+  if (ending.type === 'given-up') return [noteOf(ending.at, 'dead', { reason: ending.reason })]
+  if (ending.type === 'ended' && policy === 'failures' && attempt === 1 && isSuccess(ending.outcome))
+    return []
   const common = { attempt, occurrence: row.occurrence, dueAt: occurrenceDueAt(row) }
   if (ending.type === 'unknown') return [noteOf(ending.at, 'unknown-attempt', common)]
-  if (ending.type === 'given-up') return [noteOf(ending.at, 'dead', { reason: ending.reason })]
   const { outcome, at, isFollowed } = ending
   if (outcome.type === 'dead' && outcome.isMissed === true) {
     const { reason } = outcome
     return [noteOf(at, 'missed', { ...common, reason, ...nextDueAtOf(outcome) })]
   }
-  const isSuccess = outcome.type === 'done' || outcome.type === 'next'
-  if (policy === 'failures' && isSuccess && attempt === 1) return []
   const notes = [
     noteOf(at, 'attempt', {
       ...common,
@@ -98,6 +98,10 @@ function notesOfEnding(
     notes.push(noteOf(at, 'dead', { reason: outcome.reason, ...nextDueAtOf(outcome) }))
   }
   return notes
+}
+
+function isSuccess({ type }: Outcome): boolean {
+  return type === 'done' || type === 'next'
 }
 
 function nextDueAtOf(outcome: Outcome): Pick<Facts, 'nextDueAt'> {
