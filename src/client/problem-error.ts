@@ -24,6 +24,7 @@ const limits = new Set([
   'not-done',
   'payload-too-large',
   'quota-exceeded',
+  'schedule-budget',
   'too-many-listeners',
   'too-many-namespaces',
   'too-many-occurrences',

@@ -72,6 +72,7 @@ export const errorCodes = Object.freeze({
   'port-busy': 'Stop the program that listens there, or choose another port.',
   'protocol-mismatch':
     'Stop the instances of the other version first, or upgrade through a version that is compatible with both.',
+  'schedule-budget': 'Correct the schedules of this batch that never match, and send the other rows again.',
   'quota-exceeded': 'The namespace is full: let timers fire, cancel some, or have its quota raised.',
   'rate-limited': 'Wait for the time in Retry-After, or have the rate raised.',
   'receipt-stale': 'The lease has ended: do not act on the firing any more.',

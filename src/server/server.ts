@@ -106,7 +106,7 @@ export class Server {
     this.#routes = [
       ...withIdempotency(this.#idempotency, timerRoutes({ kinds, idempotency: this.#idempotency })),
       ...withIdempotency(this.#idempotency, handleRoutes),
-      ...withIdempotency(this.#batchIdempotency, batchRoutes(kinds)),
+      ...withIdempotency(this.#batchIdempotency, batchRoutes(kinds, clock)),
       ...withIdempotency(this.#idempotency, recordRoutes(clock)),
       ...withIdempotency(this.#idempotency, targetRoutes),
       ...withIdempotency(this.#workerIdempotency, leaseRoutes(leaseRouter, leaseFinder)),

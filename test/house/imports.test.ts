@@ -22,7 +22,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   delivery: ['error', 'time', 'wheel', 'schedule', 'timer', 'webhooks'],
   client: ['error', 'time', 'async', 'timer'],
   front: ['error', 'time', 'async', 'schedule', 'timer', 'store', 'engine', 'delivery', 'client'],
-  server: ['error', 'time', 'cache', 'schedule', 'timer', 'store', 'engine', 'delivery', 'front'],
+  server: ['error', 'time', 'async', 'cache', 'schedule', 'timer', 'store', 'engine', 'delivery', 'front'],
   cli: ['error', 'time', 'schedule', 'store', 'server'],
   testing: ['error', 'time', 'async', 'timer', 'store', 'engine', 'delivery', 'front'],
 }

@@ -1,8 +1,10 @@
 import { TypeCompiler } from '@sinclair/typebox/compiler'
 import type { FastifyRequest } from 'fastify'
-import { CarillonError, InvalidInputError, PartialError } from '../../error/index.js'
+import type { Turns } from '../../async/index.js'
+import { CarillonError, InvalidInputError, LimitError, PartialError } from '../../error/index.js'
 import type { CallOptions, SetManyRow, SetTimer, TimerChange, Timers, When } from '../../front/index.js'
 import { parseHandle } from '../../timer/index.js'
+import { MAX_USELESS_SCHEDULES, SCHEDULES_PER_TURN } from '../defaults.js'
 import { isRefusal } from './refusal.js'
 import { type BatchAnswer, BatchRow } from './schema.js'
 import {
@@ -21,7 +23,7 @@ type Verb = 'set' | 'move' | 'cancel'
  * Runs the rows of a batch and returns one answer per row; a failing row does not affect the others. Neighbouring rows
  * with the same verb run together, and the next group waits for them. So two rows with different verbs keep their order.
  *
- * Proven by test/server/batch.test.ts.
+ * Proven by test/server/batch.test.ts and test/server/hostile-batches.test.ts.
  */
 export class Batch {
   readonly #timers: Timers
@@ -29,10 +31,14 @@ export class Batch {
   readonly #request: FastifyRequest
   readonly #limits: CallOptions
   readonly #setKey: string | undefined
+  readonly #turns: Turns
+  #uselessSchedules = 0
 
+  /** Rows with schedules cost most. `turns` lets all batches of the server check a few of them in a turn. */
   constructor(
     timers: Timers,
     kinds: NamedKinds,
+    turns: Turns,
     request: FastifyRequest,
     limits: CallOptions,
     setKey: string | undefined,
@@ -40,6 +46,7 @@ export class Batch {
     this.#setKey = setKey
     this.#timers = timers
     this.#kinds = kinds
+    this.#turns = turns
     this.#request = request
     this.#limits = limits
   }
@@ -82,10 +89,29 @@ export class Batch {
     answers: BatchAnswer[],
   ): Promise<void> {
     if (verb === 'set') {
-      await Promise.all([...byKind(rows, indexes)].map(([kind, of]) => this.#setAll(kind, rows, of, answers)))
+      await Promise.all(
+        [...byKind(rows, indexes)].map(([kind, of]) => this.#setInTurns(kind, rows, of, answers)),
+      )
       return
     }
     await this.#changeAll(verb, rows, indexes, answers)
+  }
+
+  /** Sets all rows of a kind. Rows with schedules are set a few in a turn, in order, so that others get turns, too. */
+  async #setInTurns(
+    kind: string,
+    rows: readonly BatchRow[],
+    indexes: readonly number[],
+    answers: BatchAnswer[],
+  ): Promise<void> {
+    const hasSchedules = indexes.some((index) => rows[index]!.on !== undefined)
+    const most = hasSchedules ? SCHEDULES_PER_TURN : indexes.length
+    const calls: Promise<void>[] = []
+    for (let at = 0; at < indexes.length; at += most) {
+      if (at > 0) await this.#turns.next()
+      calls.push(this.#setAll(kind, rows, indexes.slice(at, at + most), answers))
+    }
+    await Promise.all(calls)
   }
 
   /** Sets all rows of a kind in one call. If one of them is refused, sets them one by one. */
@@ -99,7 +125,7 @@ export class Batch {
     const valid: number[] = []
     for (const index of indexes) {
       try {
-        const row = withTraceparent(rowOptions(rows[index]!), this.#request)
+        const row = withTraceparent(this.#rowOptions(rows[index]!), this.#request)
         // A row is recognised by its place in the batch: two equal rows without a key are two timers.
         const setKey = this.#setKey === undefined ? undefined : `${this.#setKey}.${index}`
         options.push(withIdempotencyKey(row, setKey, this.#request))
@@ -120,6 +146,23 @@ export class Batch {
       } else {
         for (const index of valid) answers[index] = failedRow(rows[index]!, error)
       }
+    }
+  }
+
+  /** A schedule that never matches costs most of all, so a batch may have only some of them. */
+  #rowOptions(row: BatchRow): SetManyRow<unknown> {
+    const { kind: _kind, do: _do, ...body } = row
+    if (row.on !== undefined && this.#uselessSchedules >= MAX_USELESS_SCHEDULES) {
+      throw new LimitError(
+        'schedule-budget',
+        `${MAX_USELESS_SCHEDULES} schedules of this batch never match, so this row was not looked at: correct them first`,
+      )
+    }
+    try {
+      return setOptionsOf(body, noCondition)
+    } catch (error) {
+      if (error instanceof CarillonError && error.code === 'never-matches') this.#uselessSchedules++
+      throw error
     }
   }
 
@@ -179,11 +222,6 @@ function byKind(rows: readonly BatchRow[], indexes: readonly number[]): Map<stri
     else of.push(index)
   }
   return kinds
-}
-
-function rowOptions(row: BatchRow): SetManyRow<unknown> {
-  const { kind: _kind, do: _do, ...body } = row
-  return setOptionsOf(body, noCondition)
 }
 
 function whenOf({ in: delay, at }: BatchRow): When {

@@ -2,6 +2,8 @@ import { Readable } from 'node:stream'
 import { Type } from '@sinclair/typebox'
 import { CarillonError, type ErrorCode, RequestError } from '../../error/index.js'
 import { Batch } from '../http/batch.js'
+import { Turns } from '../../async/index.js'
+import type { Clock } from '../../time/index.js'
 import { parseJson } from '../http/json-body.js'
 import { isPassing } from '../http/refusal.js'
 import { linesOf } from '../http/lines.js'
@@ -10,7 +12,8 @@ import { BatchAnswer, BatchRow } from '../http/schema.js'
 import type { NamedKinds } from '../http/set-input.js'
 import { MAX_BATCH_BYTES, MAX_BATCH_ROWS, STREAMED_BATCH_ROWS } from '../defaults.js'
 
-export function batchRoutes(kinds: NamedKinds): Route[] {
+export function batchRoutes(kinds: NamedKinds, clock: Clock): Route[] {
+  const turns = new Turns(() => clock.turnEnd())
   return [
     route({
       method: 'POST',
@@ -27,10 +30,10 @@ export function batchRoutes(kinds: NamedKinds): Route[] {
       answer: Type.Array(BatchAnswer),
       refusals: [413],
       handle: async ({ timers, body, request, reply, limits, once }) => {
-        const batch = new Batch(timers, kinds, request, limits, once?.setKey)
+        const batch = new Batch(timers, kinds, turns, request, limits, once?.setKey)
         if (!(body instanceof Readable)) return checkAnyDone(await batch.run(body))
         reply.type('application/x-ndjson')
-        return Readable.from(answerLines(batch, body))
+        return Readable.from(answerLines(batch, body, turns))
       },
     }),
   ]
@@ -49,9 +52,9 @@ function isRows(body: unknown): boolean {
   return body instanceof Readable || (Array.isArray(body) && body.length <= MAX_BATCH_ROWS)
 }
 
-async function* answerLines(batch: Batch, source: Readable): AsyncGenerator<string> {
+async function* answerLines(batch: Batch, source: Readable, turns: Turns): AsyncGenerator<string> {
   try {
-    for await (const lines of linesOf(source, STREAMED_BATCH_ROWS)) {
+    for await (const lines of linesOf(source, STREAMED_BATCH_ROWS, turns)) {
       const answers = await batch.run(lines.map(rowOf))
       yield answers.map((answer) => `${JSON.stringify(answer)}\n`).join('')
     }
