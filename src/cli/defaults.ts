@@ -10,3 +10,5 @@ export const DEFAULT_LIMIT = 100
 export const IMPORT_ROWS = 1000
 /** After how many timers `import` and `export` report their progress. */
 export const PROGRESS_EVERY = 10_000
+/** Log lines are dropped while more bytes than this wait for their reader. */
+export const MAX_LOG_BUFFER_BYTES = 1_048_576

@@ -2,8 +2,10 @@
 import { createInterface } from 'node:readline'
 import { carillon } from './carillon.js'
 import { OutputClosedError } from './command.js'
+import { LogLines } from './log-lines.js'
 
 let isOutputClosed = false
+const errorLines = new LogLines(process.stderr)
 // Without a listener, a closed pipe would end the process with a stack trace.
 process.stdout.on('error', () => (isOutputClosed = true))
 process.stderr.on('error', () => undefined)
@@ -17,6 +19,6 @@ process.exitCode = await carillon(process.argv.slice(2), {
     if (isOutputClosed) throw new OutputClosedError()
     process.stdout.write(text)
   },
-  error: (text) => void process.stderr.write(text),
+  error: (text) => errorLines.write(text),
   lines: () => createInterface({ input: process.stdin, crlfDelay: Infinity }),
 })
