@@ -204,7 +204,9 @@ describe('rrule', () => {
   )
 
   it('reads a line that is folded thousands of times', () => {
-    const folded = [...'FREQ=DAILY;BYHOUR=9'].map((character) => `${'\n '.repeat(400)}${character}`).join('')
+    const folded = Array.from('FREQ=DAILY;BYHOUR=9', (character) => `${'\n '.repeat(400)}${character}`).join(
+      '',
+    )
     const text = `DTSTART:20270101T090000\nRRULE:${folded}\n\tEXDATE:20270102T090000`
     expect(rrule(text).next(Date.UTC(2027, 0, 1, 9))).toBe(Date.UTC(2027, 0, 3, 9))
   })
