@@ -8,6 +8,9 @@ import { keys } from './commands/keys-command.js'
 import { migrate } from './commands/migrate-command.js'
 import { serve } from './commands/serve-command.js'
 import { adminCommands } from './commands/admin-commands.js'
+import { inspectCommands } from './commands/inspect-commands.js'
+import { storeCommands } from './commands/store-commands.js'
+import { targets } from './commands/target-command.js'
 import { timerCommands } from './commands/timer-commands.js'
 import { top } from './commands/top-command.js'
 import { transferCommands } from './commands/transfer-commands.js'
@@ -16,6 +19,9 @@ const commands: readonly Command[] = [
   serve,
   ...timerCommands,
   ...adminCommands,
+  targets,
+  ...inspectCommands,
+  ...storeCommands,
   ...transferCommands,
   top,
   doctor,

@@ -46,6 +46,7 @@ const settings: readonly Setting[] = Object.freeze([
     help: 'whether instances of one store send operations to each other (true)',
   },
   { name: 'address', type: 'string', help: 'where other instances reach this one (where it listens)' },
+  { name: 'backupFolder', type: 'string', help: 'where carillon backup puts copies of a file store (none)' },
   { name: 'tracing', type: 'flag', help: "trace timers with the process's OpenTelemetry SDK (false)" },
   {
     name: 'engineStrategy',

@@ -6,6 +6,8 @@ export const DEFAULT_STORE = 'file:./carillon-data'
 export const CONFIGURATION_FILE = 'carillon.json'
 /** How many items `list` and `dead` print. */
 export const DEFAULT_LIMIT = 100
+/** How often `backup` and `compact` ask for their progress. */
+export const JOB_POLL_MS = 250
 /** How many lines `import` sends in one batch. */
 export const IMPORT_ROWS = 1000
 /** After how many timers `import` and `export` report their progress. */

@@ -51,6 +51,7 @@ export const errorCodes = Object.freeze({
   'key-limit': 'Two keys of a name may be active: revoke one of them first.',
   'key-unknown': 'There is no such key: list the keys to find its id.',
   'lease-ended': 'The worker did not answer in time: make it faster, extend the lease, or lease for longer.',
+  'maintenance-running': 'A backup or a compaction is running: wait until it is done.',
   'never-matches': 'Use a date that exists: this schedule would never occur.',
   'no-transactions':
     'Use PostgreSQL, or omit `using` and `transaction: true`: this store or server has no transactions to join.',
@@ -118,6 +119,7 @@ export const errorCodes = Object.freeze({
   'too-many-namespaces': 'Use fewer namespaces on one server, or several servers.',
   'too-many-occurrences': 'Ask for fewer occurrences, or for a shorter time. The message has the limit.',
   'too-many-targets': 'Remove unused targets, or use another namespace.',
+  'too-many-timers': 'Narrow the query, so that it matches fewer timers. The message has the limit.',
   'too-many-waiting': 'Let each worker lease more firings per call, or wait in fewer calls at once.',
   'transaction-over': 'The transaction of a firing ends with its handler: await every query within it.',
   'two-phase-commit':

@@ -83,6 +83,25 @@ export const METRICS_STORE_MS = 1000
 export const MAX_METRIC_KINDS = 300
 export const LOOP_WINDOW_MS = 60_000
 
+// ---- the audit log
+
+export const auditLimits = Object.freeze({
+  maxEntries: 2000,
+  /** Entries of one namespace, or of none. */
+  maxEntriesOfNamespace: 1000,
+  maxBytes: 1_048_576,
+  maxAgeMs: 365 * 86_400_000,
+  /** Longer texts of an entry are cut. */
+  maxTextLength: 256,
+  /** The limits are applied after this many entries of an instance, and at its first. */
+  pruneEvery: 50,
+})
+
+// ---- bulk changes
+
+/** The most timers that one bulk change may select. */
+export const MAX_BULK_TIMERS = 100_000
+
 // ---- stopping
 
 /** How long open requests may take when the server stops. */

@@ -6,6 +6,8 @@ import { MAX_EMPTY_NAMESPACES, MAX_OPEN_NAMESPACES } from './defaults.js'
 
 // `src/front` stores each kind under `kind/<namespace, percent-encoded>/<kind>`.
 const KINDS = 'kind/'
+// … and each quota under `quota/<namespace, percent-encoded>`.
+const QUOTAS = 'quota/'
 
 export interface NamespacesParts {
   readonly timers: Timers
@@ -110,6 +112,22 @@ export class Namespaces {
     return opening
   }
 
+  /** Every namespace with kinds or a quota in the store, by name, with the number of its kinds. */
+  async stored(): Promise<readonly { readonly namespace: string; readonly kinds: number }[]> {
+    const kinds = new Map<string, number>([['default', 0]])
+    for (const { name } of await this.#parts.store.settings(KINDS)) {
+      const namespace = namespaceOf(name, KINDS)
+      kinds.set(namespace, (kinds.get(namespace) ?? 0) + 1)
+    }
+    for (const { name } of await this.#parts.store.settings(QUOTAS)) {
+      const namespace = namespaceOf(name, QUOTAS)
+      kinds.set(namespace, kinds.get(namespace) ?? 0)
+    }
+    return Array.from(kinds, ([namespace, count]) => ({ namespace, kinds: count })).toSorted((a, b) =>
+      a.namespace < b.namespace ? -1 : 1,
+    )
+  }
+
   async #openNamespace(namespace: string): Promise<OpenNamespace> {
     const timers = await this.#parts.timers.within(namespace)
     const open = { timers, isStored: namespace === 'default', users: 0 }
@@ -186,4 +204,9 @@ export class Namespaces {
     }
     this.#wake = clock.wakeAfter(refreshMs, () => void refresh(), { keepAlive: false })
   }
+}
+
+/** The namespace in the name of a setting. */
+function namespaceOf(name: string, prefix: string): string {
+  return decodeURIComponent(name.slice(prefix.length).split('/', 1)[0]!)
 }

@@ -13,10 +13,11 @@ export const Server: {
   /** Opens the store, listens, and starts firing timers. */
   start(options: ServerOptions): Promise<Server>
   /** Opens a store that no other instance has open. The server only answers through `answer`, and fires no timers. */
-  open(options: Pick<ServerOptions, 'store' | 'clock'>): Promise<Server>
+  open(options: Pick<ServerOptions, 'store' | 'clock' | 'backupFolder'>): Promise<Server>
 } = Object.freeze({
   start: async (options: ServerOptions) => await (await loadServer()).start(options),
-  open: async (options: Pick<ServerOptions, 'store' | 'clock'>) => await (await loadServer()).open(options),
+  open: async (options: Pick<ServerOptions, 'store' | 'clock' | 'backupFolder'>) =>
+    await (await loadServer()).open(options),
 })
 
 async function loadServer(): Promise<typeof RunningServer> {

@@ -37,18 +37,26 @@ export interface ServerOptions {
   readonly forwarding?: boolean
   /** Where other instances reach this one, such as `http://10.0.0.5:7750`. Default: where it listens. */
   readonly address?: string
+  /** Where backups of a file store go. Default: the server makes none. */
+  readonly backupFolder?: string
   /** Traces timers with OpenTelemetry, through the SDK that the process has set up. Default false. */
   readonly tracing?: boolean
   readonly logger?: PinoLogger
   readonly clock?: Clock
 }
 
-export type CompleteServerOptions = Required<Omit<ServerOptions, 'address' | 'logger'>> &
-  Pick<ServerOptions, 'address' | 'logger'>
+export type CompleteServerOptions = Required<Omit<ServerOptions, 'address' | 'backupFolder' | 'logger'>> &
+  Pick<ServerOptions, 'address' | 'backupFolder' | 'logger'>
 
 /** Checks options and fills in the defaults. Without keys it accepts only loopback addresses. */
 export function serverOptions(options: ServerOptions): CompleteServerOptions {
-  checkOptions('a server', options, ['store', 'address', 'logger', ...Object.keys(defaultOptions)])
+  checkOptions('a server', options, [
+    'store',
+    'address',
+    'backupFolder',
+    'logger',
+    ...Object.keys(defaultOptions),
+  ])
   const complete = { ...defaultOptions, ...options }
   checkInteger('port', complete.port, 0, 65_535)
   checkInteger('rate', complete.rate, 0)

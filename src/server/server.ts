@@ -4,12 +4,15 @@ import { openTimers, type Timers } from '../front/index.js'
 import { openStore, type Store } from '../store/index.js'
 import type { Clock, Wake } from '../time/index.js'
 import { ApiKeys } from './api-keys.js'
+import { AuditLog } from './audit/audit-log.js'
+import { audited } from './audit/audited.js'
 import { docsPage, docsPolicy } from './http/docs-page.js'
 import { EventStreams } from './monitor/event-streams.js'
 import { eventPublisher } from './monitor/publish-events.js'
 import { AccessCheck } from './http/access.js'
 import { httpApp } from './http/http-app.js'
 import { Idempotency } from './http/idempotency.js'
+import { Maintenance, type MaintenanceJob } from './maintenance.js'
 import { Metrics } from './monitor/metrics.js'
 import { Namespaces } from './namespaces.js'
 import { openApiOf } from './http/openapi.js'
@@ -21,7 +24,9 @@ import { peerAddressOf } from './peers/peer-address.js'
 import { ServerLog } from './monitor/server-log.js'
 import { Readiness } from './monitor/readiness.js'
 import type { Route } from './http/route.js'
+import { auditRoutes } from './routes/audit.js'
 import { batchRoutes } from './routes/batch.js'
+import { bulkRoutes } from './routes/bulk.js'
 import { handleRoutes } from './routes/handles.js'
 import { leaseBatchRoutes } from './routes/lease-batch.js'
 import { leaseRoutes } from './routes/leases.js'
@@ -29,6 +34,7 @@ import { recordRoutes } from './routes/records.js'
 import { adminRoutes } from './routes/admin.js'
 import { targetRoutes } from './routes/targets.js'
 import { timerRoutes } from './routes/timers.js'
+import { maintenanceRoutes } from './routes/maintenance.js'
 import { monitoringRoutes } from './routes/monitoring.js'
 import { type CompleteServerOptions, type ServerOptions, serverOptions } from './server-options.js'
 import { NamedKinds } from './http/set-input.js'
@@ -71,6 +77,7 @@ export class Server {
   readonly #leaseBatchIdempotency: Idempotency
   readonly #readiness: Readiness
   readonly #leaseTaker: LeaseTaker | undefined
+  readonly #maintenance: Maintenance
   readonly #routes: readonly Route[]
   #openRequests = 0
   #isStarting = false
@@ -100,6 +107,20 @@ export class Server {
       onError: (error) => this.#log.warn(error, 'cannot read the namespaces from the store'),
     })
     timers.onEvent(eventPublisher(this.#events))
+    this.#maintenance = new Maintenance({
+      store,
+      clock,
+      backupFolder: options.backupFolder,
+      onEnd: (job, error) => this.#logJob(job, error),
+    })
+    const audit = new AuditLog(store, clock)
+    const kept = (routes: readonly Route[]): readonly Route[] =>
+      withIdempotency(
+        this.#idempotency,
+        audited(audit, routes, (error) =>
+          options.logger?.error({ err: error }, 'a change was made, but the audit log could not keep it'),
+        ),
+      )
     const kinds = new NamedKinds()
     const leaseRouter = new LeaseRouter(parts.forwarding?.peers)
     const leaseFinder = new LeaseFinder(parts.forwarding?.peers, clock)
@@ -107,17 +128,21 @@ export class Server {
       ...withIdempotency(this.#idempotency, timerRoutes({ kinds, idempotency: this.#idempotency })),
       ...withIdempotency(this.#idempotency, handleRoutes),
       ...withIdempotency(this.#batchIdempotency, batchRoutes(kinds, clock)),
-      ...withIdempotency(this.#idempotency, recordRoutes(clock)),
-      ...withIdempotency(this.#idempotency, targetRoutes),
+      ...kept(bulkRoutes),
+      ...kept(recordRoutes(clock)),
+      ...kept(targetRoutes),
       ...withIdempotency(this.#workerIdempotency, leaseRoutes(leaseRouter, leaseFinder)),
       ...withIdempotency(this.#leaseBatchIdempotency, leaseBatchRoutes(leaseRouter)),
-      ...withIdempotency(this.#idempotency, adminRoutes(this.#keys)),
+      ...kept(adminRoutes(this.#keys)),
+      ...kept(maintenanceRoutes(this.#maintenance)),
+      ...auditRoutes(audit),
       ...monitoringRoutes({
         timers,
         store,
         events: this.#events,
         metrics: this.#metrics,
         readiness: this.#readiness,
+        namespaces: () => this.#namespaces.stored(),
         openTimersOf: (namespace) => this.#namespaces.openTimersOf(namespace),
       }),
     ]
@@ -195,7 +220,7 @@ export class Server {
    * Opens a store that no other instance has open. The server only answers through `answer`: it fires no timers,
    * listens on no port, and needs no key.
    */
-  static async open(given: Pick<ServerOptions, 'store' | 'clock'>): Promise<Server> {
+  static async open(given: Pick<ServerOptions, 'store' | 'clock' | 'backupFolder'>): Promise<Server> {
     const options = serverOptions({ ...given, auth: false, rate: 0 })
     const { clock, history } = options
     const ownsStore = typeof options.store === 'string'
@@ -287,6 +312,7 @@ export class Server {
     await this.#closeConnections()
     this.#leaseTaker?.stop()
     this.#metrics.stop()
+    await this.#maintenance.idle()
     try {
       await timers.stop()
     } finally {
@@ -294,6 +320,12 @@ export class Server {
       await forwarding?.peers.stop()
       if (ownsStore) await store.stop()
     }
+  }
+
+  #logJob({ what, name, bytesBefore, bytes, detail }: MaintenanceJob, error: unknown): void {
+    const { logger } = this.#parts.options
+    if (error === undefined) logger?.info({ what, name, bytesBefore, bytes }, `${what}: done`)
+    else logger?.error({ err: error, what, name }, `${what}: failed: ${detail}`)
   }
 
   /** On an unused store, kind `hello` gets the log as its target, so that the first example works. */

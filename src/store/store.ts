@@ -3,6 +3,7 @@ import type { StoreClaims } from './contract/claims.js'
 import type { StoreCluster } from './contract/cluster.js'
 import type { StoreInbox } from './contract/inbox.js'
 import type { StoreMail } from './contract/mail.js'
+import type { StoreMaintenance } from './contract/maintenance.js'
 import type { StoreOwner } from './contract/owner.js'
 import type { StoreReading } from './contract/reading.js'
 import type { StoreShards } from './contract/shards.js'
@@ -12,6 +13,7 @@ export type * from './contract/claims.js'
 export type * from './contract/cluster.js'
 export type * from './contract/inbox.js'
 export type * from './contract/mail.js'
+export type * from './contract/maintenance.js'
 export type * from './contract/operation.js'
 export type * from './contract/owner.js'
 export type * from './contract/reading.js'
@@ -48,6 +50,8 @@ export interface Store
   readonly mode: StoreMode
   /** Only for stores in whose transactions a handler can write rows of its own. */
   readonly transactions?: StoreTransactions
+  /** Only for stores that have no server of their own to back them up. */
+  readonly maintenance?: StoreMaintenance
   /** The most bytes that a payload may have. */
   readonly maxPayloadBytes: number
   /** The time by the store's clock, as precise as the store has it, and never ahead of it. */

@@ -1,6 +1,7 @@
 /** The durable record of a timer: its name, content, progress and place in its shard's order. */
 export { changedDetails, isRevisionOf, keptDetails, revisionOf } from './revision.js'
 export { handleOf, parseHandle, type TimerHandle } from './handle.js'
+export { epochMsOf, type Instant } from './instant.js'
 export { keyOfRow, keyOfSet } from './given-key.js'
 export { checkKey, checkKind, checkNamespace, checkTags, nameLimits, nameKey } from './name.js'
 export {

@@ -4,6 +4,7 @@ import { pathOf, searchOf } from '../api-client.js'
 import { apiCommand, type CommandContext, instantText } from './api-command.js'
 import { type Command, exitCodes, flagOption, stringOption } from '../command.js'
 import { DEFAULT_LIMIT } from '../defaults.js'
+import { isConfirmed } from './filter.js'
 import { durationOption, integerOption, jsonOption } from './options.js'
 
 const pauseCommand = (verb: 'pause' | 'resume', summary: string): Command =>
@@ -75,6 +76,43 @@ const redrive = apiCommand({
       answer,
       `${answer.count} set again, ${answer.beside.length} of them under a new key because theirs is in use`,
     )
+    return undefined
+  },
+})
+
+const discard = apiCommand({
+  name: 'discard',
+  usage: '(<id>… | --kind … [--key …] | --all) [--yes]',
+  summary: 'Delete dead letters for good.',
+  options: { kind: stringOption, key: stringOption, all: flagOption, yes: flagOption },
+  help: [
+    ['--kind', 'all dead letters of this kind'],
+    ['--key', 'only those of this key'],
+    ['--all', 'all dead letters'],
+    ['--yes', 'with --kind or --all: do not ask before'],
+  ],
+  examples: ['carillon discard 0-17', 'carillon discard --kind remind'],
+  positionals: [0, 1000],
+  execute: async (context) => {
+    const { api, positionals, option, flag: isGiven, print } = context
+    const [kind, key] = [option('kind'), option('key')]
+    const ways = [positionals.length > 0, kind !== undefined, isGiven('all')].filter(Boolean).length
+    if (ways !== 1 || (key !== undefined && kind === undefined))
+      throw new InvalidInputError('invalid-option', 'pass ids, --kind or --all: exactly one of them')
+    if (positionals.length > 0) {
+      let count = 0
+      for (const id of positionals)
+        count += (await api.call<{ count: number }>('DELETE', `/v1/dead${searchOf({ id })}`)).count
+      print({ count }, `${count} discarded`)
+      return count < positionals.length ? exitCodes.refused : undefined
+    }
+    let found = 0
+    for await (const _ of api.pages('/v1/dead', { kind, key }, Infinity)) found++
+    if (found > 0 && !(await isConfirmed(context, `${found} dead letters match`, 'discard')))
+      return exitCodes.failed
+    const query = kind === undefined ? { all: 'true' } : { kind, key }
+    const answer = await api.call<{ count: number }>('DELETE', `/v1/dead${searchOf(query)}`)
+    print(answer, `${answer.count} discarded`)
     return undefined
   },
 })
@@ -254,6 +292,7 @@ export const adminCommands: readonly Command[] = [
   pauseCommand('resume', 'Resume everything, a kind or a timer.'),
   dead,
   redrive,
+  discard,
   forecast,
   verify,
   quota,

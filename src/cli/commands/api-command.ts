@@ -46,7 +46,8 @@ async function withApi<Answer>(
   if (url !== undefined) throw new InvalidInputError('invalid-option', 'pass --url or --store, not both')
   await checkStoreExists(store)
   const { Server } = await import('../../server/index.js')
-  const server = await Server.open({ store })
+  const { to } = given.values
+  const server = await Server.open({ store, ...(typeof to === 'string' && { backupFolder: to }) })
   try {
     return await use(new ApiClient(given, terminal, (path, init) => server.answer(path, init)))
   } finally {

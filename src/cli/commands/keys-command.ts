@@ -1,5 +1,5 @@
 import { InvalidInputError, shown } from '../../error/index.js'
-import type { ApiKey, ApiKeys, NewApiKey, Scope } from '../../server/index.js'
+import type { ApiKey, ApiKeys, AuditLog, NewApiKey, Scope } from '../../server/index.js'
 import { systemClock } from '../../time/index.js'
 import { ApiClient, apiHelp, apiOptions } from '../api-client.js'
 import { instantText } from './api-command.js'
@@ -44,7 +44,11 @@ export const keys: Command = {
     const server = await import('../../server/index.js')
     const opened = await openStore(store)
     try {
-      return await runVerb(ringOfStore(new server.ApiKeys(opened, systemClock)), given, terminal)
+      const ring = ringOfStore(
+        new server.ApiKeys(opened, systemClock),
+        new server.AuditLog(opened, systemClock),
+      )
+      return await runVerb(ring, given, terminal)
     } finally {
       await opened.stop()
     }
@@ -95,14 +99,31 @@ function ringOfServer(api: ApiClient): KeyRing {
   }
 }
 
-function ringOfStore(ring: ApiKeys): KeyRing {
+/** The keys of a store. Its changes go to the audit log as those of no key. */
+function ringOfStore(ring: ApiKeys, audit: AuditLog): KeyRing {
+  const record = (action: string, subject: string, namespace?: string): Promise<void> =>
+    audit.record({
+      action,
+      subject,
+      outcome: 'done',
+      ...(namespace !== undefined && { namespace }),
+      key: { id: 'none', name: 'carillon keys --store' },
+      from: 'the command line',
+    })
   return {
     list: async () => {
       await ring.refresh()
       return ring.all
     },
-    create: (wanted) => ring.create(wanted),
-    revoke: (id) => ring.revoke(id),
+    create: async (wanted) => {
+      const made = await ring.create(wanted)
+      await record('keys.create', made.key.id, wanted.namespace)
+      return made
+    },
+    revoke: async (id) => {
+      await ring.revoke(id)
+      await record('keys.revoke', id)
+    },
   }
 }
 

@@ -2,6 +2,7 @@ import { pathOf } from '../api-client.js'
 import { apiCommand, type CommandContext, instantText } from './api-command.js'
 import { type Command, flagOption, stringOption } from '../command.js'
 import { DEFAULT_LIMIT } from '../defaults.js'
+import { bulkHelp, bulkOptions, changeMany, filterHelp, filterOf, filterOptions, isBulk } from './filter.js'
 import { durationOption, integerOption, jsonOption } from './options.js'
 
 interface TimerBody {
@@ -98,34 +99,13 @@ const list = apiCommand({
   name: 'list',
   usage: '[options]',
   summary: 'List timers.',
-  options: {
-    kind: stringOption,
-    'key-prefix': stringOption,
-    tag: stringOption,
-    'due-from': stringOption,
-    'due-until': stringOption,
-    limit: stringOption,
-  },
-  help: [
-    ['--kind', 'only this kind'],
-    ['--key-prefix', 'only keys with this prefix'],
-    ['--tag', 'only with this tag'],
-    ['--due-from', 'only due at or after this instant'],
-    ['--due-until', 'only due before this instant'],
-    ['--limit', `the most to list (${DEFAULT_LIMIT})`],
-  ],
+  options: { ...filterOptions, limit: stringOption },
+  help: [...filterHelp, ['--limit', `the most to list (${DEFAULT_LIMIT})`]],
   examples: ['carillon list --kind remind --limit 20', 'carillon list --tag vip --json'],
   positionals: [0, 0],
   execute: async (context) => {
-    const query = {
-      kind: context.option('kind'),
-      keyPrefix: context.option('key-prefix'),
-      tag: context.option('tag'),
-      dueFrom: context.option('due-from'),
-      dueUntil: context.option('due-until'),
-    }
     const most = integerOption('--limit', context.option('limit'), 1) ?? DEFAULT_LIMIT
-    for await (const timer of context.api.pages<TimerBody>('/v1/timers', query, most)) {
+    for await (const timer of context.api.pages<TimerBody>('/v1/timers', filterOf(context), most)) {
       context.print(timer, lineOf(timer))
     }
     return undefined
@@ -134,35 +114,44 @@ const list = apiCommand({
 
 const move = apiCommand({
   name: 'move',
-  usage: '<kind> <key> (--in … | --at …)',
-  summary: 'Give a timer another due time. It keeps its payload.',
-  options: { in: stringOption, at: stringOption, 'if-revision': stringOption },
-  help: [...whenHelp, ifRevisionHelp],
-  examples: ['carillon move remind order:7 --in 1h'],
-  positionals: [2, 2],
-  execute: (context) => change(context, 'POST', '/move', whenOf(context)),
+  usage: '(<kind> <key> | <filter>) (--in … | --at …)',
+  summary: 'Give a timer, or all that match a filter, another due time. They keep their payload.',
+  options: { in: stringOption, at: stringOption, 'if-revision': stringOption, ...bulkOptions },
+  help: [...whenHelp, ifRevisionHelp, ...bulkHelp],
+  examples: ['carillon move remind order:7 --in 1h', 'carillon move --kind remind --tag vip --in 1h'],
+  positionals: [0, 2],
+  execute: (context) => {
+    const when = whenOf(context)
+    return isBulk(context)
+      ? changeMany(context, 'move', '/v1/bulk/move', when)
+      : change(context, 'POST', '/move', when)
+  },
 })
 
 const cancel = apiCommand({
   name: 'cancel',
-  usage: '<kind> <key>',
-  summary: 'Cancel a timer. No attempt starts afterwards.',
-  options: { 'if-revision': stringOption },
-  help: [ifRevisionHelp],
-  examples: ['carillon cancel remind order:7'],
-  positionals: [2, 2],
-  execute: (context) => change(context, 'DELETE', ''),
+  usage: '<kind> <key> | <filter>',
+  summary: 'Cancel a timer, or all that match a filter. No attempt starts afterwards.',
+  options: { 'if-revision': stringOption, ...bulkOptions },
+  help: [ifRevisionHelp, ...bulkHelp],
+  examples: ['carillon cancel remind order:7', 'carillon cancel --kind remind --key-prefix order: --dry-run'],
+  positionals: [0, 2],
+  execute: (context) =>
+    isBulk(context) ? changeMany(context, 'cancel', '/v1/bulk/cancel') : change(context, 'DELETE', ''),
 })
 
 const fire = apiCommand({
   name: 'fire',
-  usage: '<kind> <key>',
-  summary: 'Fire a timer now.',
-  options: { 'if-revision': stringOption },
-  help: [ifRevisionHelp],
-  examples: ['carillon fire remind order:7'],
-  positionals: [2, 2],
-  execute: (context) => change(context, 'POST', '/fire', undefined, () => 'fired'),
+  usage: '<kind> <key> | <filter>',
+  summary: 'Fire a timer, or all that match a filter, now.',
+  options: { 'if-revision': stringOption, ...bulkOptions },
+  help: [ifRevisionHelp, ...bulkHelp],
+  examples: ['carillon fire remind order:7', 'carillon fire --tag vip'],
+  positionals: [0, 2],
+  execute: (context) =>
+    isBulk(context)
+      ? changeMany(context, 'fire', '/v1/bulk/move', { in: 0 })
+      : change(context, 'POST', '/fire', undefined, () => 'fired'),
 })
 
 const why = apiCommand({

@@ -13,6 +13,8 @@ import type { Many, Selection } from './selection.js'
 export interface ManyOptions extends CallOptions {
   /** Only count the timers, and change none. */
   readonly dryRun?: boolean
+  /** If more timers match, the call is refused and none is changed. Default no limit. */
+  readonly maxFound?: number
 }
 
 /** How many timers had each outcome; with `dryRun`, only `found`. */
@@ -39,8 +41,8 @@ export class ManyChanges {
     change: (name: Named) => RequestedOperation,
     limit: CallLimit,
   ): Promise<ManyOutcome<Outcome>> {
-    const { dryRun = false } = checkedManyOptions(options)
-    const names = await this.#selection.timers(many)
+    const { dryRun = false, maxFound = Infinity } = checkedManyOptions(options)
+    const names = await this.#selection.timers(many, maxFound)
     const counts: Record<string, number> & { found: number } = { found: names.length }
     if (dryRun) return counts as ManyOutcome<Outcome>
     const results = new PartialResults<Outcome>()
@@ -59,6 +61,6 @@ export class ManyChanges {
 }
 
 export function checkedManyOptions(options: ManyOptions): ManyOptions {
-  checkOptions('a call on many', options, ['dryRun', ...callOptionNames])
+  checkOptions('a call on many', options, ['dryRun', 'maxFound', ...callOptionNames])
   return options
 }

@@ -1,4 +1,4 @@
-import { checkOptions } from '../../error/index.js'
+import { checkOptions, LimitError } from '../../error/index.js'
 import type { DeadLetter, Store } from '../../store/index.js'
 import { checkKey } from '../../timer/index.js'
 import { BATCH_ROWS } from '../defaults.js'
@@ -28,7 +28,7 @@ export class Selection {
   }
 
   /** The selected timers. A query adds their identity, so that a later timer with the same key is not changed. */
-  async timers(many: Many): Promise<readonly Named[]> {
+  async timers(many: Many, maxFound: number): Promise<readonly Named[]> {
     if ('keys' in many) {
       checkOptions('a call on many', many, ['kind', 'keys'])
       const kind = await this.#kinds.nameOf(many.kind)
@@ -43,6 +43,7 @@ export class Selection {
       const page = await this.#records.rows({ ...many, limit: BATCH_ROWS, cursor })
       for (const { namespace, kind, key, identity } of page.items)
         found.push({ namespace, kind, key, identity })
+      if (found.length > maxFound) throw tooManyTimers(maxFound)
       cursor = page.cursor
     } while (cursor !== undefined)
     return found
@@ -77,6 +78,13 @@ export class Selection {
       cursor = page.cursor
     } while (cursor !== undefined)
   }
+}
+
+export function tooManyTimers(maxFound: number): LimitError {
+  return new LimitError(
+    'too-many-timers',
+    `more than ${maxFound} timers match, and none was changed: narrow the query, for example by dueUntil`,
+  )
 }
 
 function isIds(which: WhichDead): which is readonly string[] {

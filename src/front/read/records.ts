@@ -3,7 +3,15 @@ import type { TimerEngine } from '../../engine/index.js'
 import { checkOptions, InvalidInputError, shown } from '../../error/index.js'
 import type { Listed, ListQuery, Store } from '../../store/index.js'
 import { type Duration, parseDuration } from '../../time/index.js'
-import { checkKey, type DeadView, type TimerName, type TimerRow, type TimerView } from '../../timer/index.js'
+import {
+  epochMsOf,
+  type Instant,
+  checkKey,
+  type DeadView,
+  type TimerName,
+  type TimerRow,
+  type TimerView,
+} from '../../timer/index.js'
 import {
   LIST_BUDGET_MS,
   MAX_EVENTS_OF_WHY,
@@ -14,7 +22,6 @@ import {
 import type { AnyKind } from '../kind/kind.js'
 import type { Kinds } from '../kind/kinds.js'
 import type { Named } from '../kind/timer-names.js'
-import { epochMsOf, type Instant } from '../when.js'
 import { sentencesOf, type TimerEvent, timerEventOf } from './history-policy.js'
 import { doneViewOf, type Outcomes } from './outcomes.js'
 import { deadViewOf, timerViewOf } from './timer-view.js'

@@ -2,7 +2,7 @@ import type { Client } from '../../client/index.js'
 import { checkOptions } from '../../error/index.js'
 import { checkKey } from '../../timer/index.js'
 import { checkedManyOptions, type ManyOptions, type ManyOutcome } from '../change/many-changes.js'
-import type { Many } from '../change/selection.js'
+import { type Many, tooManyTimers } from '../change/selection.js'
 
 /** How to change timers, many in one request. */
 interface Change<Outcome> {
@@ -29,7 +29,7 @@ export class ManyAtServer {
     options: ManyOptions,
     change: Change<Outcome | 'conflict'>,
   ): Promise<ManyOutcome<Outcome>> {
-    const { dryRun = false } = checkedManyOptions(options)
+    const { dryRun = false, maxFound = Infinity } = checkedManyOptions(options)
     if ('keys' in many) {
       checkOptions('a call on many', many, ['kind', 'keys'])
       const { kind, keys } = many
@@ -40,7 +40,10 @@ export class ManyAtServer {
     // Finds all of them before the first change, because the cursor could meet a moved timer again. Changes them by
     // handle, so that a later timer with the same key is not changed.
     const handles: string[] = []
-    for await (const { handle } of this.#client.each(many)) handles.push(handle)
+    for await (const { handle } of this.#client.each(many)) {
+      handles.push(handle)
+      if (handles.length > maxFound) throw tooManyTimers(maxFound)
+    }
     return counted(handles.length, dryRun ? [] : await change.byHandles(handles))
   }
 }

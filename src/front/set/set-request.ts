@@ -3,6 +3,8 @@ import { type Duration, parseDuration } from '../../time/index.js'
 import type { Schedule } from '../../schedule/index.js'
 import { checkRequested, type RequestedOperation } from '../../store/index.js'
 import {
+  epochMsOf,
+  type Instant,
   checkTraceparent,
   encodeDetails,
   identityText,
@@ -17,7 +19,7 @@ import type { UnknownKind } from '../kind/kind.js'
 import type { CallContext } from './plain-request.js'
 import { identityFrom } from './repeated-sets.js'
 import type { FiringWindow, Spread } from './spread.js'
-import { dueAtOf, epochMsOf, type Instant, type When } from '../when.js'
+import { dueAtOf, type When } from '../when.js'
 
 /** The options of a set. `Input` is what the kind takes as a payload. */
 export type SetOptions<Input> = When & {

@@ -28,6 +28,8 @@ const statuses: Readonly<Partial<Record<ErrorCode, number>>> = Object.freeze({
   internal: 500,
   'key-limit': 409,
   'key-unknown': 404,
+  'maintenance-running': 409,
+  'not-over-http': 409,
   'owner-unreachable': 503,
   'partly-done': 503,
   'payload-too-large': 413,

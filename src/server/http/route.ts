@@ -2,6 +2,7 @@ import type { Static, TObject, TSchema } from '@sinclair/typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Timers } from '../../front/index.js'
 import type { Scope } from '../api-keys.js'
+import type { AuditSubject } from '../audit/audit-entry.js'
 import type { Admission } from './access.js'
 import type { RequestLimits } from './connection-signals.js'
 import type { RunOnce } from './idempotency.js'
@@ -48,16 +49,30 @@ export interface RouteDefinition<
   /** Request headers that this route uses, besides those that every route uses. */
   readonly headers?: readonly ('if-match' | 'if-none-match' | 'idempotency-key')[]
   readonly answer: Answer
-  readonly status?: 200 | 201
+  readonly status?: 200 | 201 | 202
   /** The answer's content type, if it is not a JSON value. */
   readonly answerType?: 'text/event-stream' | 'application/x-ndjson' | 'text/plain'
+  /** Each use of the route is an operator's change, which the audit log keeps. */
+  readonly audit?: {
+    /** Its name in the audit log, such as `keys.create`. */
+    readonly action: string
+    /** What was changed. `answer` is undefined if the outcome is not known. */
+    readonly describe?: (
+      call: Call<Static<Params>, Static<Query>, Static<Body>>,
+      answer: Static<Answer> | undefined,
+    ) => AuditSubject
+  }
   /** Error statuses of this route, besides those of every route. */
   readonly refusals?: readonly number[]
   readonly handle: (call: Call<Static<Params>, Static<Query>, Static<Body>>) => unknown
 }
 
 /** A route as the server keeps it. */
-export type Route = Omit<RouteDefinition<TObject, TObject, TSchema, TSchema>, 'handle'> & {
+export type Route = Omit<RouteDefinition<TObject, TObject, TSchema, TSchema>, 'handle' | 'audit'> & {
+  readonly audit?: {
+    readonly action: string
+    readonly describe?: (call: Call<unknown, unknown, unknown>, answer: unknown) => AuditSubject
+  }
   readonly handle: (call: Call<unknown, unknown, unknown>) => unknown
 }
 

@@ -27,7 +27,7 @@ export const Duration = Type.Union(
     description: "Milliseconds, '5m', '1h30m' or 'PT5M'.",
   },
 )
-const Instant = Type.Union([Type.Number(), Type.String({ minLength: 1, maxLength: 64 })], {
+export const Instant = Type.Union([Type.Number(), Type.String({ minLength: 1, maxLength: 64 })], {
   description: "Epoch milliseconds, or a string with an offset such as '2027-01-31T09:00:00Z'.",
 })
 

@@ -3,7 +3,7 @@ import { firstTry, timer } from '../../front/index.js'
 import { RequestError, shown } from '../../error/index.js'
 import { cron, parseSchedule, type Schedule } from '../../schedule/index.js'
 import type { FastifyRequest } from 'fastify'
-import { isTraceparent } from '../../timer/index.js'
+import { epochMsOf, isTraceparent } from '../../timer/index.js'
 import { MAX_CACHED_KINDS } from '../defaults.js'
 import type { SetBody } from './schema.js'
 
@@ -96,6 +96,11 @@ function revisionOf(tag: string): number {
     'invalid-body',
     `If-Match must be a revision in quotes, such as "7", got ${shown(tag)}`,
   )
+}
+
+/** Epoch milliseconds of an instant in a query. */
+export function instantOf(text: string): number {
+  return epochMsOf(millisecondsOrString(text))
 }
 
 /** An instant or a duration in a query: digits are milliseconds, everything else is parsed later. */

@@ -66,6 +66,7 @@ export function adminRoutes(keys: ApiKeys): Route[] {
       body: MaybeKind,
       answer: Outcome('paused'),
       refusals: [404],
+      audit: { action: 'pause', describe: ({ body: { kind } }) => ({ subject: kind ?? 'everything' }) },
       handle: async ({ timers, limits, body: { kind } }) => ({
         outcome: await timers.pause(kind, undefined, limits),
       }),
@@ -79,6 +80,7 @@ export function adminRoutes(keys: ApiKeys): Route[] {
       body: MaybeKind,
       answer: Outcome('resumed'),
       refusals: [404],
+      audit: { action: 'resume', describe: ({ body: { kind } }) => ({ subject: kind ?? 'everything' }) },
       handle: async ({ timers, limits, body: { kind } }) => ({
         outcome: await timers.resume(kind, undefined, limits),
       }),
@@ -102,6 +104,7 @@ export function adminRoutes(keys: ApiKeys): Route[] {
       description: 'Needs a key for all namespaces: a key bound to a namespace cannot change its quota.',
       body: Type.Object(quotaLimits, closed),
       answer: QuotaBody,
+      audit: { action: 'quota.set', describe: ({ body }) => ({ details: body }) },
       handle: async ({ timers, limits, body }) => {
         await timers.setQuota(body, limits)
         return await timers.getQuota(limits)
@@ -115,6 +118,7 @@ export function adminRoutes(keys: ApiKeys): Route[] {
       group: 'Quotas',
       summary: "Remove the namespace's quota.",
       answer: Outcome('removed'),
+      audit: { action: 'quota.remove' },
       handle: async ({ timers, limits }) => {
         await timers.setQuota(undefined, limits)
         return { outcome: 'removed' }
@@ -152,6 +156,14 @@ export function adminRoutes(keys: ApiKeys): Route[] {
       answer: Type.Object({ key: ApiKeyBody, token: Type.String() }),
       status: 201,
       refusals: [409],
+      audit: {
+        action: 'keys.create',
+        describe: ({ admission, body }, answer) => ({
+          ...(answer !== undefined && { subject: answer.key.id }),
+          namespace: admission.key.namespace ?? body.namespace ?? null,
+          details: { name: body.name, scope: body.scope, expiresIn: body.expiresIn },
+        }),
+      },
       handle: async ({ timers, limits, admission, body }) => {
         const own = admission.key.namespace
         if (own !== undefined && body.namespace !== undefined && body.namespace !== own)
@@ -169,6 +181,13 @@ export function adminRoutes(keys: ApiKeys): Route[] {
       params: Type.Object({ id: Type.String({ pattern: '^[0-9a-f]{12}$' }) }),
       answer: Outcome('revoked'),
       refusals: [404],
+      audit: {
+        action: 'keys.revoke',
+        describe: ({ admission, params }) => ({
+          subject: params.id,
+          namespace: admission.key.namespace ?? null,
+        }),
+      },
       handle: async ({ timers, limits, admission, params }) => {
         const own = admission.key.namespace
         const isVisible =

@@ -29,6 +29,8 @@ export function monitoringRoutes(parts: {
   readonly events: EventStreams
   readonly metrics: Metrics
   readonly readiness: Readiness
+  /** Every namespace of the store. */
+  readonly namespaces: () => Promise<readonly { readonly namespace: string; readonly kinds: number }[]>
   /** The timers of a namespace if it is open. */
   readonly openTimersOf: (namespace: string) => Timers | undefined
 }): Route[] {
@@ -167,6 +169,23 @@ export function monitoringRoutes(parts: {
       summary: 'The instances that fire timers of this store, as far as this one knows.',
       answer: Type.Object({ self: Type.String(), members: Type.Array(Type.String()) }),
       handle: () => ({ self: timers.engine.memberId, members: [...timers.engine.memberIds].toSorted() }),
+    }),
+    route({
+      method: 'GET',
+      path: '/v1/namespaces',
+      scope: 'read',
+      spansNamespaces: true,
+      group,
+      summary: 'The namespaces of the store: those with kinds or a quota.',
+      answer: Type.Object({
+        namespaces: Type.Array(
+          Type.Object({
+            namespace: Type.String(),
+            kinds: Type.Integer({ description: 'How many kinds it has.' }),
+          }),
+        ),
+      }),
+      handle: async () => ({ namespaces: [...(await parts.namespaces())] }),
     }),
     route({
       method: 'GET',

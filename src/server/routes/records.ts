@@ -146,6 +146,7 @@ export function recordRoutes(clock: Clock): Route[] {
       params: Type.Object({ id: DeadId }),
       answer: Discarded,
       refusals: [404],
+      audit: { action: 'dead.discard', describe: ({ params }) => ({ subject: params.id }) },
       handle: async ({ timers, limits, params: { id } }) => {
         const count = await timers.discard([id], limits)
         if (count === 0) throw new RequestError('dead-unknown', `no dead letter with the id ${shown(id)}`)
@@ -171,6 +172,10 @@ export function recordRoutes(clock: Clock): Route[] {
       ),
       answer: Discarded,
       refusals: [404],
+      audit: {
+        action: 'dead.discard',
+        describe: ({ query }, answer) => ({ details: { ...query, count: answer?.count } }),
+      },
       handle: async ({ timers, limits, query }) => ({ count: await timers.discard(whichOf(query), limits) }),
     }),
     route({
@@ -202,6 +207,13 @@ export function recordRoutes(clock: Clock): Route[] {
         ),
       }),
       refusals: [404],
+      audit: {
+        action: 'dead.redrive',
+        describe: ({ body }, answer) => ({
+          ...('kind' in body && { subject: body.kind }),
+          details: { ids: 'ids' in body ? body.ids.length : undefined, count: answer?.count },
+        }),
+      },
       handle: async ({ timers, body, limits }) => {
         if ('ids' in body) return await timers.redrive(body.ids, limits)
         if ('all' in body) return await timers.redrive({}, limits)

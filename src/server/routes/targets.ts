@@ -120,6 +120,14 @@ export const targetRoutes: readonly Route[] = [
     params: OfKind,
     body: TargetInput,
     answer: TargetBody,
+    audit: {
+      action: 'targets.set',
+      // Paths and queries of URLs often contain secrets.
+      describe: ({ params, body }) => ({
+        subject: params.kind,
+        details: { type: body.type, origin: 'url' in body ? originOf(body.url) : undefined },
+      }),
+    },
     handle: async ({ timers, limits, params: { kind }, body }) =>
       await timers.setTarget(kind, body as TargetForm, limits),
   }),
@@ -132,12 +140,17 @@ export const targetRoutes: readonly Route[] = [
     params: OfKind,
     answer: Outcome('removed'),
     refusals: [404],
+    audit: { action: 'targets.remove', describe: ({ params }) => ({ subject: params.kind }) },
     handle: async ({ timers, limits, params: { kind } }) => {
       if ((await timers.removeTarget(kind, limits)) === 'unknown') throw noTarget(kind)
       return { outcome: 'removed' }
     },
   }),
 ]
+
+function originOf(url: string): string | undefined {
+  return URL.canParse(url) ? new URL(url).origin : undefined
+}
 
 function noTarget(kind: string): RequestError {
   return new RequestError('target-unknown', `kind ${JSON.stringify(kind)} has no target`)

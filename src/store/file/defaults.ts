@@ -92,3 +92,10 @@ export const sweepDefaults = Object.freeze({
   /** … and at least this many are. */
   minScrubbedNames: 50_000,
 })
+
+export const compactDefaults = Object.freeze({
+  /** A compaction is given up when more than this is written while the file is copied. */
+  maxMissedBytes: 256 << 20,
+  /** How much of it is repeated in the copy before other work gets a turn. */
+  missedBytesPerTurn: 1 << 20,
+})

@@ -52,6 +52,7 @@ import { Rewriter } from './compact/rewriter.js'
 import { Splitter } from './compact/splitter.js'
 import { Sweeper } from './compact/sweeper.js'
 import { restoreInboxes } from './file-inbox.js'
+import { FileMaintenance } from './file-maintenance.js'
 import { FileShard } from './file-shard.js'
 import { type FileStoreOptions, fileStoreOptions } from './file-store-options.js'
 import { readOrCreateFormat } from './format.js'
@@ -90,6 +91,7 @@ export class FileStore implements Store {
   readonly shardCount: number
   readonly maxPayloadBytes: number
   readonly clock: Clock
+  readonly maintenance: FileMaintenance
   readonly #environment: Environment
   readonly #owner: OwnerRecord
   readonly #table: RowTable
@@ -146,6 +148,7 @@ export class FileStore implements Store {
       () => this.#afterUndo(),
       () => environment.failure,
     )
+    this.maintenance = new FileMaintenance(environment, this.#committer, owner)
   }
 
   /** Opens a folder, or creates a store in it. Resolves as soon as near timers can be loaded. */
@@ -471,16 +474,14 @@ export class FileStore implements Store {
 
   /** Copies the store as of one instant to an empty or new folder. Calls go on meanwhile. */
   async backup(folder: string): Promise<void> {
-    await this.#read(() => undefined)
-    await this.#environment.backup(folder)
+    this.#checkRunning()
+    await this.maintenance.backup(folder)
   }
 
-  /** Returns the free space inside the file to the disk. Calls wait until it is done. */
+  /** Returns the free space inside the file to the disk. Calls wait only while the last changes are copied. */
   async compact(): Promise<void> {
-    await this.#committer.runAlone(async () => {
-      await this.#environment.compact()
-      this.#owner.rewrite()
-    })
+    this.#checkRunning()
+    await this.maintenance.compact()
   }
 
   #restore(): void {
@@ -500,6 +501,7 @@ export class FileStore implements Store {
     this.#wakeListeners.clear()
     this.#mailboxes.removeListeners()
     this.#index.stop()
+    await this.maintenance.idle()
     await this.#committer.stop()
     this.#owner.release()
     await this.#environment.close()
@@ -514,6 +516,10 @@ export class FileStore implements Store {
   #read<Answer>(apply: () => Answer, prepare?: (batch: Batch) => void): Promise<Answer> {
     if (this.#stopping !== undefined) return Promise.reject(this.#stopped())
     return this.#committer.read(apply, prepare)
+  }
+
+  #checkRunning(): void {
+    if (this.#stopping !== undefined) throw this.#stopped()
   }
 
   #stopped(): StateError {

@@ -3,8 +3,8 @@
  * how each call ended. It ends by itself. If a call is never answered, the parent's timeout ends it.
  * Arguments: the folder, the file with the shim's rule, the rule, the scene.
  */
-import { writeFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
+import fs, { writeFileSync } from 'node:fs'
+import { createRequire, syncBuiltinESMExports } from 'node:module'
 import process from 'node:process'
 import { openTimers, timer } from 'carillon'
 import { FileStore, type Operation } from 'carillon/store'
@@ -39,12 +39,16 @@ async function useStore(): Promise<void> {
   if (scene === 'silence') panic()
   else setRule(rule)
   if (scene === 'compact') {
-    // Calls during the compaction wait, and must be answered too.
-    await Promise.all([
-      outcome('compact', () => store.compact()),
-      write('meanwhile'),
-      outcome('reading', () => store.find([setOf('before0-0')])),
-    ])
+    // Calls during the last step of the compaction wait, and must be answered too.
+    const waiting: Promise<unknown>[] = []
+    onChmod(() => {
+      waiting.push(
+        write('meanwhile'),
+        outcome('reading', () => store.find([setOf('before0-0')])),
+      )
+    })
+    await outcome('compact', () => store.compact())
+    await Promise.all(waiting)
   } else if (scene === 'backup') {
     await outcome('backup', () => store.backup(`${folder}/../copy`))
   } else if (scene !== 'stop') {
@@ -139,4 +143,16 @@ async function outcome(name: string, call: () => Promise<unknown>): Promise<stri
 
 function report(): void {
   process.stdout.write(`${JSON.stringify({ outcomes, acknowledged, refused })}\n`)
+}
+
+/** Calls `run` at the next change of a file's mode. The last step of a compaction begins with one. */
+function onChmod(run: () => void): void {
+  const { chmodSync } = fs
+  fs.chmodSync = (...given) => {
+    fs.chmodSync = chmodSync
+    syncBuiltinESMExports()
+    run()
+    chmodSync(...given)
+  }
+  syncBuiltinESMExports()
 }

@@ -41,6 +41,7 @@ export class Committer {
   #isWriting = false
   #isAlone = false
   #isStopped = false
+  #onWritten: (() => void) | undefined
   #idle: (() => void)[] = []
 
   /** `failure` returns the error that ended the store, if there is one. */
@@ -112,14 +113,17 @@ export class Committer {
     await new Promise<void>((resolve) => this.#idle.push(resolve))
   }
 
-  /** Runs `run` while nothing is applied or written. Calls wait meanwhile. */
+  /** Runs `run` while nothing is applied or written. Calls wait meanwhile. Only one may run at a time. */
   async runAlone(run: () => Promise<void>): Promise<void> {
-    while (this.#isWriting || this.#applied.length > 0) await this.idle()
-    this.#isWriting = this.#isAlone = true
+    // From here on no call is applied. So it ends under any load, as soon as those already applied are written.
+    this.#isAlone = true
+    if (this.#isWriting) await new Promise<void>((resolve) => (this.#onWritten = resolve))
+    this.#isWriting = true
     try {
       await run()
     } finally {
       this.#isWriting = this.#isAlone = false
+      this.#onWritten = undefined
       this.#rejectQueueIfFailed()
       if (this.#queue.length > 0) this.#scheduleTurn()
       else this.#resolveIdle()
@@ -179,10 +183,11 @@ export class Committer {
         this.#rollBack(error, batch, applied)
         this.#rejectQueueIfFailed()
       }
-      if (this.#queue.length > 0) this.#apply()
+      if (this.#queue.length > 0 && !this.#isAlone) this.#apply()
     }
     this.#isWriting = false
-    if (this.#queue.length > 0) this.#scheduleTurn()
+    if (this.#isAlone) this.#onWritten?.()
+    else if (this.#queue.length > 0) this.#scheduleTurn()
     else this.#resolveIdle()
   }
 

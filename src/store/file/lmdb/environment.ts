@@ -1,19 +1,22 @@
-import { mkdirSync, readdirSync, realpathSync, renameSync, rmSync, statSync } from 'node:fs'
+import { chmodSync, mkdirSync, readdirSync, realpathSync, renameSync, rmSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { StoreError } from '../../../error/index.js'
 import { needsSpace } from '../../needs-space.js'
 import { SetColumnsWrite } from '../../set-columns.js'
 import { Chunk } from '../rows/chunk.js'
-import type { Batch } from './batch.js'
+import type { Batch, Change } from './batch.js'
+import { CompactCopy } from './compact-copy.js'
 import { causeOf, copyError, isFullError, isLmdbError, messageOf, openingError } from './disk-error.js'
-import { removeFolder, syncEntries, syncFile, syncFolder } from './durable-files.js'
+import { syncEntries, syncFile, syncFolder } from './durable-files.js'
 import type { FileSystem } from './file-system.js'
 import type { Root } from './lmdb.js'
 import { Reserve } from './reserve.js'
-import { checkFolder, COPY_FOLDER, createDataFile, DATA_FILE } from './store-folder.js'
+import { checkFolder, createDataFile, DATA_FILE, LOCK_FILE } from './store-folder.js'
 import { openRoot, openTables, type Tables } from './tables.js'
 
 const OWNER = Buffer.from('owner')
+/** The owner mark of a copy that no process has opened yet. */
+export const COPY_MARK = '{"isCopy":true}'
 
 /** Operations that may add timers. */
 interface Growth {
@@ -46,6 +49,8 @@ export class Environment {
   #tables: Tables
   #session = 0
   #failure: StoreError | undefined
+  // The copy of a compaction that is running.
+  #copy: CompactCopy | undefined
 
   private constructor(folder: string, realFolder: string, fileSystem: FileSystem) {
     this.folder = folder
@@ -178,6 +183,8 @@ export class Environment {
     if (this.#failure !== undefined) throw this.#failure
     this.#checkFreeBytes(batch.bytes)
     const { tables } = this
+    // Keys may be reused after the commit, so the copy of a compaction takes them now.
+    const repeated = this.#copy === undefined ? [] : batch.changes.map(withOwnKey)
     let isOwner: boolean
     try {
       isOwner = await this.#root.watchWrite(() =>
@@ -199,6 +206,7 @@ export class Environment {
         `another process has taken over ${this.folder}: nothing was written, and this store can write no more`,
       )
     }
+    this.#copy?.add(repeated, batch.bytes)
   }
 
   async close(): Promise<void> {
@@ -206,26 +214,38 @@ export class Environment {
     openHere.delete(this.#realFolder)
   }
 
-  /**
-   * Replaces the file by a copy without free pages. Nothing may use it meanwhile. The copy has the old file's owner
-   * mark, so the caller must write it again.
-   */
-  async compact(): Promise<void> {
+  /** Copies the file without free pages, while commits go on. Pass the copy to `finishCompaction`. */
+  async startCompaction(): Promise<CompactCopy> {
     if (this.#failure !== undefined) throw this.#failure
-    const copy = path.join(this.folder, COPY_FOLDER)
     try {
-      rmSync(copy, { recursive: true, force: true })
-      mkdirSync(copy)
-      await this.#root.backup(copy, true)
-      syncFile(path.join(copy, DATA_FILE))
+      const copy = new CompactCopy(this.folder, (bytes) => this.#checkFreeBytes(bytes))
+      this.#copy = copy
+      await copy.fill(this.#root)
+      return copy
+    } catch (error) {
+      this.#dropCopy()
+      throw copyError(`cannot compact ${this.folder}`, error)
+    }
+  }
+
+  /**
+   * Replaces the file by the copy. Nothing may use it meanwhile. The copy has the old file's owner mark, so the caller
+   * must write it again.
+   */
+  async finishCompaction(copy: CompactCopy): Promise<void> {
+    try {
+      if (this.#failure !== undefined) throw this.#failure
+      await copy.catchUp()
+      chmodSync(copy.file, statSync(this.dataFile).mode & 0o777)
+      copy.sync()
       await this.#root.close()
-      renameSync(path.join(copy, DATA_FILE), this.dataFile)
+      renameSync(copy.file, this.dataFile)
     } catch (error) {
       // The old file is still in place: go on with it.
       if (!this.#root.isOpen) this.#reopen()
       throw copyError(`cannot compact ${this.folder}`, error)
     } finally {
-      removeFolder(copy)
+      this.#dropCopy()
     }
     try {
       // Flush before anything is written to the new file: a power loss must not bring the old one back.
@@ -239,16 +259,24 @@ export class Environment {
   /** Copies the file as of now, without free pages, to an empty or new folder. The copy survives a power loss. */
   async backup(folder: string): Promise<void> {
     if (this.#failure !== undefined) throw this.#failure
-    const firstMade = mkdirSync(folder, { recursive: true })
+    // A backup holds payloads and secrets: only its owner may read it.
+    const firstMade = mkdirSync(folder, { recursive: true, mode: 0o700 })
     if (readdirSync(folder).length > 0)
       throw new StoreError('store-foreign', `${folder} is not empty: use an empty or a new folder`)
     try {
       await this.#root.backup(folder, true)
+      chmodSync(path.join(folder, DATA_FILE), 0o600)
+      await markAsCopy(folder)
       syncFile(path.join(folder, DATA_FILE))
       syncEntries(folder, firstMade)
     } catch (error) {
       throw copyError(`cannot copy ${this.folder} to ${folder}`, error)
     }
+  }
+
+  #dropCopy(): void {
+    this.#copy?.remove()
+    this.#copy = undefined
   }
 
   #reopen(): void {
@@ -306,4 +334,20 @@ export class Environment {
     const message = `the disk is full: cannot write ${bytes} bytes to ${this.folder}`
     return new StoreError('store-full', message, options)
   }
+}
+
+/** Nobody owns a copy: without this mark, its shards would stay with the owner of the original until their leases end. */
+async function markAsCopy(folder: string): Promise<void> {
+  const root = openRoot(folder)
+  try {
+    const { meta } = openTables(root, folder)
+    root.transactionSync(() => meta.putSync(OWNER, Buffer.from(COPY_MARK), 0))
+  } finally {
+    await root.close()
+  }
+  rmSync(path.join(folder, LOCK_FILE), { force: true })
+}
+
+function withOwnKey({ table, key, value }: Change): Change {
+  return { table, key: Buffer.from(key), value }
 }

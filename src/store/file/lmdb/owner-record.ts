@@ -2,7 +2,7 @@ import { readFileSync, readlinkSync } from 'node:fs'
 import { randomInt } from 'node:crypto'
 import { hostname } from 'node:os'
 import { StoreError } from '../../../error/index.js'
-import type { Environment } from './environment.js'
+import { COPY_MARK, type Environment } from './environment.js'
 
 /** Names a process. A later process with the same pid has another mark. */
 interface ProcessMark {
@@ -27,7 +27,7 @@ interface ProcessMark {
  * Proven by test/store/file/folder.test.ts.
  */
 export class OwnerRecord {
-  /** The last owner ended without releasing the folder and is known to be gone, so its shard leases are over. */
+  /** The last owner did not release the folder and is known to be gone, or this is a copy: its shard leases are over. */
   readonly isAfterCrash: boolean
   readonly #environment: Environment
   readonly #session: number
@@ -42,7 +42,8 @@ export class OwnerRecord {
   static take(environment: Environment): OwnerRecord {
     const self = ownMark(environment.fileId())
     const text = environment.getMeta('owner')
-    const owner = text === undefined ? undefined : (JSON.parse(text) as ProcessMark)
+    const isCopy = text === COPY_MARK
+    const owner = text === undefined || isCopy ? undefined : (JSON.parse(text) as ProcessMark)
     if (owner !== undefined && !environment.isOwnerClosed() && isRunning(owner, self)) {
       throw new StoreError(
         'store-in-use',
@@ -51,7 +52,8 @@ export class OwnerRecord {
     }
     const session = randomInt(1, 2 ** 47)
     environment.putOwner(JSON.stringify(self), session)
-    return new OwnerRecord(environment, session, owner !== undefined && isVisible(owner, self))
+    const isGone = isCopy || (owner !== undefined && isVisible(owner, self))
+    return new OwnerRecord(environment, session, isGone)
   }
 
   /** Writes the mark again after a compaction, because it names the file and the file was replaced. */
@@ -69,7 +71,7 @@ export class OwnerRecord {
 /** The process that has the folder open; undefined when no process that is visible from here has it. */
 export function holderOf(environment: Environment): string | undefined {
   const text = environment.getMeta('owner')
-  if (text === undefined) return undefined
+  if (text === undefined || text === COPY_MARK) return undefined
   const owner = JSON.parse(text) as ProcessMark
   const isHeld = isRunning(owner, ownMark(environment.fileId()))
   return isHeld ? `process ${owner.pid} on ${owner.host}` : undefined

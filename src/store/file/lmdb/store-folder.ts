@@ -23,7 +23,7 @@ import { openRoot, PAGE_BYTES } from './tables.js'
 export const DATA_FILE = 'data.mdb'
 /** Where a compaction puts the copy. */
 export const COPY_FOLDER = 'compacting'
-const LOCK_FILE = 'lock.mdb'
+export const LOCK_FILE = 'lock.mdb'
 /** Where a new store's file is created, before it is renamed into place. */
 const NEW_FOLDER = 'creating'
 const ownFiles: ReadonlySet<string> = new Set([LOCK_FILE, COPY_FOLDER, NEW_FOLDER, RESERVE_FILE])
