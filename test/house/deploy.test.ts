@@ -33,6 +33,28 @@ describe('the files of deploy/ and the pages of docs/', () => {
     expect(unknownIn('CARILLON_SERVE_PROT=1')).toEqual(['CARILLON_SERVE_PROT'])
   })
 
+  it('run without root, by number, and without development packages', () => {
+    const read = (file: string): string => readFileSync(path.join(root, 'deploy', file), 'utf8')
+    const dockerfile = read('Dockerfile')
+    const [, last = ''] = dockerfile.split(/^FROM .*$/m).slice(1)
+    expect(dockerfile).toMatch(/npm install --omit=dev .*carillon-\*\.tgz/)
+    expect(last).toMatch(/^USER \d+(:\d+)?$/m)
+    expect(last).toMatch(/^COPY --from=build \/carillon /m)
+    const kubernetes = read('kubernetes/carillon.yaml')
+    const [, user] = /^USER (\d+)/m.exec(last)!
+    expect(kubernetes).toMatch(/runAsNonRoot: true/)
+    expect(kubernetes).toContain(`runAsUser: ${user}`)
+  })
+
+  it('scrape metrics with a key, publish a port, and keep the data private', () => {
+    const read = (file: string): string => readFileSync(path.join(root, 'deploy', file), 'utf8')
+    const kubernetes = read('kubernetes/carillon.yaml')
+    expect(kubernetes).not.toContain('prometheus.io/')
+    expect(kubernetes).toMatch(/kind: PodMonitor[^]*path: \/metrics[^]*authorization:[^]*credentials:/)
+    expect(read('compose.yaml')).toMatch(/ports:\n\s+- '127\.0\.0\.1:7750-7751:7750'/)
+    expect(read('systemd/carillon.service')).toMatch(/^UMask=0077$/m)
+  })
+
   it('link only to files that exist', () => {
     for (const file of filesIn('docs')) {
       const links = [...readFileSync(file, 'utf8').matchAll(/\]\((?!https?:|#)([^)#\s]+)/g)].map(
