@@ -159,7 +159,7 @@ describe('a client', () => {
     const page = readFileSync(new URL('../../docs/errors.md', import.meta.url), 'utf8')
     // Codes that only the library itself throws, never a server.
     const isLocal =
-      /^(clock|driver|package|wheel|webhook|tick)-|^(inbox-first|invalid-level|no-transactions)$/
+      /^(clock|driver|package|wheel|webhook|tick|task|pool)-|^(inbox-first|invalid-level|no-transactions|not-a-worker|timer-busy)$/
     const isOfServer =
       /^(not-over-http|off-loopback|port-busy|server-unreachable|transaction-over|partly-done)$/
     const rows = [...page.matchAll(/^\| `([a-z-]+)` +\| (\w+) /gm)]

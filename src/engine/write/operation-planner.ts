@@ -83,7 +83,8 @@ export class OperationPlanner {
   #operationFor(task: Task, row: TimerRow | undefined): Operation | undefined {
     const { asked, request } = task
     if (asked.type === 'set') {
-      const set = { ...asked, ...conditionFor(asked, row) }
+      // Most sets have no condition: they are not copied for one.
+      const set = asked.ifRevision === undefined ? asked : { ...asked, ...conditionFor(asked, row) }
       return placed(set, Math.max(asked.dueAt, this.#loader.floor), request)
     }
     const named = request === undefined ? {} : { request }
