@@ -1,4 +1,4 @@
-import { type ErrorCode, InvalidInputError, RequestError, shown } from '../error/index.js'
+import { type ErrorCode, InvalidInputError, RequestError, shown, shownUrl } from '../error/index.js'
 import { type Arguments, exitCodes, flagOption, stringOption, type Terminal } from './command.js'
 import { DEFAULT_URL } from './defaults.js'
 
@@ -44,14 +44,10 @@ export class ApiClient {
       const given = values[name] ?? environment[`CARILLON_${name.toUpperCase()}`]
       return typeof given === 'string' && given !== '' ? given : undefined
     }
-    const key = setting('key')
     const namespace = setting('namespace')
-    this.#url = (setting('url') ?? DEFAULT_URL).replace(/\/+$/, '')
-    if (!/^https?:\/\/[^/]/i.test(this.#url) || !URL.canParse(this.#url))
-      throw new InvalidInputError(
-        'invalid-option',
-        `--url must be the URL of a server, such as ${DEFAULT_URL}, got ${shown(this.#url)}`,
-      )
+    const { url, password } = serverUrlOf(setting('url') ?? DEFAULT_URL)
+    const key = setting('key') ?? password
+    this.#url = url
     this.#headers = {
       ...(key !== undefined && { authorization: `Bearer ${key}` }),
       ...(namespace !== undefined && { 'carillon-namespace': encodeURIComponent(namespace) }),
@@ -207,4 +203,19 @@ function exitCodeOf(status: number, code: string): number {
   return unreachableStatuses.has(status) && code !== 'quota-exceeded'
     ? exitCodes.unreachable
     : exitCodes.failed
+}
+
+/** The URL of a server without the key that may be its password. It appears in messages, and fetch refuses it. */
+function serverUrlOf(given: string): { readonly url: string; readonly password: string | undefined } {
+  const url = given.replace(/\/+$/, '')
+  if (!/^https?:\/\/[^/]/i.test(url) || !URL.canParse(url))
+    throw new InvalidInputError(
+      'invalid-option',
+      `--url must be the URL of a server, such as ${DEFAULT_URL}, got ${shownUrl(url)}`,
+    )
+  const { username, password } = new URL(url)
+  if (username === '' && password === '') return { url, password: undefined }
+  const plain = new URL(url)
+  plain.username = plain.password = ''
+  return { url: plain.href.replace(/\/+$/, ''), password: decodeURIComponent(password || username) }
 }

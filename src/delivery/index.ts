@@ -15,6 +15,7 @@ export {
   type TargetForm,
   type TargetView,
   viewOfTarget,
+  withEarlierSecrets,
   type WebhookForm,
 } from './target-form.js'
 export { TimerFiring } from './timer-firing.js'
@@ -25,5 +26,6 @@ export {
 } from './transaction-firing.js'
 export type { BreakerState } from './webhook/breaker.js'
 export { Guard, type GuardOptions } from './webhook/guard.js'
+export { keyMissing, newSealKey, TargetSeal } from './webhook/target-seal.js'
 export { guarded, type Webhook, webhook, type WebhookOptions } from './webhook/webhook.js'
 export { WebhookDelivery } from './webhook/webhook-delivery.js'

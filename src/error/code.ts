@@ -82,6 +82,8 @@ export const errorCodes = Object.freeze({
   'revision-conflict': 'The timer has changed: get it, and decide again.',
   'route-unknown': 'There is no such route: see /docs.',
   'schedule-ended': 'Pass a schedule that still has an occurrence.',
+  'secret-key-missing':
+    'Start every instance with the secret key that sealed the targets, or set the target again with its secret.',
   'server-unreachable':
     'The server did not answer: try again. The request may have been done, but a retry by the same call is not done twice.',
   started: 'These timers fire by themselves: drain only timers that were not started.',

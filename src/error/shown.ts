@@ -22,6 +22,16 @@ export function shown(value: unknown): string {
   }
 }
 
+/** A URL for an error message, without the user and password in it. */
+export function shownUrl(url: unknown): string {
+  return shown(typeof url === 'string' ? withoutPassword(url) : url)
+}
+
+/** A text without what stands before the @ of a URL in it. */
+export function withoutPassword(text: string): string {
+  return text.replace(/(:\/*)[^\s/]*(?:\/[^\s]*)?@/g, '$1…@')
+}
+
 function clipped(text: string): string {
   return text.length <= MAX_LENGTH ? text : `${text.slice(0, MAX_LENGTH)}…`
 }

@@ -1,4 +1,4 @@
-import { type GuardOptions, leaseMsOf } from '../delivery/index.js'
+import { type GuardOptions, leaseMsOf, TargetSeal } from '../delivery/index.js'
 import type { EngineSettings, Peers } from '../engine/index.js'
 import { checkFunction, checkOptions, InvalidInputError, shown, StoreError } from '../error/index.js'
 import { openStore, type Store, type StoreMode, type StoreUrl } from '../store/index.js'
@@ -38,6 +38,12 @@ export interface TimersOptions {
    */
   readonly guard?: GuardOptions | false
   /**
+   * Encrypts the targets in the store, with their secrets and headers: 32 bytes in base64 or hexadecimal digits.
+   * Several, separated by commas, while one replaces another: the first encrypts. All instances need the same ones.
+   * Default: targets are stored as they are.
+   */
+  readonly secretKey?: string
+  /**
    * How long a call may take, up to a day. After that it fails: with 'not-done' if nothing happened, and with
    * 'unknown-outcome' if it may have happened. Default 10 s. Each call accepts a `timeout` of its own.
    */
@@ -71,6 +77,7 @@ const optionNames = [
   'history',
   'historyRetention',
   'guard',
+  'secretKey',
   'callTimeout',
   'apiKey',
   'lease',
@@ -81,7 +88,16 @@ const optionNames = [
 ]
 
 // Options that only make sense for a store, and only for a server.
-const storeOnly = ['alone', 'engine', 'history', 'historyRetention', 'guard', 'peers', 'tracing'] as const
+const storeOnly = [
+  'alone',
+  'engine',
+  'history',
+  'historyRetention',
+  'guard',
+  'secretKey',
+  'peers',
+  'tracing',
+] as const
 const serverOnly = ['apiKey', 'lease'] as const
 
 /** The URL of a server. */
@@ -144,6 +160,7 @@ async function openLocal(options: TimersOptions): Promise<Timers> {
     )
   }
   const historyMs = parseDuration(options.historyRetention ?? timersDefaults.historyRetention)
+  const seal = options.secretKey === undefined ? undefined : TargetSeal.parse(options.secretKey)
   const calls = callsOf(options, clock)
   const ownsStore = typeof options.store === 'string'
   const store =
@@ -166,6 +183,7 @@ async function openLocal(options: TimersOptions): Promise<Timers> {
       history,
       historyMs,
       guard: options.guard,
+      seal,
       peers: options.peers,
       tracing,
       onEvent: listenerOf(options, clock),

@@ -1,4 +1,4 @@
-import type { GuardOptions } from '../delivery/index.js'
+import type { GuardOptions, TargetSeal } from '../delivery/index.js'
 import type { EngineSettings, Peers } from '../engine/index.js'
 import type { Store } from '../store/index.js'
 import type { Clock } from '../time/index.js'
@@ -23,6 +23,8 @@ export interface TimersParts {
   readonly holdsAll: boolean
   /** For webhooks: undefined guards only those in the store, false guards none. */
   readonly guard?: GuardOptions | false | undefined
+  /** Encrypts the targets in the store. */
+  readonly seal?: TargetSeal | undefined
   /** Undefined when tracing is off. */
   readonly tracing?: Tracing | undefined
   readonly onEvent: (event: TimersEvent) => void

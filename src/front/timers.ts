@@ -100,12 +100,13 @@ export class Timers extends FrontDoor {
     const turns = new NameTurns()
     const outcomes = new Outcomes(engine, store)
     const records = new Records({ engine, store, namespace, kinds, outcomes })
-    const { guard } = parts
+    const { guard, seal } = parts
     const router = new FiringRouter({
       store,
       namespace,
       random,
       guard,
+      seal,
       shared,
       kinds,
       listeners,

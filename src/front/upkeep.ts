@@ -38,6 +38,7 @@ export class Upkeep {
     await router.pauses.refresh()
     await quota.refresh()
     await kinds.refresh()
+    await router.storedTargets.sealAll()
     await router.storedTargets.refresh()
   }
 

@@ -1,4 +1,5 @@
 /** Timers over HTTP. `carillon serve` starts this server from a command line. */
+export { newSealKey } from '../delivery/index.js'
 export { type ApiKey, ApiKeys, type NewApiKey, type Scope, scopes } from './api-keys.js'
 export { AuditLog } from './audit/audit-log.js'
 export { Server } from './server-entry.js'

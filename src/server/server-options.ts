@@ -32,6 +32,11 @@ export interface ServerOptions {
   readonly history?: HistoryPolicy
   /** What webhooks may reach besides the public internet. Default nothing. */
   readonly guard?: GuardOptions
+  /**
+   * Encrypts the targets in the store: see `secretKey` of `openTimers`. Default: targets are stored as they are. On a
+   * file store `carillon serve` makes a key of its own.
+   */
+  readonly secretKey?: string
   readonly engine?: Partial<EngineSettings>
   /** Whether instances send operations directly to the owner of a shard, not through the store. Default true. */
   readonly forwarding?: boolean
@@ -45,8 +50,10 @@ export interface ServerOptions {
   readonly clock?: Clock
 }
 
-export type CompleteServerOptions = Required<Omit<ServerOptions, 'address' | 'backupFolder' | 'logger'>> &
-  Pick<ServerOptions, 'address' | 'backupFolder' | 'logger'>
+export type CompleteServerOptions = Required<
+  Omit<ServerOptions, 'address' | 'backupFolder' | 'logger' | 'secretKey'>
+> &
+  Pick<ServerOptions, 'address' | 'backupFolder' | 'logger' | 'secretKey'>
 
 /** Checks options and fills in the defaults. Without keys it accepts only loopback addresses. */
 export function serverOptions(options: ServerOptions): CompleteServerOptions {
@@ -55,6 +62,7 @@ export function serverOptions(options: ServerOptions): CompleteServerOptions {
     'address',
     'backupFolder',
     'logger',
+    'secretKey',
     ...Object.keys(defaultOptions),
   ])
   const complete = { ...defaultOptions, ...options }

@@ -182,7 +182,7 @@ export class Server {
   /** Opens the store, listens, and starts firing timers. */
   static async start(given: ServerOptions): Promise<Server> {
     const options = serverOptions(given)
-    const { clock, history, engine, guard, tracing, logger, callTimeoutMs } = options
+    const { clock, history, engine, guard, secretKey, tracing, logger, callTimeoutMs } = options
     const ownsStore = typeof options.store === 'string'
     const opened =
       typeof options.store === 'string' ? await openStore(options.store, { clock }) : options.store
@@ -201,6 +201,7 @@ export class Server {
         engine,
         guard,
         callTimeout: callTimeoutMs,
+        ...(secretKey !== undefined && { secretKey }),
         ...(forwarding && { peers: forwarding.peers }),
         tracing,
         // The server reports by its API and its metrics.
@@ -220,7 +221,9 @@ export class Server {
    * Opens a store that no other instance has open. The server only answers through `answer`: it fires no timers,
    * listens on no port, and needs no key.
    */
-  static async open(given: Pick<ServerOptions, 'store' | 'clock' | 'backupFolder'>): Promise<Server> {
+  static async open(
+    given: Pick<ServerOptions, 'store' | 'clock' | 'backupFolder' | 'secretKey'>,
+  ): Promise<Server> {
     const options = serverOptions({ ...given, auth: false, rate: 0 })
     const { clock, history } = options
     const ownsStore = typeof options.store === 'string'
@@ -229,7 +232,9 @@ export class Server {
     try {
       await checkUnused(store)
       const alone = store.mode === 'owned'
-      const timers = await openTimers({ store, clock, history, alone })
+      const { secretKey } = options
+      const seal = secretKey === undefined ? {} : { secretKey }
+      const timers = await openTimers({ store, clock, history, alone, ...seal })
       const metrics = new Metrics(clock)
       return new Server({ options, store, ownsStore, timers, metrics, forwarding: undefined })
     } catch (error) {

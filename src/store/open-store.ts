@@ -1,4 +1,4 @@
-import { checkOptions, InvalidInputError, shown } from '../error/index.js'
+import { checkOptions, InvalidInputError, shown, shownUrl } from '../error/index.js'
 import type { Clock } from '../time/index.js'
 import type { Store, StoreMode } from './store.js'
 
@@ -116,6 +116,6 @@ function decoded(url: string, path: string): string {
 function refused(url: unknown, why: string): InvalidInputError {
   return new InvalidInputError(
     'invalid-store-url',
-    `cannot open the store ${shown(url)}: ${why}. Examples: ${EXAMPLES}`,
+    `cannot open the store ${shownUrl(url)}: ${why}. Examples: ${EXAMPLES}`,
   )
 }

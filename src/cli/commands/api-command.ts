@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { InvalidInputError } from '../../error/index.js'
 import { ApiClient, apiHelp, apiOptions } from '../api-client.js'
 import { type Arguments, type Command, exitCodes, type Terminal } from '../command.js'
+import { secretKeyOf } from '../secret-key.js'
 
 /** What a command that calls a server works with. */
 export interface CommandContext {
@@ -47,7 +48,12 @@ async function withApi<Answer>(
   await checkStoreExists(store)
   const { Server } = await import('../../server/index.js')
   const { to } = given.values
-  const server = await Server.open({ store, ...(typeof to === 'string' && { backupFolder: to }) })
+  const secretKey = await secretKeyOf(store, terminal.environment, false)
+  const server = await Server.open({
+    store,
+    ...(typeof to === 'string' && { backupFolder: to }),
+    ...(secretKey !== undefined && { secretKey }),
+  })
   try {
     return await use(new ApiClient(given, terminal, (path, init) => server.answer(path, init)))
   } finally {

@@ -5,6 +5,7 @@ import { configurationFile, configurationOf, serveFlags, serveHelp } from '../co
 import { CONFIGURATION_FILE, DEFAULT_STORE } from '../defaults.js'
 import { lastResort } from '../last-resort.js'
 import { loggerOf } from '../logger.js'
+import { secretKeyOf } from '../secret-key.js'
 
 const levels = ['debug', 'info', 'warn', 'error', 'silent']
 
@@ -20,6 +21,10 @@ export const serve: Command = {
     [
       '',
       'Each has an environment variable: --port is CARILLON_SERVE_PORT. Flags win over variables, variables over the file.',
+    ],
+    [
+      '',
+      'CARILLON_SECRET_KEY encrypts the targets in the store. A file store has a key in its folder, secret.key.',
     ],
   ],
   examples: [
@@ -43,9 +48,18 @@ export const serve: Command = {
     if (!['json', 'text'].includes(logFormat)) throw refused('logFormat', ['json', 'text'], logFormat)
     const { Server, version } = await import('../../server/index.js')
     const logger = await loggerOf(logLevel, logFormat, (line) => terminal.error(line))
-    const store = options.store ?? DEFAULT_STORE
+    const store = typeof options.store === 'string' ? options.store : DEFAULT_STORE
     const failed = lastResort(logger)
-    const server = await Server.start({ ...options, store, guard, logger })
+    const secretKey = await secretKeyOf(store, terminal.environment, true)
+    if (secretKey === undefined && !/^memory:/i.test(store))
+      logger.warn('secrets of webhooks are stored as they are: set CARILLON_SECRET_KEY in all instances')
+    const server = await Server.start({
+      ...options,
+      store,
+      guard,
+      logger,
+      ...(secretKey !== undefined && { secretKey }),
+    })
     terminal.out(greeting(server, version, options.auth ?? true))
     const reason = await Promise.race([stopSignal(), failed])
     logger.info({ reason }, 'stopping: no new requests, waiting for open requests and running attempts')

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Clock } from '../../time/index.js'
-import { signatureOf } from '../../webhooks/index.js'
+import { type Secret, signatureOf } from '../../webhooks/index.js'
 import { Dead, RetryAfter } from '../dead.js'
 import { TimerFiring } from '../timer-firing.js'
 import { type AnswerOutcome, outcomeOf, outcomesOf } from './answer-outcome.js'
@@ -167,9 +167,18 @@ export class WebhookDelivery {
     for (const [index, { resolve }] of items.entries()) resolve(outcomes[index]!)
   }
 
+  /** The secrets that sign: those of the target, and replaced ones whose grace is not over. */
+  #secretsAt(now: number): readonly Secret[] {
+    const { secrets, earlier = [] } = this.#webhook
+    if (earlier.length === 0) return secrets
+    return [...secrets, ...earlier.filter(({ until }) => now < until).map(({ secret }) => secret)]
+  }
+
   #messageOf(id: string, body: string, attempt: number, trace: string | undefined): Message {
-    const { secrets, headers } = this.#webhook
-    const timestamp = Math.floor(this.#clock.now() / 1000)
+    const { headers } = this.#webhook
+    const now = this.#clock.now()
+    const secrets = this.#secretsAt(now)
+    const timestamp = Math.floor(now / 1000)
     return {
       headers: {
         ...headers,

@@ -38,6 +38,8 @@ export interface Webhook {
   readonly origin: string
   readonly path: string
   readonly secrets: readonly Secret[]
+  /** Secrets that were replaced. Each signs until its time. */
+  readonly earlier?: readonly { readonly secret: Secret; readonly until: number }[]
   readonly headers: Readonly<Record<string, string>>
   readonly timeoutMs: number
   readonly concurrency: number

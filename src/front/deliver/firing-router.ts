@@ -7,6 +7,7 @@ import {
   Handlers,
   LeaseBroker,
   type Target,
+  type TargetSeal,
 } from '../../delivery/index.js'
 import type { KindsOfNamespace } from '../../engine/index.js'
 import type { KindName, Store } from '../../store/index.js'
@@ -27,6 +28,8 @@ interface FiringRouterParts {
   readonly random: () => number
   /** For webhooks: undefined guards only those in the store, false guards none. */
   readonly guard: GuardOptions | false | undefined
+  /** Encrypts the targets in the store. */
+  readonly seal: TargetSeal | undefined
   readonly shared: SharedEngine
   readonly kinds: Kinds
   readonly listeners: Listeners
@@ -85,6 +88,8 @@ export class FiringRouter implements NamespaceDelivery {
     this.storedTargets = new StoredTargets({
       store,
       namespace,
+      clock,
+      seal: parts.seal,
       // The program that calls a stored URL did not choose it, so it is guarded by default.
       guard: parts.guard === false ? undefined : (guard ?? new Guard()),
       onChange: (kind, target) => this.#putStoredTarget(kind, target),

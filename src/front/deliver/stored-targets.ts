@@ -3,14 +3,18 @@ import {
   decodeTargetForm,
   encodeTargetForm,
   type Guard,
+  keyMissing,
   type ParsedTarget,
   parseTargetForm,
   type TargetForm,
+  TargetSeal,
   type TargetView,
+  withEarlierSecrets,
   viewOfTarget,
 } from '../../delivery/index.js'
 import { InvalidInputError, LimitError } from '../../error/index.js'
 import type { Setting, Store } from '../../store/index.js'
+import type { Clock } from '../../time/index.js'
 import { MAX_TARGETS } from '../defaults.js'
 
 /** 'refused': this instance cannot use the stored target, so the timers of the kind wait. */
@@ -24,7 +28,9 @@ export class StoredTargets {
   readonly #store: Store
   readonly #prefix: string
   readonly #stampName: string
+  readonly #clock: Clock
   readonly #guard: Guard | undefined
+  readonly #seal: TargetSeal | undefined
   readonly #onChange: (kind: string, target: StoredTarget) => void
   readonly #onStoreError: (call: string, error: unknown) => void
   // The version in use here, by kind.
@@ -35,7 +41,10 @@ export class StoredTargets {
   constructor(parts: {
     store: Store
     namespace: string
+    clock: Clock
     guard: Guard | undefined
+    /** Encrypts the targets. Without it they are stored as they are. */
+    seal: TargetSeal | undefined
     onChange: (kind: string, target: StoredTarget) => void
     onStoreError: (call: string, error: unknown) => void
   }) {
@@ -43,7 +52,9 @@ export class StoredTargets {
     // Encoded, because a slash in the name would make it part of another namespace.
     this.#prefix = `target/${encodeURIComponent(parts.namespace)}/`
     this.#stampName = `target-stamp/${encodeURIComponent(parts.namespace)}/`
+    this.#clock = parts.clock
     this.#guard = parts.guard
+    this.#seal = parts.seal
     this.#onChange = parts.onChange
     this.#onStoreError = parts.onStoreError
   }
@@ -59,16 +70,19 @@ export class StoredTargets {
   async set(kind: string, form: TargetForm, limit: CallLimit): Promise<TargetView> {
     // Through JSON, because this is what the store keeps.
     const plain = decodeTargetForm(JSON.stringify(form ?? null))
+    if (plain?.type === 'webhook' && plain.earlier !== undefined)
+      throw new InvalidInputError('unknown-option', 'earlier is not an option of a target: use grace')
     for (;;) {
       const stored = await this.#find(kind)
-      const kept = keptSecret(plain, stored)
+      const before = stored && this.#formOf(stored)
+      const kept = withEarlierSecrets(keptSecret(plain, before), before, this.#clock.now())
       parseTargetForm(kept, this.#guard)
       if (stored === undefined && this.#versions.size >= MAX_TARGETS)
         throw new LimitError(
           'too-many-targets',
           `this namespace has ${this.#versions.size} targets, the most is ${MAX_TARGETS}`,
         )
-      const text = encodeTargetForm(kept)
+      const text = this.#sealed(kind, encodeTargetForm(kept))
       limit.act()
       const version = await this.#store.putSetting(this.#prefix + kind, text, stored?.version ?? 0)
       // Another instance has changed it meanwhile, perhaps also the secret to keep: try again.
@@ -88,14 +102,14 @@ export class StoredTargets {
 
   async get(kind: string): Promise<TargetView | undefined> {
     const setting = await this.#find(kind)
-    return setting && viewOfTarget(kind, setting.version, decodeTargetForm(setting.value))
+    return setting && viewOfTarget(kind, setting.version, this.#formOf(setting))
   }
 
   /** All targets, sorted by kind. */
   async list(): Promise<readonly TargetView[]> {
     const settings = await this.#store.settings(this.#prefix)
     return settings
-      .map(({ name, value, version }) => viewOfTarget(this.#kindOf(name), version, decodeTargetForm(value)))
+      .map((setting) => viewOfTarget(this.#kindOf(setting.name), setting.version, this.#formOf(setting)))
       .toSorted((a, b) => (a.kind < b.kind ? -1 : 1))
   }
 
@@ -124,9 +138,43 @@ export class StoredTargets {
     }
   }
 
-  #read({ value }: Setting): StoredTarget {
+  /**
+   * Encrypts the targets that are stored as they are, or under an older key. One that another instance changes
+   * meanwhile stays as it is.
+   */
+  async sealAll(): Promise<void> {
+    if (this.#seal === undefined) return
+    let isChanged = false
+    for (const setting of await this.#store.settings(this.#prefix)) {
+      if (this.#seal.isCurrent(setting.value)) continue
+      try {
+        const text = this.#sealed(this.#kindOf(setting.name), this.#opened(setting))
+        await this.#store.putSetting(setting.name, text, setting.version)
+        isChanged = true
+      } catch (error) {
+        this.#onStoreError('target', error)
+      }
+    }
+    if (isChanged) await this.#changed()
+  }
+
+  #sealed(kind: string, text: string): string {
+    return this.#seal === undefined ? text : this.#seal.seal(this.#prefix + kind, text)
+  }
+
+  #opened({ name, value }: Setting): string {
+    if (!TargetSeal.isSealed(value)) return value
+    if (this.#seal === undefined) throw keyMissing('it is sealed, and this instance has no secret key')
+    return this.#seal.open(name, value)
+  }
+
+  #formOf(setting: Setting): TargetForm {
+    return decodeTargetForm(this.#opened(setting))
+  }
+
+  #read(setting: Setting): StoredTarget {
     try {
-      return parseTargetForm(decodeTargetForm(value), this.#guard)
+      return parseTargetForm(this.#formOf(setting), this.#guard)
     } catch (error) {
       // A newer version may have written it, or an instance whose guard allows more.
       this.#onStoreError('target', error)
@@ -145,9 +193,8 @@ export class StoredTargets {
 }
 
 /** A webhook without a secret keeps its previous one. */
-function keptSecret(form: TargetForm, stored: Setting | undefined): TargetForm {
+function keptSecret(form: TargetForm, before: TargetForm | undefined): TargetForm {
   if (form?.type !== 'webhook' || form.secret !== undefined) return form
-  const before = stored && decodeTargetForm(stored.value)
   if (before?.type === 'webhook' && before.secret !== undefined) return { ...form, secret: before.secret }
   throw new InvalidInputError(
     'invalid-secret',

@@ -42,6 +42,7 @@ const statuses: Readonly<Partial<Record<ErrorCode, number>>> = Object.freeze({
   'revision-conflict': 412,
   'route-unknown': 404,
   starting: 503,
+  'secret-key-missing': 503,
   stopped: 503,
   'store-full': 507,
   'store-failed': 503,

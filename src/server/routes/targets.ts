@@ -61,6 +61,12 @@ const TargetInput = Type.Union([
           description: 'Without it, a replaced target keeps its secrets.',
         }),
       ),
+      grace: Type.Optional(
+        Type.Union([Duration], {
+          description:
+            'How long replaced secrets go on signing beside the new ones, up to 30 days. Default: not at all.',
+        }),
+      ),
       headers: Type.Optional(Type.Record(Type.String(), Type.String({ maxLength: 4096 }))),
     },
     closed,
@@ -77,6 +83,7 @@ const TargetBody = Type.Object(
     type: Type.Union([Type.Literal('webhook'), Type.Literal('lease'), Type.Literal('log')]),
     url: Type.Optional(Type.String()),
     secretIds: Type.Optional(Type.Array(Type.String())),
+    earlierSecrets: Type.Optional(Type.Array(Type.Object({ id: Type.String(), until: Type.Integer() }))),
     headerNames: Type.Optional(Type.Array(Type.String())),
   },
   { additionalProperties: true },

@@ -11,7 +11,7 @@ import { syncEntries, syncFile, syncFolder } from './durable-files.js'
 import type { FileSystem } from './file-system.js'
 import type { Root } from './lmdb.js'
 import { Reserve } from './reserve.js'
-import { checkFolder, createDataFile, DATA_FILE, LOCK_FILE } from './store-folder.js'
+import { checkFolder, createDataFile, DATA_FILE, keepPrivate, LOCK_FILE } from './store-folder.js'
 import { openRoot, openTables, type Tables } from './tables.js'
 
 const OWNER = Buffer.from('owner')
@@ -79,6 +79,7 @@ export class Environment {
       syncEntries(folder, firstMade)
       const environment = new Environment(folder, real, fileSystem)
       openHere.add(real)
+      keepPrivate(real)
       return environment
     } catch (error) {
       throw openingError(folder, error)
@@ -282,6 +283,7 @@ export class Environment {
   #reopen(): void {
     try {
       this.#root = openRoot(this.folder)
+      keepPrivate(this.folder)
       this.#tables = openTables(this.#root, this.folder)
     } catch (error) {
       throw this.#fail(error)

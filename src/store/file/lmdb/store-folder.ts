@@ -1,5 +1,6 @@
 import {
   accessSync,
+  chmodSync,
   closeSync,
   constants,
   existsSync,
@@ -26,8 +27,12 @@ export const COPY_FOLDER = 'compacting'
 export const LOCK_FILE = 'lock.mdb'
 /** Where a new store's file is created, before it is renamed into place. */
 const NEW_FOLDER = 'creating'
-const ownFiles: ReadonlySet<string> = new Set([LOCK_FILE, COPY_FOLDER, NEW_FOLDER, RESERVE_FILE])
+// `carillon serve` makes the key before the store.
+const KEY_FILE = 'secret.key'
+const ownFiles: ReadonlySet<string> = new Set([LOCK_FILE, COPY_FOLDER, NEW_FOLDER, RESERVE_FILE, KEY_FILE])
 const LMDB_MAGIC = 0xbeef_c0de
+const PRIVATE_FOLDER = 0o700
+const PRIVATE_FILE = 0o600
 
 /**
  * Rejects a folder that cannot be a store, before anything is written into it. Returns the topmost folder that it had
@@ -36,7 +41,7 @@ const LMDB_MAGIC = 0xbeef_c0de
 export function checkFolder(folder: string, fileSystem: FileSystem): string | undefined {
   let firstMade: string | undefined
   try {
-    firstMade = mkdirSync(folder, { recursive: true })
+    firstMade = mkdirSync(folder, { recursive: true, mode: PRIVATE_FOLDER })
     accessSync(folder, constants.R_OK | constants.W_OK | constants.X_OK)
     for (const file of [DATA_FILE, LOCK_FILE]) {
       const whole = path.join(folder, file)
@@ -72,7 +77,7 @@ export function createDataFile(folder: string): void {
   const made = path.join(folder, NEW_FOLDER)
   rmSync(made, { recursive: true, force: true })
   if (existsSync(file) && statSync(file).size > 0) return
-  mkdirSync(made)
+  mkdirSync(made, { mode: PRIVATE_FOLDER })
   try {
     // Write a trial file first: LMDB's binding uses freed memory when LMDB cannot write a new file.
     const trial = path.join(made, 'trial')
@@ -83,6 +88,26 @@ export function createDataFile(folder: string): void {
     renameSync(path.join(made, DATA_FILE), file)
   } finally {
     removeFolder(made)
+  }
+}
+
+/**
+ * Takes the rights to a store's folder and files from all other users: payloads are in them as they came. A folder that
+ * belongs to another user stays as it is.
+ */
+export function keepPrivate(folder: string): void {
+  const modes = [
+    [folder, PRIVATE_FOLDER],
+    [path.join(folder, DATA_FILE), PRIVATE_FILE],
+    [path.join(folder, LOCK_FILE), PRIVATE_FILE],
+    [path.join(folder, RESERVE_FILE), PRIVATE_FILE],
+  ] as const
+  for (const [file, mode] of modes) {
+    try {
+      if ((statSync(file).mode & 0o777) !== mode) chmodSync(file, mode)
+    } catch {
+      // Not there, not ours, or a file system without rights.
+    }
   }
 }
 
