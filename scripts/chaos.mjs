@@ -1,4 +1,4 @@
-// npm run chaos [-- power | engine | servers | instances | outages], npm run soak: compiles the chaos trials and runs one. They
+// npm run chaos [-- power | engine | servers | instances | outages | hostile], npm run soak: compiles the chaos trials and runs one. They
 // test the file store, the engine on it, three engines on one server, and three `carillon serve`. Arguments go to the
 // trial.
 import process from 'node:process'
@@ -16,6 +16,7 @@ const usage = `usage: npm run chaos -- [trial] [options], npm run soak -- [optio
   npm run chaos -- instances    three carillon serve processes:     --seconds 60 --rate 6000 --seed N
                                 --server postgres,cluster --faults … --load long,workers --postgres german
   npm run chaos -- outages      the outage table, for longer:       --seconds 30
+  npm run chaos -- hostile      broken requests to a server:        --minutes 60 --seed N
   npm run soak                  the file store in long use:         --minutes 10 --live 100000 --seed N
                                 --most-disk 5 --most-memory 1.5
 `
@@ -38,6 +39,7 @@ const folders = {
   engine: 'engine/chaos',
   servers: 'servers/chaos',
   instances: 'servers/instances',
+  hostile: 'servers/hostile',
   power: 'store/power',
 }
 const [name, ...rest] = process.argv.slice(2)

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import { printable } from './printable.js'
 
 const levels: Readonly<Record<number, string>> = Object.freeze({
   10: 'trace',
@@ -33,9 +34,9 @@ function readable(line: string): string {
   const parts = [
     new Date(time).toISOString().slice(11, 23),
     ...(level === 30 ? [] : [levels[level] ?? String(level)]),
-    ...(msg === undefined ? [] : [msg]),
-    ...(payload === undefined ? [] : [JSON.stringify(payload)]),
-    ...(err?.message === undefined || err.message === msg ? [] : [`(${err.message})`]),
+    ...(msg === undefined ? [] : [printable(msg)]),
+    ...(payload === undefined ? [] : [printable(JSON.stringify(payload))]),
+    ...(err?.message === undefined || err.message === msg ? [] : [printable(`(${err.message})`)]),
   ]
   return `${parts.join(' ')}\n`
 }

@@ -1,5 +1,4 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import path from 'node:path'
 import { InvalidInputError, shown } from '../error/index.js'
 
 /** Holds the key for the targets of a file store, in its folder. */
@@ -20,8 +19,8 @@ export async function secretKeyOf(
   const { parseStoreUrl } = await import('../store/index.js')
   const location = parseStoreUrl(store)
   if (location.kind !== 'file') return undefined
-  const file = path.join(location.folder, KEY_FILE)
-  if (isMade) await makeKey(file)
+  const file = `${location.folder}/${KEY_FILE}`
+  if (isMade) await makeKey(location.folder, file)
   try {
     return readFileSync(file, 'utf8').trim()
   } catch (error) {
@@ -31,10 +30,10 @@ export async function secretKeyOf(
 }
 
 /** Makes a key that only this user can read, unless there is one. */
-async function makeKey(file: string): Promise<void> {
+async function makeKey(folder: string, file: string): Promise<void> {
   const { newSealKey } = await import('../server/index.js')
   try {
-    mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 })
+    mkdirSync(folder, { recursive: true, mode: 0o700 })
     writeFileSync(file, `${newSealKey()}\n`, { mode: 0o600, flag: 'wx' })
   } catch {
     // There is one already, or the store says better what is wrong with its folder.

@@ -117,6 +117,7 @@ export const errorCodes = Object.freeze({
   'timer-firing': 'An attempt is running and nothing was changed: wait for its outcome.',
   'timer-settled': 'The timer has already finished: set a new one.',
   'timer-unknown': 'There is no such timer.',
+  'too-many-kinds': 'Use fewer kinds in a namespace: put what differs into the key or the payload.',
   'too-many-listeners': 'Close some event streams, or share one stream between several consumers.',
   'too-many-namespaces': 'Use fewer namespaces on one server, or several servers.',
   'too-many-occurrences': 'Ask for fewer occurrences, or for a shorter time. The message has the limit.',

@@ -80,6 +80,7 @@ export const CLAIM_MS = 250
 export const MAX_LEASED_AT_ONCE = 1000
 export const MAX_LEASE_WAIT_MS = 3_600_000
 export const MAX_REASON_LENGTH = 1000
+export const MAX_KINDS = 10_000
 export const MAX_TARGETS = 10_000
 
 // ---- history

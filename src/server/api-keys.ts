@@ -26,6 +26,8 @@ export interface NewApiKey {
   readonly scope: Scope
   readonly namespace?: string
   readonly expiresIn?: Duration
+  /** The key with which it is made. The new key does not outlive it, or a stolen key could outlive itself. */
+  readonly madeBy?: ApiKey
 }
 
 interface StoredKey extends ApiKey {
@@ -81,6 +83,12 @@ export class ApiKeys {
     if (!this.#byId.has(id) && this.#clock.monotonic() - this.#refreshedAt > UNKNOWN_KEY_REFRESH_MS)
       await this.refresh()
     return this.findCached(token)
+  }
+
+  /** Whether a key that was found before still counts: it was neither revoked nor has it expired. */
+  isActive({ id }: ApiKey): boolean {
+    const key = this.#byId.get(id)
+    return key !== undefined && this.#isActive(key)
   }
 
   /** Like `find`, but without reading the store. */
@@ -154,7 +162,7 @@ export class ApiKeys {
     return { key: withoutHash(stored), token }
   }
 
-  #newKey(id: string, { name, scope, namespace, expiresIn }: NewApiKey) {
+  #newKey(id: string, { name, scope, namespace, expiresIn, madeBy }: NewApiKey) {
     const token = `ck_${id}_${randomBytes(32).toString('base64url')}`
     const createdAt = this.#clock.now()
     const stored: StoredKey = {
@@ -163,7 +171,7 @@ export class ApiKeys {
       scope,
       ...(namespace !== undefined && { namespace }),
       createdAt,
-      ...(expiresIn !== undefined && { expiresAt: createdAt + parseDuration(expiresIn) }),
+      ...expiryOf(expiresIn, madeBy, createdAt),
       hash: hash('sha256', token, 'hex'),
     }
     return { stored, token }
@@ -218,4 +226,20 @@ function isHashOf(token: string, wanted: string): boolean {
 function withoutHash(stored: StoredKey): ApiKey {
   const { hash: _, ...key } = stored
   return key
+}
+
+function expiryOf(
+  expiresIn: Duration | undefined,
+  madeBy: ApiKey | undefined,
+  now: number,
+): { readonly expiresAt?: number } {
+  const asked = expiresIn === undefined ? undefined : now + parseDuration(expiresIn)
+  const latest = madeBy?.expiresAt
+  if (latest !== undefined && asked !== undefined && asked > latest)
+    throw new InvalidInputError(
+      'invalid-option',
+      `a key cannot outlive the key that makes it, which expires at ${new Date(latest).toISOString()}: pass a shorter expiresIn`,
+    )
+  const expiresAt = asked ?? latest
+  return expiresAt === undefined ? {} : { expiresAt }
 }

@@ -66,6 +66,8 @@ export const MAX_KEPT_LEASE_BATCHES = 1000
 // ---- monitoring
 
 export const MAX_EVENT_LISTENERS = 100
+/** Of these, the seats of one key. */
+export const MAX_EVENT_LISTENERS_PER_KEY = 20
 export const MAX_EVENT_BUFFER_LENGTH = 1_048_576
 export const EVENT_PING_MS = 15_000
 export const STORE_TIMEOUT_MS = 2000
@@ -128,3 +130,9 @@ export const LEASE_ASK_AGAIN_MS = 4000
 export const MAX_QUIET_NAMES = 10_000
 /** A member that could not be reached gets no messages for this long. */
 export const PEER_REST_MS = 5000
+
+// ---- webhooks that a caller sets
+
+export const MAX_WEBHOOK_CONNECTIONS = 1000
+export const MAX_WEBHOOK_TIMEOUT_MS = 600_000
+export const MAX_WEBHOOK_ANSWER_BYTES = 1_048_576

@@ -143,6 +143,7 @@ export class Server {
         metrics: this.#metrics,
         readiness: this.#readiness,
         namespaces: () => this.#namespaces.stored(),
+        isKeyActive: (key) => !options.auth || this.#keys.isActive(key),
         openTimersOf: (namespace) => this.#namespaces.openTimersOf(namespace),
       }),
     ]
@@ -154,6 +155,7 @@ export class Server {
         clock,
         needsKey: options.auth,
         ratePerSecond: options.rate,
+        origins: options.corsOrigins,
         bounded: (call) => timers.bounded(undefined, call),
       }),
       metrics: this.#metrics,
@@ -361,6 +363,7 @@ export class Server {
     const refresh = async (): Promise<void> => {
       try {
         await this.#keys.refresh()
+        this.#events.endInactive()
       } catch (error) {
         this.#log.warn(error, 'cannot read the API keys from the store')
       }

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { InvalidInputError } from '../../error/index.js'
 import { ApiClient, apiHelp, apiOptions } from '../api-client.js'
 import { type Arguments, type Command, exitCodes, type Terminal } from '../command.js'
+import { printable } from '../printable.js'
 import { secretKeyOf } from '../secret-key.js'
 
 /** What a command that calls a server works with. */
@@ -87,7 +88,7 @@ function contextOf(api: ApiClient, given: Arguments, terminal: Terminal): Comman
       return typeof value === 'string' ? value : undefined
     },
     flag: (name) => given.values[name] === true,
-    print: (value, forPeople) => terminal.out(`${isJson ? JSON.stringify(value) : forPeople}\n`),
+    print: (value, forPeople) => terminal.out(`${isJson ? JSON.stringify(value) : printable(forPeople)}\n`),
   }
 }
 

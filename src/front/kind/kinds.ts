@@ -1,9 +1,17 @@
-import { InvalidInputError, shown } from '../../error/index.js'
+import { InvalidInputError, LimitError, shown } from '../../error/index.js'
 import type { Store } from '../../store/index.js'
 import { checkKind } from '../../timer/index.js'
+import { MAX_KINDS } from '../defaults.js'
 import { type AnyKind, checkKindMade, type UnknownKind } from './kind.js'
 
 const MAX_NAMES_IN_ERROR = 10
+
+function tooMany(): LimitError {
+  return new LimitError(
+    'too-many-kinds',
+    `this namespace has ${MAX_KINDS} kinds, the most there may be: a kind names what is to be done, and the key names for whom`,
+  )
+}
 
 /**
  * The kinds of a namespace. A caller may pass a kind that `timer()` made, or its name. A name is valid here once such a
@@ -46,6 +54,9 @@ export class Kinds {
   /** Notes that a kind is used here. Refuses what `timer()` did not make. */
   use(kind: UnknownKind): void {
     checkKindMade(kind)
+    if (this.#used.has(kind.name)) return
+    const known = Math.max(this.#used.size, this.#stored.size)
+    if (known >= MAX_KINDS && !this.#stored.has(kind.name)) throw tooMany()
     this.#used.add(kind.name)
   }
 

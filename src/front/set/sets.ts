@@ -99,7 +99,7 @@ export class Sets {
     if (mayBeKnown) return await this.#setChanged(kind, rows, operations, limit)
     const earlier = turns.earlier(operations)
     if (earlier !== undefined) await limit.orNotDone(earlier)
-    const submitted = this.#submit(operations, limit)
+    const submitted = this.#submit(kind, operations, limit)
     return await this.#timersOf(operations, await this.#submitted(kind, submitted, limit), limit)
   }
 
@@ -121,7 +121,7 @@ export class Sets {
         const changed = operations.filter((_, index) => !found.has(index))
         // A call that is over by now submits nothing.
         const isOver = changed.length === 0 || limit.isOver
-        const answers = isOver ? Promise.resolve([]) : this.#submit(changed, limit)
+        const answers = isOver ? Promise.resolve([]) : this.#submit(kind, changed, limit)
         // The turn ends here: the answers are awaited outside of it.
         return { known: found, submitted: this.#submitted(kind, answers, limit) }
       }),
@@ -135,15 +135,29 @@ export class Sets {
     return await this.#timersOf(operations, all, limit, known)
   }
 
-  #submit(operations: readonly SetRequest[], limit: CallLimit): Promise<readonly SubmitAnswer[]> {
+  #submit(
+    kind: UnknownKind,
+    operations: readonly SetRequest[],
+    limit: CallLimit,
+  ): Promise<readonly SubmitAnswer[]> {
     const { engine, quota } = this.#parts
+    // With a quota the kind is stored once the sets are admitted: a refused set leaves nothing behind.
     return quota.isLimited
-      ? quota.within(operations, () => engine.submit(operations, limit), limit)
+      ? quota.within(operations, () => this.#remembered(kind, engine.submit(operations, limit), limit), limit)
       : engine.submit(operations, limit)
   }
 
+  /** Stores the kind of sets that are under way, unless their quota has to admit them first. */
   async #submitted<Answers>(
-    { name }: { readonly name: string },
+    kind: UnknownKind,
+    submitted: Promise<Answers>,
+    limit: CallLimit,
+  ): Promise<Answers> {
+    return await (this.#parts.quota.isLimited ? submitted : this.#remembered(kind, submitted, limit))
+  }
+
+  async #remembered<Answers>(
+    { name }: UnknownKind,
     submitted: Promise<Answers>,
     limit: CallLimit,
   ): Promise<Answers> {

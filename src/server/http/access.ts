@@ -22,6 +22,8 @@ interface AccessParts {
   readonly keys: ApiKeys
   readonly clock: Clock
   readonly needsKey: boolean
+  /** Web pages of these origins may call. */
+  readonly origins: readonly string[]
   readonly ratePerSecond: number
   /** Runs a call to the store within its time limit. */
   readonly bounded: <Answer>(call: () => Promise<Answer>) => Promise<Answer>
@@ -44,12 +46,14 @@ const noKey: ApiKey = Object.freeze({
 export class AccessCheck {
   readonly #keys: ApiKeys
   readonly #needsKey: boolean
+  readonly #origins: readonly string[]
   readonly #requestRate: RateLimit
   readonly #wrongKeyRate: RateLimit
   readonly #bounded: AccessParts['bounded']
 
   constructor(parts: AccessParts) {
     this.#bounded = parts.bounded
+    this.#origins = parts.origins
     this.#keys = parts.keys
     this.#needsKey = parts.needsKey
     this.#requestRate = new RateLimit(parts.clock, parts.ratePerSecond)
@@ -60,6 +64,7 @@ export class AccessCheck {
   admit(request: FastifyRequest, requirements: Requirements): Admission | Promise<Admission> {
     if (!this.#needsKey) {
       checkHost(request.headers.host)
+      this.#checkSite(request.headers)
       return this.#authorize(request, noKey, requirements)
     }
     const token = tokenOf(request)
@@ -78,6 +83,20 @@ export class AccessCheck {
     const waitMs = this.#wrongKeyRate.take(request.ip)
     if (waitMs > 0) throw new RequestError('rate-limited', 'this address has sent too many wrong keys')
     throw new RequestError('unauthorized', 'this key does not exist, was revoked or has expired')
+  }
+
+  /**
+   * Refuses requests that a web page of another site has made: a browser sends simple POSTs without asking, and without
+   * keys nothing else would stop them.
+   */
+  #checkSite({ origin, host, 'sec-fetch-site': site }: FastifyRequest['headers']): void {
+    const isOwn = origin === undefined || origin === `http://${host}` || this.#origins.includes(origin)
+    const isOtherSite = (site === 'cross-site' || site === 'same-site') && origin === undefined
+    if (isOwn && !isOtherSite) return
+    throw new RequestError(
+      'forbidden',
+      `a server without keys answers no web pages of other sites, got Origin ${shown(origin)}: name it in corsOrigins`,
+    )
   }
 
   #authorize(request: FastifyRequest, key: ApiKey, requirements: Requirements): Admission {

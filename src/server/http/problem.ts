@@ -53,6 +53,7 @@ const statuses: Readonly<Partial<Record<ErrorCode, number>>> = Object.freeze({
   'timer-firing': 409,
   'timer-settled': 410,
   'timer-unknown': 404,
+  'too-many-kinds': 409,
   'too-many-listeners': 503,
   'too-many-namespaces': 503,
   'too-many-targets': 409,

@@ -9,6 +9,7 @@ export class Readiness {
   readonly #store: Store
   readonly #clock: Clock
   #isStopping = false
+  #checking: Promise<readonly string[]> | undefined
 
   constructor(timers: Timers, store: Store, clock: Clock) {
     this.#timers = timers
@@ -20,9 +21,14 @@ export class Readiness {
     this.#isStopping = true
   }
 
-  /** What is wrong. Empty if the instance is ready. */
-  async faults(): Promise<readonly string[]> {
-    if (this.#isStopping) return ['this instance is stopping']
+  /** What is wrong. Empty if the instance is ready. Anybody may ask, so the store gets one question at a time. */
+  faults(): Promise<readonly string[]> {
+    if (this.#isStopping) return Promise.resolve(['this instance is stopping'])
+    this.#checking ??= this.#check().finally(() => (this.#checking = undefined))
+    return this.#checking
+  }
+
+  async #check(): Promise<readonly string[]> {
     if (!(await this.#storeAnswersInTime())) return [`the store did not answer within ${STORE_TIMEOUT_MS} ms`]
     const { engine } = this.#timers
     const { stallMs, maxClockOffsetMs } = engine.settings

@@ -168,7 +168,11 @@ export function adminRoutes(keys: ApiKeys): Route[] {
         const own = admission.key.namespace
         if (own !== undefined && body.namespace !== undefined && body.namespace !== own)
           throw new RequestError('forbidden', `this key can make keys only for its own namespace, ${own}`)
-        const wanted = { ...body, ...(own !== undefined && { namespace: own }) }
+        const wanted = {
+          ...body,
+          ...(own !== undefined && { namespace: own }),
+          madeBy: admission.key,
+        }
         return await timers.bounded(limits, (limit) => keys.create(wanted, () => limit.act()))
       },
     }),

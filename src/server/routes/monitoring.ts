@@ -1,6 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import type { CallOptions, Timers } from '../../front/index.js'
 import type { Store } from '../../store/index.js'
+import type { ApiKey } from '../api-keys.js'
 import type { EventStreams } from '../monitor/event-streams.js'
 import type { Metrics } from '../monitor/metrics.js'
 import type { QuotaLimits } from '../../timer/index.js'
@@ -31,10 +32,12 @@ export function monitoringRoutes(parts: {
   readonly readiness: Readiness
   /** Every namespace of the store. */
   readonly namespaces: () => Promise<readonly { readonly namespace: string; readonly kinds: number }[]>
+  /** Whether a key still counts: it was neither revoked nor has it expired. */
+  readonly isKeyActive: (key: ApiKey) => boolean
   /** The timers of a namespace if it is open. */
   readonly openTimersOf: (namespace: string) => Timers | undefined
 }): Route[] {
-  const { timers, store, events, metrics, readiness, openTimersOf } = parts
+  const { timers, store, events, metrics, readiness, isKeyActive, openTimersOf } = parts
   // Reading a quota must not open its namespace, because their number is limited. A closed one has no count to show.
   const quotas = async (limits: CallOptions): Promise<object[]> =>
     (await timers.bounded(limits, () => store.settings(QUOTAS))).map(({ name, value }) => {
@@ -201,7 +204,8 @@ export function monitoringRoutes(parts: {
         const { key, namespace } = admission
         const isForAll = key.namespace === undefined && request.headers['carillon-namespace'] === undefined
         reply.type('text/event-stream').header('cache-control', 'no-store')
-        return events.listen(isForAll ? undefined : namespace)
+        const isActive = (): boolean => isKeyActive(key)
+        return events.listen(isForAll ? undefined : namespace, { id: key.id, isActive })
       },
     }),
     route({

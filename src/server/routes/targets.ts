@@ -1,6 +1,7 @@
 import { Type } from '@sinclair/typebox'
-import type { TargetForm } from '../../delivery/index.js'
-import { RequestError } from '../../error/index.js'
+import { RequestError, shown } from '../../error/index.js'
+import { parseDuration } from '../../time/index.js'
+import { MAX_WEBHOOK_ANSWER_BYTES, MAX_WEBHOOK_CONNECTIONS, MAX_WEBHOOK_TIMEOUT_MS } from '../defaults.js'
 import { type Route, route } from '../http/route.js'
 import { Duration, Kind, Outcome, Retry } from '../http/schema.js'
 
@@ -13,10 +14,10 @@ const webhookFields = {
   type: Type.Literal('webhook'),
   url: Type.String({ minLength: 1, maxLength: 2048 }),
   timeout: Type.Optional(Duration),
-  concurrency,
+  concurrency: Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_WEBHOOK_CONNECTIONS })),
   rate: Type.Optional(Type.Number({ exclusiveMinimum: 0 })),
-  pipelining: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000 })),
-  maxAnswerBytes: Type.Optional(Type.Integer({ minimum: 0, maximum: 16_777_216 })),
+  pipelining: Type.Optional(Type.Integer({ minimum: 1, maximum: 100 })),
+  maxAnswerBytes: Type.Optional(Type.Integer({ minimum: 0, maximum: MAX_WEBHOOK_ANSWER_BYTES })),
   batch: Type.Optional(
     Type.Object(
       { most: Type.Integer({ minimum: 1, maximum: 1000 }), wait: Type.Optional(Duration) },
@@ -135,8 +136,10 @@ export const targetRoutes: readonly Route[] = [
         details: { type: body.type, origin: 'url' in body ? originOf(body.url) : undefined },
       }),
     },
-    handle: async ({ timers, limits, params: { kind }, body }) =>
-      await timers.setTarget(kind, body as TargetForm, limits),
+    handle: async ({ timers, limits, params: { kind }, body }) => {
+      if (body.type === 'webhook' && body.timeout !== undefined) checkTimeout(body.timeout)
+      return await timers.setTarget(kind, body, limits)
+    },
   }),
   route({
     method: 'DELETE',
@@ -161,4 +164,13 @@ function originOf(url: string): string | undefined {
 
 function noTarget(kind: string): RequestError {
   return new RequestError('target-unknown', `kind ${JSON.stringify(kind)} has no target`)
+}
+
+/** An attempt that waits holds a connection and memory of the server. */
+function checkTimeout(timeout: string | number): void {
+  if (parseDuration(timeout) <= MAX_WEBHOOK_TIMEOUT_MS) return
+  throw new RequestError(
+    'invalid-body',
+    `timeout of a webhook may be ${MAX_WEBHOOK_TIMEOUT_MS / 60_000} minutes at most, got ${shown(timeout)}`,
+  )
 }
