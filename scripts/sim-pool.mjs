@@ -7,6 +7,8 @@ import { fileURLToPath } from 'node:url'
 const worker = fileURLToPath(new URL('sim-worker.mjs', import.meta.url))
 const CHUNK = 8
 const MAX_SILENCE_MS = 60_000
+// A run makes many short-lived objects. With more memory for them, a run takes about a tenth less CPU time.
+const NODE_OPTIONS = ['--max-semi-space-size=64']
 
 /**
  * Runs the seeds of `nextSeed()` until it returns undefined. `onResult` gets one result per seed, and may return false
@@ -26,6 +28,7 @@ export async function runSeeds({ library, nextSeed, onResult, workers, options =
   function runProcess() {
     return new Promise((resolve) => {
       const child = fork(worker, [library, JSON.stringify(options)], {
+        execArgv: NODE_OPTIONS,
         stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
       })
       let pending = []

@@ -19,6 +19,13 @@ const watched = [
 
 type WatchedName = (typeof watched)[number]
 
+const watchedNames: ReadonlySet<string> = new Set(watched)
+
+/** Whether the commits of a call are checked. */
+export function isWatched(name: keyof Store): name is WatchedName {
+  return watchedNames.has(name)
+}
+
 interface CallTo<Name extends WatchedName> {
   readonly name: Name
   readonly args: Parameters<Store[Name]>
@@ -33,15 +40,13 @@ export type Commit = CallToAny & {
   readonly after: readonly ShardRow[]
 }
 
-/** The commit of a call; undefined for a call that is not checked. */
 export function commitOf(
-  name: keyof Store,
+  name: WatchedName,
   args: readonly unknown[],
   answer: unknown,
   before: readonly ShardRow[],
   after: readonly ShardRow[],
-): Commit | undefined {
-  if (!(watched as readonly string[]).includes(name)) return undefined
+): Commit {
   // The arguments and the answer belong to the method of this name, which the compiler cannot know here.
   return { name, args, answer, before, after } as unknown as Commit
 }

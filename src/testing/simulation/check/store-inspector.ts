@@ -1,4 +1,4 @@
-import type { Carriage, Counts, DeadLetter, MemoryStore, ShardRow } from '../../../store/index.js'
+import type { Carriage, Counts, DeadLetter, Listed, MemoryStore, ShardRow } from '../../../store/index.js'
 import type { TimerRow } from '../../../timer/index.js'
 
 /** The namespace of every simulated timer. */
@@ -6,42 +6,52 @@ export const namespace = 'sim'
 
 const MAX_ITEMS = 1_000_000
 
-/** Reads a memory store synchronously and without faults, so that checks see its state at this instant. */
+/**
+ * Reads a memory store synchronously and without faults, so that checks see its state at this instant. Each read is a
+ * commit that the store once gave to the carriage of a call. It reads without promises, because every call of every
+ * process is checked by two of them.
+ */
 export class StoreInspector {
-  readonly #client: MemoryStore
-  #seen: unknown
+  readonly #shards: () => readonly ShardRow[]
+  readonly #counts: () => Counts
+  readonly #rows: () => Listed<TimerRow>
+  readonly #deadLetters: () => Listed<DeadLetter>
 
   constructor(store: MemoryStore) {
-    const carriage: Carriage = {
-      carry: (_call, commit) => {
-        const seen = commit()
-        this.#seen = seen
-        return Promise.resolve(seen)
-      },
-      wake: () => undefined,
-    }
-    this.#client = store.connect(carriage)
+    this.#shards = commitOf(store, (client) => client.shards())
+    this.#counts = commitOf(store, (client) => client.counts())
+    this.#rows = commitOf(store, (client) => client.list({ namespace, limit: MAX_ITEMS }))
+    this.#deadLetters = commitOf(store, (client) => client.deadLetters({ namespace, limit: MAX_ITEMS }))
   }
 
   shards(): readonly ShardRow[] {
-    return this.#now(() => this.#client.shards())
+    return this.#shards()
   }
 
   counts(): Counts {
-    return this.#now(() => this.#client.counts())
+    return this.#counts()
   }
 
   rows(): readonly TimerRow[] {
-    return this.#now(() => this.#client.list({ namespace, limit: MAX_ITEMS })).items
+    return this.#rows().items
   }
 
   deadLetters(): readonly DeadLetter[] {
-    return this.#now(() => this.#client.deadLetters({ namespace, limit: MAX_ITEMS })).items
+    return this.#deadLetters().items
   }
+}
 
-  #now<Answer>(call: () => Promise<Answer>): Answer {
-    // A call of the memory store reaches its carriage before it returns, so #seen is already its answer.
-    void call()
-    return this.#seen as Answer
+/** The commit of a call that only reads. It may run at any time and as often as wanted. */
+function commitOf<Answer>(store: MemoryStore, call: (client: MemoryStore) => Promise<Answer>): () => Answer {
+  const carried: (() => unknown)[] = []
+  const carriage: Carriage = {
+    carry: (_call, commit) => {
+      carried.push(commit)
+      return Promise.resolve(commit())
+    },
+    wake: () => undefined,
   }
+  // A call of the memory store reaches its carriage before it returns.
+  void call(store.connect(carriage))
+  return carried[0] as () => Answer
 }

@@ -23,11 +23,15 @@ export class GatedClock implements Clock {
   }
 
   wakeAt(dueAt: number, wake: () => void, options?: WakeOptions): Wake {
-    return this.#ask((run) => this.#clock.wakeAt(dueAt, run, options), wake)
+    const gated = new GatedWake(this.#gate, wake)
+    gated.asked = this.#clock.wakeAt(dueAt, gated.enter, options)
+    return gated
   }
 
   wakeAfter(delayMs: number, wake: () => void, options?: WakeOptions): Wake {
-    return this.#ask((run) => this.#clock.wakeAfter(delayMs + this.#aheadMs, run, options), wake)
+    const gated = new GatedWake(this.#gate, wake)
+    gated.asked = this.#clock.wakeAfter(delayMs + this.#aheadMs, gated.enter, options)
+    return gated
   }
 
   turnEnd(): Promise<void> {
@@ -37,20 +41,29 @@ export class GatedClock implements Clock {
   get #aheadMs(): number {
     return this.#gate.aheadMs * this.#clock.rate
   }
+}
 
-  #ask(ask: (run: () => void) => Wake, wake: () => void): Wake {
-    let isWanted = true
-    const asked = ask(() =>
-      this.#gate.enter(() => {
-        if (isWanted) wake()
-      }),
-    )
-    return {
-      cancel: () => {
-        // The wake may already wait at the gate.
-        isWanted = false
-        asked.cancel()
-      },
-    }
+/** A wake that passes the gate. A simulation asks for some thousand of them. */
+class GatedWake implements Wake {
+  asked: Wake | undefined = undefined
+  readonly #gate: Gate
+  readonly #wake: () => void
+  #isWanted = true
+
+  constructor(gate: Gate, wake: () => void) {
+    this.#gate = gate
+    this.#wake = wake
+  }
+
+  readonly enter = (): void => this.#gate.enter(this.#run)
+
+  readonly #run = (): void => {
+    if (this.#isWanted) this.#wake()
+  }
+
+  cancel(): void {
+    // The wake may already wait at the gate.
+    this.#isWanted = false
+    this.asked?.cancel()
   }
 }

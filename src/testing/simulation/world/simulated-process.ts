@@ -3,7 +3,7 @@ import { shown, StoreError } from '../../../error/index.js'
 import type { MemoryStore, Store } from '../../../store/index.js'
 import type { VirtualClock } from '../../../time/index.js'
 import type { TimerName, TimerRow } from '../../../timer/index.js'
-import { type Commit, commitOf } from '../check/commit.js'
+import { type Commit, commitOf, isWatched } from '../check/commit.js'
 import { commitText } from '../check/commit-text.js'
 import { FaultyCarriage, type ObserveCall } from './faulty-carriage.js'
 import type { Measured } from '../check/firing-check.js'
@@ -187,14 +187,19 @@ export class SimulatedProcess implements Handler {
 
   /** The store, wrapped so that the carriage gets the arguments of each call. */
   #storeWithArguments(): Store {
+    const wrapped = new Map<string | symbol, unknown>()
     return new Proxy<Store>(this.#client, {
       get: (client, name) => {
+        const known = wrapped.get(name)
+        if (known !== undefined) return known
         const member: unknown = Reflect.get(client, name, client)
         if (typeof member !== 'function') return member
-        return (...args: unknown[]): unknown => {
+        const method = (...args: unknown[]): unknown => {
           this.#carriage.args = args
           return Reflect.apply(member, client, args)
         }
+        wrapped.set(name, method)
+        return method
       },
     })
   }
@@ -211,12 +216,13 @@ export class SimulatedProcess implements Handler {
     return {
       commit: (commit) => {
         journal.count('calls')
-        const before = inspector.shards()
         committedAt = this.#world.clock.monotonic()
         try {
+          if (!isWatched(name)) return commit()
+          const before = inspector.shards()
           const answer = commit()
           seen = commitOf(name, args, answer, before, inspector.shards())
-          if (seen !== undefined) this.#checkCommit(seen)
+          this.#checkCommit(seen)
           return answer
         } catch (error) {
           journal.log(this.member, () => `${name} is refused: ${shownError(error)}`)
