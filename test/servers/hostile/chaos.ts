@@ -62,7 +62,12 @@ await Promise.all(
   }),
 )
 const alive = !('code' in end) && (await fetch(`${url}/readyz`)).status === 200
-server.kill('SIGTERM')
+if (alive) {
+  // It must not lose its folder while it stops.
+  const ended = new Promise((resolve) => server.once('close', resolve))
+  server.kill('SIGTERM')
+  await ended
+}
 const findings = fuzzers.flatMap((fuzzer) => fuzzer.findings)
 const sent = fuzzers.reduce((sum, fuzzer) => sum + fuzzer.sent, 0)
 for (const finding of findings.slice(0, 20)) process.stdout.write(`${JSON.stringify(finding)}\n`)
