@@ -92,6 +92,8 @@ export interface WhyAnswer {
   readonly events: readonly HistoryLine[]
   readonly dead: readonly DeadView[]
   readonly told: readonly string[]
+  /** Absent from a server of an older version. */
+  readonly causes?: readonly { readonly code: string; readonly text: string; readonly remedy: string }[]
 }
 
 export interface Redriven {

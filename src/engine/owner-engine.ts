@@ -199,6 +199,10 @@ export class OwnerEngine implements TimerEngine {
     return [...this.#shards.values()]
   }
 
+  isHandled(namespace: string, kind: string): boolean {
+    return this.#shared.offers.isHandled(namespace, kind)
+  }
+
   stats(): EngineStats {
     const counts = new EngineCounts()
     counts.addAll(this.#endedCounts)

@@ -42,6 +42,8 @@ export interface TimerEngine {
   storeNow(): number
   /** Reads all members that have joined by now. */
   hearMembers(): Promise<void>
+  /** Whether this instance or another that it knows has a handler or a target for a kind. */
+  isHandled(namespace: string, kind: string): boolean
   /** How another member can be asked directly; undefined if it cannot. */
   peerOf(memberId: string): PeerMember | undefined
   /**

@@ -25,6 +25,8 @@ import {
   type ReleaseOutcome,
   waitMsOf,
 } from './deliver/leases.js'
+import type { Cause } from './diagnose/causes.js'
+import { Diagnosis } from './diagnose/diagnosis.js'
 import { FrontDoor } from './front-door.js'
 import type { AnyKind, KindOptions, TimerKind, UnknownKind } from './kind/kind.js'
 import { Kinds } from './kind/kinds.js'
@@ -66,6 +68,7 @@ export class Timers extends FrontDoor {
   readonly #sets: Sets
   readonly #changes: Changes
   readonly #records: Records
+  readonly #diagnosis: Diagnosis
   readonly #drains: Drains
   readonly #tasks: PeriodicTasks
   readonly #upkeep: Upkeep
@@ -99,7 +102,14 @@ export class Timers extends FrontDoor {
     const names = new TimerNames(namespace, kinds)
     const turns = new NameTurns()
     const outcomes = new Outcomes(engine, store)
-    const records = new Records({ engine, store, namespace, kinds, outcomes })
+    const diagnosis = new Diagnosis({
+      engine,
+      store,
+      namespace,
+      factsOf: (kind) => this.#router.factsOf(kind),
+    })
+    this.#diagnosis = diagnosis
+    const records = new Records({ engine, store, namespace, kinds, outcomes, diagnosis })
     const { guard, seal } = parts
     const router = new FiringRouter({
       store,
@@ -408,6 +418,11 @@ export class Timers extends FrontDoor {
 
   why(kind: AnyKind, key: string, options?: CallOptions): Promise<Why> {
     return this.calls.run(options, () => this.#records.why(kind, key))
+  }
+
+  /** Why due timers of this namespace do not fire, with what to do. Empty if nothing is found. */
+  diagnose(options?: CallOptions): Promise<readonly Cause[]> {
+    return this.calls.run(options, async () => this.#diagnosis.ofKinds(this.#kinds.names))
   }
 
   dead(

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { openTimers, type SetOptions, timer, type Timers } from '../../src/front/index.js'
 import type { Kinds } from '../../src/front/kind/kinds.js'
+import type { Diagnosis } from '../../src/front/diagnose/diagnosis.js'
 import type { Outcomes } from '../../src/front/read/outcomes.js'
 import { Records } from '../../src/front/read/records.js'
 import { cron, daily, type Schedule } from '../../src/schedule/index.js'
@@ -330,6 +331,7 @@ describe('a schedule that is set again unchanged', () => {
       namespace: 'default',
       kinds: {} as Kinds,
       outcomes: {} as Outcomes,
+      diagnosis: {} as Diagnosis,
     })
     expect(await records.current(names)).toEqual([undefined, rows[1], undefined])
   })

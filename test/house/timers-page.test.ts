@@ -95,7 +95,7 @@ ${stop}`,
     after: `assert.equal(items.length, 1)
 assert.equal(cursor, undefined)
 assert.equal((answers['forecast']![0] as unknown[]).length, 24)
-assert.deepEqual(Object.keys(answers['why']![0] as object).toSorted(), ['dead', 'events', 'timer', 'told'])
+assert.deepEqual(Object.keys(answers['why']![0] as object).toSorted(), ['causes', 'dead', 'events', 'timer', 'told'])
 assert.equal((answers['stats']![0] as { pending: number }).pending, 1)
 ${stop}`,
   },

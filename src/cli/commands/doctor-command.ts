@@ -239,10 +239,19 @@ async function* serverFindings(api: ApiClient, key: unknown): AsyncGenerator<Fin
   try {
     await api.call('GET', '/v1/kinds')
     yield { name: 'key', verdict: 'ok', found: 'the server accepts it' }
+    yield* causeFindings(api)
   } catch (error) {
     const isGiven = typeof key === 'string' && key !== ''
     yield { ...failed('key', error), ...(isGiven ? {} : { advice: 'set CARILLON_KEY to a key' }) }
   }
+}
+
+/** Why due timers do not fire, as the server sees it. */
+async function* causeFindings(api: ApiClient): AsyncGenerator<Finding> {
+  const name = 'firing'
+  const { causes } = await api.call<{ causes: { text: string; remedy: string }[] }>('GET', '/v1/diagnosis')
+  if (causes.length === 0) yield { name, verdict: 'ok', found: 'nothing keeps due timers from firing' }
+  for (const { text, remedy } of causes) yield { name, verdict: 'warn', found: text, advice: remedy }
 }
 
 function failed(name: string, error: unknown): Finding {

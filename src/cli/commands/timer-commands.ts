@@ -1,6 +1,6 @@
 import { pathOf } from '../api-client.js'
 import { apiCommand, type CommandContext, instantText } from './api-command.js'
-import { type Command, flagOption, stringOption } from '../command.js'
+import { type Command, exitCodes, flagOption, stringOption } from '../command.js'
 import { DEFAULT_LIMIT } from '../defaults.js'
 import { bulkHelp, bulkOptions, changeMany, filterHelp, filterOf, filterOptions, isBulk } from './filter.js'
 import { durationOption, integerOption, jsonOption } from './options.js'
@@ -165,11 +165,14 @@ const why = apiCommand({
   execute: async (context) => {
     const path = `${pathOf(context.positionals[0]!, context.positionals[1]!)}/why`
     const answer = await context.api.call<{ told: string[] }>('GET', path)
-    context.print(
-      answer,
-      answer.told.length === 0 ? 'nothing is known about this key' : answer.told.join('\n'),
-    )
-    return undefined
+    if (answer.told.length > 0) {
+      context.print(answer, answer.told.join('\n'))
+      return undefined
+    }
+    const [kind, key] = context.positionals
+    const text = `no timer ${kind} ${key} is known: it never existed, or it ended so long ago that the store has forgotten it`
+    context.print(answer, text)
+    return exitCodes.refused
   },
 })
 

@@ -7,7 +7,7 @@ import { checkStrategy } from '../check-strategy.js'
 import type { EngineOptions } from '../owner-engine.js'
 import { EngineCounts } from '../counts.js'
 import type { EngineStats } from '../stats.js'
-import { unlimitedPolicy } from '../delivery-policy.js'
+import { type DeliveryPolicy, unlimitedPolicy } from '../delivery-policy.js'
 import { type CallLimit, KeepAlive, Sleeper } from '../../async/index.js'
 import { KindFilter } from '../cluster/kind-filter.js'
 import { Membership } from '../cluster/membership.js'
@@ -42,6 +42,7 @@ export class ClaimEngine implements TimerEngine {
   readonly clock: Clock
   readonly #settings: EngineSettings
   readonly #throttles: Throttles
+  readonly #policy: DeliveryPolicy
   readonly #counts = new EngineCounts()
   readonly #membership: Membership
   readonly #attempts: ClaimedAttempts
@@ -67,6 +68,7 @@ export class ClaimEngine implements TimerEngine {
     checkStrategy(store, settings)
     const onEvent = options.onEvent ?? (() => undefined)
     const policy = { ...unlimitedPolicy(settings.concurrency), ...options.policy }
+    this.#policy = policy
     const throttles = new Throttles(clock, policy)
     const id = options.memberId ?? newNonce(random).toString(36)
     const address = (): string | undefined => options.peers?.address
@@ -143,6 +145,11 @@ export class ClaimEngine implements TimerEngine {
 
   get memberIds(): readonly string[] {
     return this.#membership.firingIds
+  }
+
+  /** Instances with this strategy do not publish their kinds, so only this one is known. */
+  isHandled(namespace: string, kind: string): boolean {
+    return this.#policy.handles(namespace, kind)
   }
 
   stats(): EngineStats {

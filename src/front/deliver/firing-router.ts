@@ -13,6 +13,7 @@ import type { KindsOfNamespace } from '../../engine/index.js'
 import type { KindName, Store } from '../../store/index.js'
 import type { Deliver } from '../../timer/index.js'
 import { Pauses } from '../change/pauses.js'
+import type { KindFacts, TargetTrouble } from '../diagnose/causes.js'
 import { type KindOptions, timer, type TimerKind, type UnknownKind } from '../kind/kind.js'
 import type { Kinds } from '../kind/kinds.js'
 import type { Listeners } from '../event/listeners.js'
@@ -52,6 +53,7 @@ export class FiringRouter implements NamespaceDelivery {
   readonly #handlers: Handlers
   readonly #broker: LeaseBroker
   readonly #targets: Targets
+  readonly #troubles = new Map<string, TargetTrouble>()
 
   constructor(parts: FiringRouterParts) {
     const { store, namespace, random, shared, kinds, listeners } = parts
@@ -101,6 +103,19 @@ export class FiringRouter implements NamespaceDelivery {
   /** Whether a handler for all other kinds is registered. */
   get hasOthers(): boolean {
     return this.#handlers.hasOthers
+  }
+
+  /** What keeps timers of a kind from firing, as far as this instance knows. */
+  factsOf(kind: string): KindFacts {
+    const { namespace, shared } = this.#parts
+    const { all, kinds } = this.pauses.current
+    return {
+      kind,
+      isAllPaused: all,
+      isPaused: kinds.includes(kind),
+      trouble: this.#troubles.get(kind),
+      isHandled: shared.engine.isHandled(namespace, kind),
+    }
   }
 
   // ---- for the engine
@@ -198,10 +213,17 @@ export class FiringRouter implements NamespaceDelivery {
     this.#onTargetEvent({ type: 'target', kind, state })
   }
 
+  #noteTrouble({ kind, state }: TargetEvent): void {
+    if (state === 'gone' || state === 'refused' || state === 'open') this.#troubles.set(kind, state)
+    // While it is tried, it is not known to work again.
+    else if (state !== 'trying') this.#troubles.delete(kind)
+  }
+
   #onTargetEvent(event: TargetEvent | LoggedEvent): void {
     const { listeners, shared, tasks } = this.#parts
     listeners.emit(event)
     if (event.type === 'logged') return
+    this.#noteTrouble(event)
     if (event.state !== 'gone') shared.engine.refresh()
     else void tasks.once('settings', () => this.putPause(event.kind, true))
   }

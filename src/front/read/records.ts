@@ -19,6 +19,8 @@ import {
   MAX_PAGE_ITEMS,
   PAGE_ITEMS,
 } from '../defaults.js'
+import type { Cause } from '../diagnose/causes.js'
+import type { Diagnosis } from '../diagnose/diagnosis.js'
 import type { AnyKind } from '../kind/kind.js'
 import type { Kinds } from '../kind/kinds.js'
 import type { Named } from '../kind/timer-names.js'
@@ -70,8 +72,10 @@ export interface Why {
   readonly timer: TimerView | undefined
   readonly events: readonly TimerEvent[]
   readonly dead: readonly DeadView[]
-  /** The events and the current state as sentences, in order. */
+  /** The events and the current state as sentences, in order, and why a due timer does not fire. */
   readonly told: readonly string[]
+  /** Why a due timer does not fire, as far as it is known. */
+  readonly causes: readonly Cause[]
 }
 
 const queryNames = ['kind', 'keyPrefix', 'tag', 'dueFrom', 'dueUntil', 'limit', 'cursor']
@@ -87,6 +91,7 @@ export class Records {
   readonly #namespace: string
   readonly #kinds: Kinds
   readonly #outcomes: Outcomes
+  readonly #diagnosis: Diagnosis
 
   constructor(parts: {
     engine: TimerEngine
@@ -94,7 +99,9 @@ export class Records {
     namespace: string
     kinds: Kinds
     outcomes: Outcomes
+    diagnosis: Diagnosis
   }) {
+    this.#diagnosis = parts.diagnosis
     this.#outcomes = parts.outcomes
     this.#engine = parts.engine
     this.#store = parts.store
@@ -226,7 +233,19 @@ export class Records {
     events.sort((a, b) => a.at - b.at)
     const timer = await this.get({ namespace: this.#namespace, kind, key })
     const dead = (await this.dead({ kind, key })).items
-    return { timer, events, dead, told: [...sentencesOf(events), ...currentStateOf(timer, events.at(-1))] }
+    const causes = await this.#causesOf(timer)
+    const told = [
+      ...sentencesOf(events),
+      ...currentStateOf(timer, events.at(-1)),
+      ...causes.map(({ text, remedy }) => `it does not fire: ${text}. To do: ${remedy}`),
+    ]
+    return { timer, events, dead, told, causes }
+  }
+
+  async #causesOf(timer: TimerView | undefined): Promise<readonly Cause[]> {
+    const isWaiting = timer !== undefined && timer.settled === undefined && timer.state !== 'firing'
+    if (!isWaiting || timer.dueAt > this.#engine.clock.now()) return []
+    return await this.#diagnosis.ofTimer({ namespace: this.#namespace, kind: timer.kind, key: timer.key })
   }
 
   async #ofKind(kind: AnyKind | undefined): Promise<{ readonly kind?: string }> {

@@ -9,6 +9,7 @@ const advice: Readonly<Record<Exclude<keyof Timers, keyof RemoteTimers>, string>
   deliver: 'the server delivers to targets: call setTarget',
   using: 'a server cannot join your transaction: open the store itself',
   stats: 'ask the server: GET /v1/statistics',
+  diagnose: 'ask the server: GET /v1/diagnosis',
   watchLeasable: 'the server wakes workers that wait at it: call lease with wait',
   knownQuota: 'ask the server: call getQuota',
   bounded: 'its calls go over HTTP, and each takes timeout and signal',

@@ -32,6 +32,7 @@ import {
   type ReleaseOutcome,
   waitMsOf,
 } from '../deliver/leases.js'
+import type { Cause } from '../diagnose/causes.js'
 import { FrontDoor } from '../front-door.js'
 import { type AnyKind, checkKindMade, isKind, type TimerKind, type UnknownKind } from '../kind/kind.js'
 import { NamespaceTimers } from '../namespace-timers.js'
@@ -302,8 +303,14 @@ export class RemoteTimers extends FrontDoor {
 
   async why(kind: AnyKind, key: string, options?: CallOptions): Promise<Why> {
     checkKey(key)
-    const { timer, events, dead, told } = await this.#call(options, (client) => client.why(kind, key))
-    return { timer, events: events as readonly TimerEvent[], dead, told }
+    const {
+      timer,
+      events,
+      dead,
+      told,
+      causes = [],
+    } = await this.#call(options, (client) => client.why(kind, key))
+    return { timer, events: events as readonly TimerEvent[], dead, told, causes: causes as readonly Cause[] }
   }
 
   async dead(

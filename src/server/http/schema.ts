@@ -228,3 +228,10 @@ export type BatchAnswer = {
   readonly code?: string
   readonly detail?: string
 }
+
+/** Why due timers do not fire. */
+export const CauseBody = Type.Object({
+  code: Type.String(),
+  text: Type.String(),
+  remedy: Type.String({ description: 'What to do about it.' }),
+})

@@ -1,4 +1,4 @@
-import type { Timers } from '../../front/index.js'
+import { instanceCauses, type Timers } from '../../front/index.js'
 import type { Store } from '../../store/index.js'
 import type { Clock, Wake } from '../../time/index.js'
 import { STORE_TIMEOUT_MS } from '../defaults.js'
@@ -31,21 +31,7 @@ export class Readiness {
   async #check(): Promise<readonly string[]> {
     if (!(await this.#storeAnswersInTime())) return [`the store did not answer within ${STORE_TIMEOUT_MS} ms`]
     const { engine } = this.#timers
-    const { stallMs, maxClockOffsetMs } = engine.settings
-    const { shards, isClockOff, clockOffsetMs, unowned } = engine.stats()
-    if (isClockOff) {
-      return [
-        `this machine's clock differs from the store's by ${clockOffsetMs} ms, more than ${maxClockOffsetMs}: this instance owns no shards until the clock is corrected`,
-      ]
-    }
-    const ofOwnShards = shards.flatMap(({ shard, isLeased, behindMs }) => {
-      if (!isLeased) return [`the lease of shard ${shard} has ended`]
-      return behindMs > stallMs ? [`shard ${shard} is ${behindMs} ms behind: due timers do not fire`] : []
-    })
-    const ofUnowned = unowned.flatMap(({ shard, forMs }) =>
-      forMs > stallMs ? [`shard ${shard} has had no owner for ${forMs} ms: its timers do not fire`] : [],
-    )
-    return [...ofOwnShards, ...ofUnowned]
+    return instanceCauses(engine.stats(), engine.settings).map(({ text }) => text)
   }
 
   async #storeAnswersInTime(): Promise<boolean> {

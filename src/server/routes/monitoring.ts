@@ -8,6 +8,7 @@ import type { QuotaLimits } from '../../timer/index.js'
 import { MAX_VERIFY_MS, METRICS_STORE_MS } from '../defaults.js'
 import type { Readiness } from '../monitor/readiness.js'
 import { type Route, route } from '../http/route.js'
+import { CauseBody } from '../http/schema.js'
 import { QuotaBody } from './admin.js'
 import { sumOf, verifyStore } from '../monitor/verify-store.js'
 
@@ -130,6 +131,15 @@ export function monitoringRoutes(parts: {
           broken,
         }
       },
+    }),
+    route({
+      method: 'GET',
+      path: '/v1/diagnosis',
+      scope: 'read',
+      group,
+      summary: 'Why due timers of the namespace do not fire, with what to do. Empty if nothing is found.',
+      answer: Type.Object({ causes: Type.Array(CauseBody) }),
+      handle: async ({ timers: ofNamespace, limits }) => ({ causes: await ofNamespace.diagnose(limits) }),
     }),
     route({
       method: 'GET',

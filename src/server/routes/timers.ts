@@ -17,6 +17,7 @@ import {
   SetBody,
   SetNewBody,
   TimerBody,
+  CauseBody,
   DeadBody,
 } from '../http/schema.js'
 import {
@@ -194,6 +195,7 @@ export function timerRoutes({
         events: Type.Array(HistoryBody),
         dead: Type.Array(DeadBody),
         told: Type.Array(Type.String()),
+        causes: Type.Array(CauseBody, { description: 'Why a due timer does not fire.' }),
       }),
       refusals: [404],
       handle: async ({ timers, params, limits }) => await timers.why(params.kind, params.key, limits),

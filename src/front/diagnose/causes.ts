@@ -1,0 +1,146 @@
+import type { EngineSettings, EngineStats } from '../../engine/index.js'
+import { shown } from '../../error/index.js'
+
+/** Why due timers do not fire, in plain words, and what to do about it. */
+export interface Cause {
+  readonly code: CauseCode
+  readonly text: string
+  readonly remedy: string
+}
+
+export type CauseCode =
+  | 'clock-off'
+  | 'lease-ended'
+  | 'behind'
+  | 'no-instance'
+  | 'no-owner'
+  | 'inbox-waiting'
+  | 'all-paused'
+  | 'kind-paused'
+  | 'target-gone'
+  | 'target-refused'
+  | 'breaker-open'
+  | 'unhandled'
+
+/** What an instance knows about its target for a kind that keeps it from firing. */
+export type TargetTrouble = 'gone' | 'refused' | 'open'
+
+/** What is known about a kind. */
+export interface KindFacts {
+  readonly kind: string
+  readonly isAllPaused: boolean
+  readonly isPaused: boolean
+  readonly trouble: TargetTrouble | undefined
+  /** Whether any known instance has a handler or a target for it. */
+  readonly isHandled: boolean
+}
+
+/** Causes in this instance itself: its clock, its leases, and shards that nobody owns. Readiness consists of them. */
+export function instanceCauses(
+  { shards, isClockOff, clockOffsetMs, unowned }: EngineStats,
+  { stallMs, maxClockOffsetMs }: EngineSettings,
+): readonly Cause[] {
+  if (isClockOff) {
+    return [
+      {
+        code: 'clock-off',
+        text: `this machine's clock differs from the store's by ${clockOffsetMs} ms, more than ${maxClockOffsetMs}: this instance owns no shards until the clock is corrected`,
+        remedy: 'synchronize the clocks of all machines and of the database with NTP',
+      },
+    ]
+  }
+  const causes: Cause[] = []
+  const remedy = 'read the log of this instance, and check the store: docs/operations.md'
+  for (const { shard, isLeased, behindMs } of shards) {
+    if (!isLeased) causes.push({ code: 'lease-ended', text: `the lease of shard ${shard} has ended`, remedy })
+    else if (behindMs > stallMs) {
+      const text = `shard ${shard} is ${behindMs} ms behind: due timers do not fire`
+      causes.push({ code: 'behind', text, remedy })
+    }
+  }
+  for (const { shard, forMs } of unowned) {
+    if (forMs <= stallMs) continue
+    const text = `shard ${shard} has had no owner for ${forMs} ms: its timers do not fire`
+    causes.push({ code: 'no-owner', text, remedy: OWNER_REMEDY })
+  }
+  return causes
+}
+
+const OWNER_REMEDY = 'start carillon serve, or check /readyz and the clock of every instance'
+
+/** Causes in the shards of a store, by their numbers. */
+export function shardCauses(facts: {
+  readonly shardCount: number
+  readonly unowned: readonly number[]
+  /** Shards whose inbox has requests. */
+  readonly waiting: readonly number[]
+}): readonly Cause[] {
+  const { shardCount, unowned, waiting } = facts
+  const causes: Cause[] = []
+  if (unowned.length === shardCount) {
+    causes.push({
+      code: 'no-instance',
+      text: 'no instance is started: no shard has an owner',
+      remedy: 'timers fire only while an instance runs: start carillon serve, or call start() in a program',
+    })
+  } else if (unowned.length > 0) {
+    const text = `no instance owns shard ${unowned.join(', ')} of ${shardCount}: its timers do not fire`
+    causes.push({ code: 'no-owner', text, remedy: OWNER_REMEDY })
+  }
+  if (waiting.length > 0) {
+    causes.push({
+      code: 'inbox-waiting',
+      text: `a request waits in the inbox of shard ${waiting.join(', ')}`,
+      remedy: 'its owner applies it within a second; if it stays, check the owner of the shard in /v1/shards',
+    })
+  }
+  return causes
+}
+
+/** Why timers of a kind wait. */
+export function kindCauses({ kind, isAllPaused, isPaused, trouble, isHandled }: KindFacts): readonly Cause[] {
+  const name = shown(kind)
+  const causes: Cause[] = []
+  if (isAllPaused) {
+    causes.push({
+      code: 'all-paused',
+      text: 'all kinds of this namespace are paused',
+      remedy: 'resume them: carillon resume',
+    })
+  }
+  if (isPaused && trouble === 'gone') {
+    causes.push({
+      code: 'target-gone',
+      text: `kind ${name} is paused: its target answered 410, it is gone`,
+      remedy: `give it another target, then resume it: carillon resume ${kind}`,
+    })
+  } else if (isPaused) {
+    causes.push({
+      code: 'kind-paused',
+      text: `kind ${name} is paused, by somebody or by a target that answered 410`,
+      remedy: `resume it: carillon resume ${kind}`,
+    })
+  }
+  if (trouble === 'open') {
+    causes.push({
+      code: 'breaker-open',
+      text: `the target of kind ${name} fails: its breaker is open, so nothing is sent for a while`,
+      remedy: 'look at the target; it is tried again by itself',
+    })
+  }
+  if (trouble === 'refused') {
+    causes.push({
+      code: 'target-refused',
+      text: `this instance cannot use the target of kind ${name}`,
+      remedy: 'check the URL of the target and the guard of this instance (--webhook-…)',
+    })
+  }
+  if (!isHandled) {
+    causes.push({
+      code: 'unhandled',
+      text: `no instance has a handler or a target for kind ${name}`,
+      remedy: `set a target (PUT /v1/targets/${kind}), or start a program that handles the kind`,
+    })
+  }
+  return causes
+}

@@ -1,0 +1,81 @@
+import type { TimerEngine } from '../../engine/index.js'
+import type { Store } from '../../store/index.js'
+import { shardOf, type TimerName } from '../../timer/index.js'
+import { type Cause, instanceCauses, kindCauses, type KindFacts, shardCauses } from './causes.js'
+
+/** How many kinds a diagnosis looks at, at most. */
+const MAX_KINDS = 1000
+
+/**
+ * Finds why due timers do not fire: the only place that derives causes. `why`, `/v1/diagnosis`, `carillon doctor` and
+ * readiness show what it finds.
+ *
+ * Proven by test/front/diagnosis.test.ts and test/server/diagnosis.test.ts.
+ */
+export class Diagnosis {
+  readonly #engine: TimerEngine
+  readonly #store: Store
+  readonly #namespace: string
+  readonly #factsOf: (kind: string) => KindFacts
+
+  constructor(parts: {
+    engine: TimerEngine
+    store: Store
+    namespace: string
+    factsOf: (kind: string) => KindFacts
+  }) {
+    this.#namespace = parts.namespace
+    this.#engine = parts.engine
+    this.#store = parts.store
+    this.#factsOf = parts.factsOf
+  }
+
+  /** Why this timer would not fire if it were due. */
+  async ofTimer(name: TimerName): Promise<readonly Cause[]> {
+    const shard = shardOf(name, this.#store.shardCount)
+    return [...(await this.#ofShards([shard])), ...kindCauses(this.#factsOf(name.kind))]
+  }
+
+  /** Why timers of these kinds do not fire if any is due. A kind without due timers is left out. */
+  async ofKinds(kinds: readonly string[]): Promise<readonly Cause[]> {
+    const namespace = this.#namespace
+    const causes = [...instanceCauses(this.#engine.stats(), this.#engine.settings)]
+    const isKnown = new Set(causes.map(({ code }) => code))
+    for (const cause of await this.#ofShards()) if (!isKnown.has(cause.code)) causes.push(cause)
+    const untilExclusive = Math.floor(this.#engine.clock.now())
+    const seen = new Set<string>()
+    for (const kind of kinds.slice(0, MAX_KINDS)) {
+      const found = kindCauses(this.#factsOf(kind)).filter(({ text }) => !seen.has(text))
+      if (found.length === 0) continue
+      const slice = { namespace, kind, fromInclusive: 0, untilExclusive, sliceMs: untilExclusive }
+      const [due = 0] = await this.#store.histogram(slice)
+      if (due === 0) continue
+      for (const cause of found) {
+        seen.add(cause.text)
+        const text = cause.code === 'all-paused' ? cause.text : `${cause.text}: ${due} due timers wait`
+        causes.push({ ...cause, text })
+      }
+    }
+    return causes
+  }
+
+  /** Of all shards, or only of some. */
+  async #ofShards(only?: readonly number[]): Promise<readonly Cause[]> {
+    if (this.#store.mode === 'claim') return []
+    const [rows, now, waiting] = await Promise.all([
+      this.#store.shards(),
+      this.#store.now(),
+      this.#store.busyInboxes(),
+    ])
+    const isMeant = (shard: number): boolean => only === undefined || only.includes(shard)
+    const unowned = rows
+      .filter(({ owner, leaseUntil }) => owner === '' || leaseUntil <= now)
+      .map(({ shard }) => shard)
+    const isNoneOwned = unowned.length === rows.length
+    return shardCauses({
+      shardCount: rows.length,
+      unowned: isNoneOwned ? unowned : unowned.filter(isMeant),
+      waiting: waiting.filter(isMeant),
+    })
+  }
+}

@@ -1,0 +1,107 @@
+import { createServer } from 'node:http'
+import { describe, expect, it } from 'vitest'
+import { runCli } from '../cli/run-cli.js'
+import { eventually } from '../eventually.js'
+import { TestServer } from './test-server.js'
+
+const engine = { acquireMs: 20, heartbeatMs: 20, settleMs: 20, stopMs: 200 }
+
+/** A server, and what its tools say. */
+async function start(port = 443) {
+  const served = await TestServer.start({
+    auth: false,
+    engine,
+    guard: { http: true, ports: [port], addresses: ['127.0.0.0/8'] },
+  })
+  const env = { CARILLON_URL: served.url }
+  return {
+    served,
+    /** The codes of the causes that `why` gives for a timer. */
+    whyOf: async (kind: string, key: string) => {
+      const { body } = await served.call('GET', `/v1/timers/${kind}/${key}/why`)
+      return body as { causes: { code: string; text: string }[]; told: string[] }
+    },
+    diagnosis: async () => {
+      const { causes } = (await served.call('GET', '/v1/diagnosis')).body as { causes: { code: string }[] }
+      return causes.map(({ code }) => code)
+    },
+    why: (kind: string, key: string) => runCli(['why', kind, key], { env }),
+    doctor: () => runCli(['doctor', '--store', 'memory:'], { env }),
+    [Symbol.asyncDispose]: () => served.server.stop(),
+  }
+}
+
+describe('the tools name the cause if due timers do not fire', () => {
+  it('because no instance has a handler or a target for the kind', async () => {
+    await using one = await start()
+    await one.served.call('PUT', '/v1/timers/work/a', { in: 0 })
+    expect((await one.whyOf('work', 'a')).causes.map(({ code }) => code)).toEqual(['unhandled'])
+    expect(await one.diagnosis()).toEqual(['unhandled'])
+    const { code, out } = await one.why('work', 'a')
+    expect([code, out]).toEqual([
+      0,
+      expect.stringContaining('no instance has a handler or a target for kind "work"'),
+    ])
+    expect(out).toContain('PUT /v1/targets/work')
+    const doctor = await one.doctor()
+    expect(doctor.out).toMatch(/^warn {2}firing: no instance has a handler .*: 1 due timers wait$/m)
+  })
+
+  it('because the kind or everything is paused, until it is resumed', async () => {
+    await using one = await start()
+    await one.served.call('PUT', '/v1/targets/work', { type: 'log' })
+    await one.served.call('POST', '/v1/pause', { kind: 'work' })
+    await one.served.call('PUT', '/v1/timers/work/a', { in: 0 })
+    expect(await one.diagnosis()).toEqual(['kind-paused'])
+    expect((await one.whyOf('work', 'a')).told.at(-1)).toMatch(/paused.*carillon resume work$/)
+    await one.served.call('POST', '/v1/pause', {})
+    expect(await one.diagnosis()).toEqual(['all-paused', 'kind-paused'])
+    await one.served.call('POST', '/v1/resume', {})
+    await one.served.call('POST', '/v1/resume', { kind: 'work' })
+    await eventually(async () => expect(await one.diagnosis()).toEqual([]))
+    expect((await one.doctor()).out).toContain('ok    firing: nothing keeps due timers from firing')
+  })
+
+  it('because the target answered 410, or fails so often that its breaker is open', async () => {
+    const receiver = createServer((request, response) => {
+      response.writeHead(request.url === '/gone' ? 410 : 503).end()
+    })
+    await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve))
+    const { port } = receiver.address() as { port: number }
+    const secret = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
+    await using one = await start(port)
+    const url = `http://127.0.0.1:${port}`
+    const retry = { attempts: 20, backoff: '1ms' }
+    for (const kind of ['gone', 'down']) {
+      const target = { type: 'webhook', url: `${url}/${kind}`, secret, retry }
+      expect((await one.served.call('PUT', `/v1/targets/${kind}`, target)).status).toBe(200)
+    }
+    await one.served.call('PUT', '/v1/timers/gone/a', { in: 0 })
+    await eventually(async () =>
+      expect((await one.served.call('GET', '/v1/pauses')).body.kinds).toEqual(['gone']),
+    )
+    await one.served.call('PUT', '/v1/timers/gone/b', { in: 0 })
+    for (let n = 0; n < 10; n++) await one.served.call('PUT', `/v1/timers/down/k${n}`, { in: 0 })
+    await eventually(async () =>
+      expect((await one.diagnosis()).toSorted()).toEqual(['breaker-open', 'target-gone']),
+    )
+    receiver.close()
+  })
+})
+
+describe('carillon why', () => {
+  it('says when a timer fired, and ends with 3 for one that never existed', async () => {
+    await using one = await start()
+    await one.served.call('PUT', '/v1/targets/work', { type: 'log' })
+    await one.served.call('PUT', '/v1/timers/work/a', { in: 0 })
+    await eventually(async () => {
+      const { code, out } = await one.why('work', 'a')
+      expect([code, out]).toEqual([0, expect.stringMatching(/settled as done, not before 20/)])
+    })
+    const never = await one.why('work', 'b')
+    expect([never.code, never.out]).toEqual([
+      3,
+      expect.stringMatching(/^no timer work b is known: it never existed/),
+    ])
+  })
+})
