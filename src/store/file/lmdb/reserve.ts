@@ -5,6 +5,8 @@ import type { FileSystem } from './file-system.js'
 
 export const RESERVE_FILE = 'reserve'
 
+type Space = Pick<ReturnType<FileSystem>, 'freeBytes' | 'totalBytes'>
+
 const { lowBytes, maxReserveBytes, reservePart, spareBytes } = spaceDefaults
 
 /**
@@ -52,10 +54,19 @@ export class Reserve {
     return this.#look().freeBytes >= 2 * bytes + spareBytes
   }
 
-  #look(): ReturnType<FileSystem> {
-    const found = this.#fileSystem(this.#folder)
+  #look(): Space {
+    const found = this.#readSpace()
     this.#freeBytes = found.freeBytes
     return found
+  }
+
+  /** If the folder cannot be read, it counts as not full: the commit itself then fails with the reason. */
+  #readSpace(): Space {
+    try {
+      return this.#fileSystem(this.#folder)
+    } catch {
+      return { freeBytes: Infinity }
+    }
   }
 
   /** Whether there is a reserve afterwards. */
