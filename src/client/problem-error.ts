@@ -29,6 +29,7 @@ const limits = new Set([
   'too-many-namespaces',
   'too-many-occurrences',
   'too-many-targets',
+  'too-many-timers',
   'too-many-waiting',
 ])
 const states = new Set([
@@ -36,6 +37,7 @@ const states = new Set([
   'handler-exists',
   'handler-timeout',
   'lease-ended',
+  'maintenance-running',
   'not-leased',
   'protocol-mismatch',
   'started',

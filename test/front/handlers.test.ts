@@ -209,7 +209,7 @@ describe('a handler', () => {
       Array.from({ length: 300 }, (_, n) => ({ key: String(n), in: 0 })),
     )
     await timers.advance('1h')
-    for (const [index, most] of [10_000, 20_000, 40_000, 60_000, 60_000].entries()) {
+    for (const [index, most] of [20_000, 40_000, 60_000, 60_000, 60_000].entries()) {
       const taken = pauses[index]!
       expect(taken).toHaveLength(300)
       expect(Math.max(...taken)).toBeLessThanOrEqual(most)
