@@ -1,6 +1,6 @@
-// npm run chaos [-- power | engine | servers | instances | outages | hostile], npm run soak: compiles the chaos trials and runs one. They
-// test the file store, the engine on it, three engines on one server, and three `carillon serve`. Arguments go to the
-// trial.
+// npm run chaos [-- power | engine | servers | instances | outages | hostile | pools], npm run soak: compiles the chaos trials and
+// runs one. They test the file store, the engine on it, three engines on one server, three `carillon serve`, outages, broken
+// requests, and workers that handle different kinds. Arguments go to the trial.
 import process from 'node:process'
 import { run, runnable, tool } from './ready.mjs'
 
@@ -17,6 +17,8 @@ const usage = `usage: npm run chaos -- [trial] [options], npm run soak -- [optio
                                 --server postgres,cluster --faults … --load long,workers --postgres german
   npm run chaos -- outages      the outage table, for longer:       --seconds 30
   npm run chaos -- hostile      broken requests to a server:        --minutes 60 --seed N
+  npm run chaos -- pools        workers for some kinds, a deploy:   --timers 100000 --rate 500 --seed N
+                                --server postgres,redis
   npm run soak                  the file store in long use:         --minutes 10 --live 100000 --seed N
                                 --most-disk 5 --most-memory 1.5
 `
@@ -40,6 +42,7 @@ const folders = {
   servers: 'servers/chaos',
   instances: 'servers/instances',
   hostile: 'servers/hostile',
+  pools: 'servers/pools',
   power: 'store/power',
 }
 const [name, ...rest] = process.argv.slice(2)

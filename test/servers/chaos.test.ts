@@ -9,7 +9,7 @@ const MAX_MS = 300_000
 /** Less than the 2,000 a second of `npm run chaos -- servers`, because all tests share the machine. */
 const RATE = '300'
 /** All faults but those of clocks, which have scenes of their own. */
-const FAULTS = ['kill', 'stop', 'restart', 'deafen', 'cut', 'lag', 'partition', 'join', 'roll']
+const FAULTS = 'kill,stop,restart,deafen,cut,lag,partition,join,roll,all-stop,all-kill,web-cut'.split(',')
 
 describe.each(['postgres', 'redis'])('three processes on one %s', (server) => {
   it.each(['preload', 'lookahead', 'claim'])(
@@ -26,6 +26,9 @@ describe.each(['postgres', 'redis'])('three processes on one %s', (server) => {
       for (const fault of FAULTS) expect(stdout).toMatch(new RegExp(`; faults [^;]*\\b${fault} 1\\b`))
       expect(stdout).toMatch(/troubles .*\bunknown-outcome [1-9]/)
       expect(stdout).toMatch(/troubles .*\bstore-unavailable [1-9]/)
+      // Processes that never start were answered, also while no worker was up.
+      expect(stdout).toMatch(/web processes: nothing stale started, nothing acknowledged was unseen;/)
+      expect(stdout).toMatch(/; [1-9]\d+ calls without workers;/)
       expect(status).toBe(0)
       console.log(stdout.trim())
     },

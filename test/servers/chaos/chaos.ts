@@ -13,6 +13,7 @@ import { clockFaults, faults } from './fault.js'
 import { servers } from './server.js'
 import { paces, type PaceName, strategies } from './task.js'
 import { type Plant, plants } from './reporting-store.js'
+import { shownWeb } from '../web/shown-web.js'
 import { Trial, type TrialReport, type TrialTask } from './trial.js'
 import { type LoadName, loadNames } from './work.js'
 
@@ -124,7 +125,7 @@ function summaryOf({ server, strategy, seed, rounds }: TrialTask, report: TrialR
     `${receiver.resumed} resumed, ${receiver.retries} retried, ${receiver.overtaken} overtaken while stopped; ` +
     `repeats after ${shownCounts(receiver.repeatsByFault)}; events ${shownCounts(receiver.events)}; ` +
     `takeovers ${took}, ${report.kept} shards kept; faults ${shownCounts(broken)}; troubles ${shownCounts(receiver.troubles)}; ` +
-    `empty after ${Math.round(drainMs)} ms`
+    `empty after ${Math.round(drainMs)} ms; ${shownWeb(report.web)}`
   )
 }
 

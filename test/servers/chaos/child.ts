@@ -15,6 +15,8 @@ import { machineMs, type Fired, type Line } from './report.js'
 import { writeLine } from '../../write-line.js'
 import { LIE_MS, ReportingStore } from './reporting-store.js'
 import type { Task } from './task.js'
+import { web } from '../web/caller.js'
+import { readWeb } from '../web/read-web.js'
 import { loadOf, type Work, workOf } from './work.js'
 
 const TICK_MS = 200
@@ -80,6 +82,16 @@ function handleAll(): void {
     if (random.chance(0.7)) await sleep(random.below(MAX_HANDLER_MS / 2))
     end(firings)
   })
+  timers.handle(web, async (firing) => {
+    const { key, payload, attempt, dueAt } = firing
+    const row = { key, version: payload.v, dueAt }
+    const at = machineMs()
+    tell({ say: 'web-fired', ...row, attempt, startedAt: startOf(firing, at), at })
+    await sleep(payload.waitMs ?? 0)
+    const isDone = !random.chance(FAILURE_SHARE)
+    tell({ say: 'web-ended', ...row, isDone })
+    if (!isDone) throw new Error('chaos')
+  })
 }
 
 /**
@@ -119,6 +131,9 @@ async function obey(command: Command): Promise<void> {
       tell({ say: 'answer', number, text: answers.join(' ') })
       return
     }
+    case 'look':
+      tell({ say: 'answer', number, text: JSON.stringify(await readWeb(timers, command.keys)) })
+      return
   }
 }
 
@@ -196,16 +211,27 @@ async function stop(): Promise<void> {
 /** Reports the start of these firings. Returns when that was. */
 function tellFired(firings: readonly TimerFiring<Work>[]): number {
   const at = machineMs()
-  const now = Date.now()
   const fired = firings.map((firing): Fired => {
-    const { key, id, attempt, dueAt, firedAt } = firing
+    const { key, id, attempt, dueAt } = firing
     const shard = reporting.delivered(key)
-    // The engine's clock may have been set since then. If so, only the time of the handler is known.
-    const startedAt = at - Math.min(Math.max(0, now - firedAt), task.pace.leaseMs)
-    return { key, id, attempt, dueAt, startedAt, at, ...(shard !== undefined && { shard }) }
+    return {
+      key,
+      id,
+      attempt,
+      dueAt,
+      startedAt: startOf(firing, at),
+      at,
+      ...(shard !== undefined && { shard }),
+    }
   })
   tell({ say: 'fired', firings: fired })
   return at
+}
+
+/** When the engine started a firing, if its handler is called now. */
+function startOf({ firedAt }: { readonly firedAt: number }, at: number): number {
+  // The engine's clock may have been set since then. If so, only the time of the handler is known.
+  return at - Math.min(Math.max(0, Date.now() - firedAt), task.pace.leaseMs)
 }
 
 /** Reports how the attempts end. Throws for a failure, so that they are retried. */

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Random } from 'carillon/testing'
 import type { FakeClock } from '../fake-clock.js'
 import type { Instance } from './instance.js'
+import type { TcpProxy } from '../tcp-proxy.js'
 import { machineMs } from './report.js'
 import type { ChaosServer } from './server.js'
 import type { Receiver } from './receiver.js'
@@ -23,6 +24,12 @@ interface Breakable {
   readonly takeovers: Takeovers
   readonly receiver: Receiver
   readonly pace: Pace
+  /** All instances, with the victim. */
+  readonly all: readonly Instance[]
+  /** The connection of the web processes. */
+  readonly webProxy: TcpProxy
+  /** Lets the web processes make all calls. No worker is up, and from then on no lease of one is left. */
+  readonly withoutWorkers: (from: number) => Promise<void>
   /** Starts one more instance, which takes part like the others. */
   readonly join: () => Promise<Instance>
 }
@@ -137,6 +144,31 @@ export const faults: Readonly<Record<string, Fault>> = {
     return { shards, at }
   },
 
+  /** All instances stop cleanly. The calls of web processes work meanwhile. Then all start again. */
+  async 'all-stop'({ all, pace, receiver, withoutWorkers }) {
+    for (const { name } of all) receiver.leaves(name, pace.stopMs)
+    await Promise.all(all.map((one) => one.leave()))
+    await withoutWorkers(machineMs())
+    await beginAll(all)
+    return undefined
+  },
+
+  /** kill -9 of all instances. The calls of web processes work again when the leases are over. */
+  async 'all-kill'({ all, pace, withoutWorkers }) {
+    await Promise.all(all.map((one) => one.kill()))
+    await withoutWorkers(machineMs() + pace.leaseMs + pace.heartbeatMs * 2 + pace.acquireMs * 2)
+    await beginAll(all)
+    return undefined
+  },
+
+  /** The answers to the web processes are lost: what they asked for happens, and they do not know it. */
+  async 'web-cut'({ webProxy, random }) {
+    webProxy.cutAtAnswer()
+    await sleep(100 + random.below(500))
+    webProxy.open()
+    return undefined
+  },
+
   /** One instance's clock is 300 ms ahead: less than what is allowed. */
   'clock-ahead': ({ victim, pace }) => clockOff(victim.clock!, 300, pace),
 
@@ -156,6 +188,11 @@ export const clockFaults: readonly string[] = ['clock-ahead', 'clock-off', 'cloc
 
 export function canHappen(fault: string, server: ChaosServer): boolean {
   return fault !== 'server-hour' || server.clock !== undefined
+}
+
+async function beginAll(all: readonly Instance[]): Promise<void> {
+  for (const one of all) one.begin()
+  await Promise.all(all.map(({ ready }) => ready))
 }
 
 async function clockOff(clock: FakeClock, offsetMs: number, pace: Pace): Promise<undefined> {

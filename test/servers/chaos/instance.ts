@@ -40,6 +40,7 @@ export class Instance {
   #ended: Promise<void> = Promise.resolve()
   /** Whether the trial ended the process. Otherwise it ended by itself. */
   #isEnded = false
+  #isReady = false
   readonly #onExit = (): void => void this.#process?.kill('SIGKILL')
 
   private constructor(parts: InstanceParts, proxy: TcpProxy) {
@@ -63,11 +64,17 @@ export class Instance {
     return this.#ready
   }
 
+  /** Whether its process has started and was not ended by the trial. */
+  get isReady(): boolean {
+    return this.#isReady && !this.#isEnded
+  }
+
   /** Starts a new process. */
   begin(): void {
     const { server, task, onLine, onGone, clock } = this.#parts
     this.#life++
     this.#isEnded = false
+    this.#isReady = false
     const { name } = this
     const given: Task = {
       ...task,
@@ -90,7 +97,10 @@ export class Instance {
       lines.on('line', (text) => {
         const line = parseLine(text)
         if (line === undefined) return
-        if (line.say === 'ready') resolve()
+        if (line.say === 'ready') {
+          this.#isReady = true
+          resolve()
+        }
         if (line.say === 'answer') this.#answers.get(line.number)?.(line.text)
         if (line.say === 'acquired') this.shards.add(line.shard)
         if (line.say === 'let-go') this.shards.delete(line.shard)

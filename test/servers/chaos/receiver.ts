@@ -112,7 +112,8 @@ export class Receiver {
         for (const [key, attempt] of line.attempts) this.#ended(by, key, attempt, line)
         break
       case 'settled':
-        for (const key of line.keys) this.#settled(key, line.at)
+        // Timers of web processes have a ledger of their own.
+        for (const key of line.keys) if (!key.startsWith('web-')) this.#settled(key, line.at)
         break
       case 'trouble':
         this.troubles.set(line.code, (this.troubles.get(line.code) ?? 0) + 1)
@@ -127,6 +128,9 @@ export class Receiver {
       case 'acquired':
         this.#acquired(line.shard, line.at)
         break
+      // The ledger of the web processes takes these.
+      case 'web-fired':
+      case 'web-ended':
       case 'ready':
       case 'answer':
       case 'let-go':
@@ -276,14 +280,14 @@ export class Receiver {
   #checkCancelled(timer: TimerHistory, { by, at, startedAt, attempt }: Start): void {
     if (at <= timer.cancelledAt) return
     // An attempt that started before its process was paused is reported after the pause.
-    if (startedAt <= timer.cancelledAt && this.#isDisturbed(by, startedAt, at)) return
+    if (startedAt <= timer.cancelledAt && this.isDisturbed(by, startedAt, at)) return
     const ms = (at - timer.cancelledAt).toFixed(1)
     this.#fault('after-cancel', timer, `attempt ${attempt} started in ${by} ${ms} ms after cancelled`)
   }
 
   #checkSettled(timer: TimerHistory, { by, at, startedAt, attempt }: Start): void {
     if (at <= timer.settledAt) return
-    if (startedAt <= timer.settledAt && this.#isDisturbed(by, startedAt, at)) return
+    if (startedAt <= timer.settledAt && this.isDisturbed(by, startedAt, at)) return
     const ms = (at - timer.settledAt).toFixed(1)
     this.#fault(
       'after-settlement',
@@ -315,7 +319,7 @@ export class Receiver {
 
   #runsBeside(timer: TimerHistory, other: Start, start: Start): boolean {
     const end = Math.min(other.endedAt, this.#goneAt.get(other.by) ?? Infinity)
-    if (start.at >= end || this.#isDisturbed(other.by, other.at, start.at)) return false
+    if (start.at >= end || this.isDisturbed(other.by, other.at, start.at)) return false
     // Its process may have got no processor time for too long. It noticed at its next call to the store.
     return !this.#losses.some(
       ({ by, what, at }) =>
@@ -337,7 +341,8 @@ export class Receiver {
     return Math.min(this.#parts.attempts, 1 + failed + taken.length)
   }
 
-  #isDisturbed(by: string, from: number, until: number): boolean {
+  /** Whether a process was paused, cut off or gone at some moment between these. */
+  isDisturbed(by: string, from: number, until: number): boolean {
     return this.#disturbances.some(
       (one) => (one.by === undefined || one.by === by) && one.from <= until && one.until >= from,
     )

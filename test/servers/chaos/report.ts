@@ -1,3 +1,6 @@
+import type { WebFiring } from '../web/key-history.js'
+import type { WebRow } from '../web/web-line.js'
+
 /**
  * What an instance reports to the receiver: one line of JSON each. Each is written with one system call before
  * anything else happens, so a killed process has lost no report. Lines of different instances arrive in any order. So
@@ -22,6 +25,9 @@ export type Line =
       readonly isDone: boolean
       readonly at: number
     }
+  /** A handler was called with a timer of a web process, and it ended. */
+  | ({ readonly say: 'web-fired' } & Omit<WebFiring, 'by'>)
+  | ({ readonly say: 'web-ended'; readonly isDone: boolean } & WebRow)
   /** A handler blocked the event loop, longer than the lease allows. */
   | { readonly say: 'blocked'; readonly from: number; readonly until: number }
   /** The store acknowledged the settlement of these timers. */

@@ -6,6 +6,10 @@ import { type Counts, openStore } from 'carillon/store'
 import { Random } from 'carillon/testing'
 import { deadLetters } from '../dead-letters.js'
 import { FakeClock } from '../fake-clock.js'
+import { TcpProxy } from '../tcp-proxy.js'
+import { WebLedger } from '../web/web-ledger.js'
+import type { WebRead } from '../web/web-line.js'
+import { WebPair } from '../web/web-pair.js'
 import { canHappen, clockFaults, faults } from './fault.js'
 import { Instance } from './instance.js'
 import { Receiver } from './receiver.js'
@@ -23,6 +27,8 @@ const MAX_DRAIN_MS = 120_000
 /** A takeover may take this much longer than lease, heartbeat and acquisition, on a busy machine. */
 const SLACK_MS = 30_000
 const ATTEMPTS = 1000
+/** How many stories each web process plays at once. */
+const WEB_STORIES = 6
 /** Allows for the errors of the measured clock and of the receiver's clock. */
 const TOLERANCE_MS = 20
 
@@ -47,6 +53,7 @@ export interface TrialTask {
 /** The result of a trial. It passes if `faults` is empty. */
 export interface TrialReport {
   readonly receiver: Receiver
+  readonly web: WebLedger
   readonly takeovers: ReadonlyMap<string, readonly number[]>
   /** Shards that nobody else took, although their owner was away for longer than its lease. */
   readonly kept: number
@@ -69,6 +76,7 @@ export class Trial {
   readonly #random: Random
   readonly #pace: Pace
   readonly #receiver: Receiver
+  readonly #ledger: WebLedger
   readonly #epochMs = Date.now() - machineMs()
   readonly #takeovers = new Takeovers()
   readonly #broken = new Map<string, number>()
@@ -78,6 +86,8 @@ export class Trial {
   // Instances that joined for one fault.
   readonly #guests: Instance[] = []
   #server: ChaosServer | undefined
+  #webProxy: TcpProxy | undefined
+  #web: WebPair | undefined
   #started = 0
   #kept = 0
 
@@ -85,10 +95,15 @@ export class Trial {
     this.#task = task
     this.#random = new Random(task.seed)
     this.#pace = paces[task.pace]
-    this.#receiver = new Receiver({
-      storeTimeAt: (at) => at + this.#epochMs + this.#storeAheadAt(at),
+    const storeTimeAt = (at: number): number => at + this.#epochMs + this.#storeAheadAt(at)
+    const receiver = new Receiver({ storeTimeAt, toleranceMs: TOLERANCE_MS, attempts: ATTEMPTS })
+    this.#receiver = receiver
+    this.#ledger = new WebLedger({
+      storeTimeAt,
       toleranceMs: TOLERANCE_MS,
-      attempts: ATTEMPTS,
+      isDisturbed: (by, from, until) => receiver.isDisturbed(by, from, until),
+      // A claimed row counts as firing. A `set` replaces it, and the attempt may begin until its lease is over.
+      inFlightMs: strategies[task.strategy]!.store === 'claim' ? this.#pace.leaseMs : 0,
     })
   }
 
@@ -103,6 +118,7 @@ export class Trial {
       for (let index = 0; index < INSTANCES; index++) this.#instances.push(await this.#instance(server))
       await Promise.all(this.#instances.map(({ ready }) => ready))
       await this.#until('all shards are shared out', MAX_START_MS, () => this.#areSharedOut())
+      await this.#startWeb(server)
       const [from, ackedBefore] = [machineMs(), this.#receiver.acked]
       await this.#breakAll(server)
       const until = machineMs()
@@ -113,6 +129,8 @@ export class Trial {
       this.#receiver.add(error instanceof Error ? (error.stack ?? error.message) : String(error))
     } finally {
       await Promise.all([...this.#instances, ...this.#guests].map((instance) => instance.remove()))
+      await this.#web?.remove()
+      await this.#webProxy?.stop()
       await server.stop()
       closeSync(this.#log)
     }
@@ -120,6 +138,7 @@ export class Trial {
       rmSync(this.#folder, { recursive: true, force: true })
     return {
       receiver: this.#receiver,
+      web: this.#ledger,
       takeovers: this.#takeovers.msByFault,
       kept: this.#kept,
       broken: this.#broken,
@@ -159,6 +178,42 @@ export class Trial {
     })
   }
 
+  async #startWeb(server: ChaosServer): Promise<void> {
+    const { seed, strategy } = this.#task
+    const proxy = await TcpProxy.to(server.port)
+    this.#webProxy = proxy
+    this.#web = new WebPair({
+      task: {
+        url: server.urlThrough(proxy.port),
+        seed,
+        stories: WEB_STORIES,
+        engine: { ...this.#pace.engine, strategy: strategies[strategy]!.strategy },
+        epochMs: this.#epochMs,
+        longestMs: this.#task.loads.includes('long') ? this.#pace.longestMs : 0,
+      },
+      folder: this.#folder,
+      ledger: this.#ledger,
+      random: new Random(seed),
+      readElsewhere: (keys) => this.#readInInstance(keys),
+    })
+    await this.#web.start()
+  }
+
+  async #readInInstance(keys: readonly string[]): Promise<(WebRead & { by: string }) | undefined> {
+    const ready = this.#instances.filter(({ isReady }) => isReady)
+    if (ready.length === 0) return undefined
+    const instance = this.#random.one(ready)!
+    const by = instance.name
+    return { by, ...(JSON.parse(await instance.ask({ do: 'look', keys })) as WebRead) }
+  }
+
+  async #withoutWorkers(from: number): Promise<void> {
+    const end = this.#ledger.noWorkers(from)
+    await sleep(Math.max(0, from - machineMs()))
+    for (const text of await this.#web!.exercise()) this.#receiver.add(`without workers: ${text}`)
+    end(machineMs())
+  }
+
   get #movesClocks(): boolean {
     return this.#task.faults.some((name) => clockFaults.includes(name))
   }
@@ -170,6 +225,8 @@ export class Trial {
 
   #take(by: string, line: Line, text: string): void {
     writeSync(this.#log, `${Math.round(machineMs())} ${by} ${text}\n`)
+    if (line.say === 'web-fired') this.#ledger.fired({ by, ...line })
+    if (line.say === 'web-ended' && line.isDone) this.#ledger.done(line)
     this.#receiver.take(by, line)
     this.#takeovers.take(by, line)
   }
@@ -193,6 +250,7 @@ export class Trial {
       const owner = victim.name
       writeSync(this.#log, `${Math.round(machineMs())} ${name} ${owner}: ${[...victim.shards].join(' ')}\n`)
       this.#receiver.faultBegins(name)
+      this.#ledger.faultBegins(name)
       const loss = await faults[name]!({
         server,
         victim,
@@ -200,6 +258,9 @@ export class Trial {
         takeovers: this.#takeovers,
         receiver: this.#receiver,
         pace: this.#pace,
+        all: this.#instances,
+        webProxy: this.#webProxy!,
+        withoutWorkers: (from) => this.#withoutWorkers(from),
         join: async () => {
           const joined = await this.#instance(server)
           this.#guests.push(joined)
@@ -221,11 +282,14 @@ export class Trial {
   /** Waits for the instances to finish, reads the counters of the store, and stops the instances cleanly. */
   async #drain(server: ChaosServer): Promise<Counts> {
     for (const instance of this.#instances) instance.say('drain')
+    const webDrain = this.#drainWeb()
     const store = await openStore(server.urlThrough(server.port))
     try {
+      await webDrain
       await this.#until('nothing is left', MAX_DRAIN_MS, async () => {
         this.#checkAlive()
-        return this.#receiver.waiting.length === 0 && (await store.countRows()) === 0
+        if (this.#receiver.waiting.length > 0 || this.#ledger.waiting.length > 0) return false
+        return (await store.countRows()) === 0
       }).catch((error: unknown) => this.#receiver.add(String(error)))
       for (const { shard, owner, fault } of this.#takeovers.look()) {
         if (fault === 'kill') this.#receiver.add(`nobody took shard ${shard} of ${owner}, which was killed`)
@@ -237,17 +301,28 @@ export class Trial {
       }
       for await (const { key, reason } of deadLetters(store)) this.#receiver.dead(key, reason)
       this.#receiver.finish()
+      this.#ledger.finish()
+      for (const fault of this.#ledger.faults) this.#receiver.add(fault)
       this.#checkTakeovers()
       const counts = await store.counts()
       const rows = await store.countRows()
       const { created, settled, cancelled, dead, replaced } = counts
-      if (rows !== 0 || created !== settled + cancelled || dead !== 0 || replaced !== 0) {
+      const isWhole = created === settled + cancelled + replaced
+      if (rows !== 0 || !isWhole || dead !== 0 || replaced > this.#ledger.sentSets) {
         this.#receiver.add(`the store counts ${JSON.stringify(counts)} and has ${rows} rows`)
       }
       return counts
     } finally {
       await store.stop()
     }
+  }
+
+  /** Lets the web processes end what they have begun, and stops them. */
+  async #drainWeb(): Promise<void> {
+    const late = sleep(MAX_DRAIN_MS, 'late', { ref: false })
+    if ((await Promise.race([this.#web!.drain(), late])) === 'late')
+      this.#receiver.add(`the web processes had not ended their calls after ${MAX_DRAIN_MS} ms`)
+    for (const text of await this.#web!.stop()) this.#receiver.add(text)
   }
 
   #checkTakeovers(): void {
@@ -267,6 +342,8 @@ export class Trial {
     for (const { hasFallen, name } of this.#instances) {
       if (hasFallen) throw new Error(`instance ${name} ended by itself, see above`)
     }
+    for (const name of this.#web?.fallen ?? [])
+      throw new Error(`web process ${name} ended by itself, see above`)
   }
 
   async #until(what: string, longestMs: number, isSo: () => boolean | Promise<boolean>): Promise<void> {

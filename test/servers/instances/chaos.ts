@@ -17,6 +17,7 @@ import {
   type TrialTask,
 } from './trial.js'
 import { canFakeClocks } from '../fake-clock.js'
+import { shownWeb } from '../web/shown-web.js'
 import { type LoadName, loadNames } from './load.js'
 
 const usableFaults = faultNames.filter((name) => canFakeClocks || !clockFaults.includes(name))
@@ -82,7 +83,8 @@ function summaryOf({ server, rate, seed }: TrialTask, report: TrialReport): stri
     `workers leased ${workers?.leased ?? 0}, acknowledged ${workers?.acked ?? 0}, ${workers?.stale ?? 0} too late; ` +
     `takeovers ${took}; late ${shownQuantiles(ledger.lateMs)}; set ${shownQuantiles(load?.setMs ?? [])}; ` +
     `cancel ${shownQuantiles(load?.cancelMs ?? [])}; ${agreed}; problems ${shownCounts(load?.problems)}; ` +
-    `warnings ${shownCounts(warnings)}; empty after ${drainMs} ms; processor time ${shownTimes(report)}`
+    `warnings ${shownCounts(warnings)}; empty after ${drainMs} ms; processor time ${shownTimes(report)}; ` +
+    (report.web === undefined ? 'no web processes' : shownWeb(report.web))
   )
 }
 

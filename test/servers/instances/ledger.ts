@@ -30,6 +30,8 @@ export interface Delivery {
   readonly by: string
   /** Whether the receiver accepts it. */
   readonly isDone: boolean
+  /** The payload, if it has one. */
+  readonly data?: unknown
 }
 
 /**
@@ -165,8 +167,11 @@ export class Ledger {
     return keys
   }
 
-  /** The last checks, when the store is empty. `counts` are the counters of the store. */
-  finish(counts: StoreCounts): void {
+  /**
+   * The last checks, when the store is empty. `counts` are the counters of the store. `others` are timers that others
+   * have set, whose histories are not here.
+   */
+  finish(counts: StoreCounts, others: OtherTimers = { acked: 0, sent: 0, done: 0 }): void {
     for (const key of this.waiting()) this.#violated(key, `${key} was acknowledged and never done`)
     for (const [key, { state, attempts }] of this.#known)
       if (state === 'refused' && attempts.length > 0) this.faults.push(`${key} was refused and delivered`)
@@ -175,18 +180,18 @@ export class Ledger {
     const doubtful = all.filter(({ isCancelAsked, isDone }) => isCancelAsked && isDone).length
     const { created, settled, cancelled, replaced, dead } = counts
     const isRight =
-      created === settled + cancelled &&
-      created >= this.acked &&
-      created <= this.acked + this.unsure &&
-      settled <= this.doneKeys &&
+      created === settled + cancelled + replaced &&
+      created >= this.acked + others.acked &&
+      created <= this.acked + this.unsure + others.sent &&
+      settled <= this.doneKeys + others.done &&
       settled >= this.doneKeys - doubtful &&
       cancelled >= this.cancelled &&
-      replaced === 0 &&
+      replaced <= others.sent &&
       dead === 0
     if (isRight) return
     this.faults.push(
       `the store counts ${JSON.stringify(counts)}, the receiver ${this.acked} acknowledged, ${this.unsure} unsure, ` +
-        `${this.doneKeys} done (${doubtful} with a cancel) and ${this.cancelled} cancelled`,
+        `${this.doneKeys} done (${doubtful} with a cancel) and ${this.cancelled} cancelled, others ${JSON.stringify(others)}`,
     )
   }
 
@@ -205,6 +210,13 @@ export class Ledger {
     const ms = Date.now() - dueAt
     history.push(`${ms < 0 ? '' : '+'}${ms} ms ${text}`)
   }
+}
+
+/** Sets that were acknowledged, sets that were sent, and timers that were done at least once. */
+export interface OtherTimers {
+  readonly acked: number
+  readonly sent: number
+  readonly done: number
 }
 
 /** The counters of a store since it was created. */

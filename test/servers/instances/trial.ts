@@ -4,6 +4,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Random } from 'carillon/testing'
 import { machineMs } from '../chaos/report.js'
 import { Takeovers } from '../chaos/takeovers.js'
+import type { WebLedger } from '../web/web-ledger.js'
+import { WEB_KIND } from '../web/web-line.js'
 import { freePorts } from '../free-ports.js'
 import { FakeClock } from '../fake-clock.js'
 import { Ledger, type StoreCounts } from './ledger.js'
@@ -15,11 +17,14 @@ import { type Scrape, scrapeOf } from './scrape.js'
 import { ServedProcess, type ShardEvent } from './served-process.js'
 import { SocketOwner, tellsSockets } from './socket-owner.js'
 import { type StoreServer, storeServers } from './store-server.js'
+import { WebPart } from './web-part.js'
 import { WebhookReceiver } from './webhook-receiver.js'
 
 const INSTANCES = 3
 /** The settings of `carillon serve`: leases of 10 s, and a check for free shards every 2 s. */
 const LEASE_MS = 10_000
+/** After a lease is over, others notice it within two heartbeats and two checks. */
+const NOTICE_MS = 8000
 const PLANTED_MS = 1000
 const MAX_READY_MS = 60_000
 const MAX_DRAIN_MS = 180_000
@@ -62,6 +67,8 @@ export const faultNames = [
   'roll',
   'kill-and-stop',
   'join',
+  'all-stop',
+  'all-kill',
   'clock-ahead',
   'clock-off',
   'clock-hour',
@@ -74,6 +81,7 @@ export const clockFaults: readonly FaultName[] = ['clock-ahead', 'clock-off', 'c
 export interface TrialReport {
   readonly faults: readonly string[]
   readonly ledger: Ledger
+  readonly web: WebLedger | undefined
   readonly load: Load | undefined
   readonly takeovers: ReadonlyMap<string, readonly number[]>
   readonly warnings: ReadonlyMap<string, number>
@@ -117,6 +125,7 @@ export class Trial {
   readonly #faults: string[] = []
   #token = ''
   #load: Load | undefined
+  #web: WebPart | undefined
   #seconds = 0
 
   constructor(task: TrialTask) {
@@ -130,6 +139,10 @@ export class Trial {
       seed: this.#task.seed,
       lifeOf: (port, to) => (tellsSockets && this.#lives.get(owner.of(port, to) ?? 0)) || UNKNOWN,
       onDelivery: (delivery) => {
+        if (WebPart.isWebKey(delivery.key)) {
+          this.#web?.delivered(delivery)
+          return
+        }
         if (this.#task.plant === 'lost' && delivery.key.endsWith('777')) return
         const at = delivery.at - (this.#task.plant === 'early' ? PLANTED_MS : 0)
         this.#ledger.delivered({ ...delivery, at })
@@ -149,12 +162,15 @@ export class Trial {
       await this.#begin(server.url, receiver)
       await this.#breakAll(receiver)
       const from = Date.now()
+      this.#faults.push(...(await this.#web!.drain()))
       counts = await this.#drain()
       drainMs = Date.now() - from
       await this.#workers?.stop()
       await this.#working
       for (const overlap of this.#running.overlaps) this.#violatedBy(overlap)
-      this.#ledger.finish(counts)
+      this.#faults.push(...this.#web!.finish())
+      const { acknowledgedSets, sentSets, doneCount } = this.#web!.ledger
+      this.#ledger.finish(counts, { acked: acknowledgedSets, sent: sentSets, done: doneCount })
       scrapes = await this.#scrape(receiver, counts)
       used = this.#processorSeconds(server.pids)
       for (const instance of this.#instances) {
@@ -168,12 +184,14 @@ export class Trial {
       void this.#workers?.stop()
       await this.#guest?.remove()
       await Promise.all(this.#instances.map((instance) => instance.remove()))
+      await this.#web?.remove()
       await receiver.stop()
       await server.stop()
     }
     return {
       faults: [...this.#faults, ...this.#ledger.faults],
       ledger: this.#ledger,
+      web: this.#web?.ledger,
       load: this.#load,
       takeovers: this.#takeovers.msByFault,
       warnings: this.#warnings,
@@ -202,6 +220,7 @@ export class Trial {
       retry: { attempts: 100, backoff: '50ms..1s' },
     }
     await this.#put(first, 'single', target)
+    await this.#put(first, WEB_KIND, target)
     await this.#put(first, 'batched', { ...target, batch: { most: 500, wait: '50ms' } })
     const timeout = `${MAX_ANSWER_MS * 2}ms`
     if (this.#task.loads.includes('long'))
@@ -212,6 +231,15 @@ export class Trial {
     await this.#until('all have shards', MAX_READY_MS, () =>
       this.#instances.every(({ shards }) => shards.size > 0),
     )
+    this.#web = new WebPart({
+      storeUrl,
+      seed: this.#task.seed,
+      token: () => this.#token,
+      instances: this.#instances,
+      isSleeper: (life) => life === UNKNOWN || this.#instances.some(({ sleepers }) => sleepers.has(life)),
+      storeTimeAt: (at) => at + this.#storeAheadAt(at),
+    })
+    await this.#web.start()
   }
 
   #instanceAt(index: number, port: number): ServedProcess {
@@ -267,6 +295,7 @@ export class Trial {
       if (name === 'server-hour' && this.#server?.clock === undefined) continue
       this.#say(name)
       this.#ledger.faultBegins(name)
+      this.#web!.ledger.faultBegins(name)
       await this.#break(name)
       await sleep(1000)
     }
@@ -308,6 +337,16 @@ export class Trial {
       case 'join':
         await this.#join()
         break
+      case 'all-stop':
+        await Promise.all(this.#instances.map((instance) => this.#end(instance, () => instance.stop())))
+        this.#faults.push(...(await this.#web!.withoutWorkers(0)))
+        await Promise.all(this.#instances.map((instance) => this.#live(instance)))
+        break
+      case 'all-kill':
+        await Promise.all(this.#instances.map((instance) => this.#end(instance, () => instance.kill())))
+        this.#faults.push(...(await this.#web!.withoutWorkers(LEASE_MS + NOTICE_MS)))
+        await Promise.all(this.#instances.map((instance) => this.#live(instance)))
+        break
       case 'clock-ahead':
         await this.#clockOff(third.clock!, 300)
         break
@@ -321,6 +360,14 @@ export class Trial {
         await this.#clockOff(this.#server!.clock!, HOUR_MS)
         break
     }
+  }
+
+  /** Ends an instance for a while. Its attempts may be repeated. */
+  async #end(instance: ServedProcess, end: () => Promise<unknown>): Promise<void> {
+    const owner = instance.name
+    this.#running.troubled(owner)
+    await end()
+    this.#running.troubled(owner)
   }
 
   /** One more instance joins, gets shards, and stops cleanly. */
@@ -449,7 +496,7 @@ export class Trial {
     let last = ''
     let counts: StoreCounts | undefined
     await this.#until('nothing is left', MAX_DRAIN_MS, async () => {
-      const waiting = this.#ledger.waiting().length
+      const waiting = this.#ledger.waiting().length + this.#web!.ledger.waiting.length
       last = `${waiting} are waiting`
       if (waiting > 0) {
         await sleep(200)
@@ -507,6 +554,7 @@ export class Trial {
       for (const { hasFallen, name } of this.#instances.filter(({ pid }) => pid > 0)) {
         if (hasFallen) throw new Error(`instance ${name} ended by itself`)
       }
+      for (const name of this.#web?.fallen ?? []) throw new Error(`web process ${name} ended by itself`)
       if (Date.now() > end) throw new Error(`waited ${longestMs} ms until ${what}, in vain`)
       await sleep(50)
     }

@@ -15,6 +15,7 @@ interface Item {
   readonly attempt: number
   readonly key: string
   readonly timestamp: string
+  readonly data?: unknown
 }
 
 // The share of messages that are answered with 503, so that they are sent again.
@@ -76,8 +77,8 @@ export class WebhookReceiver {
       const items = itemsOf(request, JSON.parse(Buffer.concat(chunks).toString()) as Body)
       this.count(by, 'deliveries', items.length)
       this.count(by, isDone ? 'done' : 'failed', items.length)
-      for (const { id, attempt, key, timestamp } of items)
-        this.#parts.onDelivery({ key, id, attempt, dueAt: Date.parse(timestamp), at, by, isDone })
+      for (const { id, attempt, key, timestamp, data } of items)
+        this.#parts.onDelivery({ key, id, attempt, dueAt: Date.parse(timestamp), at, by, isDone, data })
       const end = (): void => {
         for (const { key, attempt } of items) this.#parts.onEnd?.(key, attempt, by)
       }
