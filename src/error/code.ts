@@ -62,7 +62,8 @@ export const errorCodes = Object.freeze({
     'Set the target of the kind to `lease`, with `deliver` or in the store, or lease another kind.',
   'not-over-http': 'A server cannot do this: open the store itself, or follow the message.',
   'off-loopback': 'Turn keys on, or listen on 127.0.0.1.',
-  'owner-unreachable': 'The owner of the shard did not answer: try again. The change may have been made.',
+  'owner-unreachable':
+    'The owner of the shard did not answer. The change may have been made, or may still be: read the timer, or try again.',
   'package-missing': 'Install the packages of the server beside Carillon. The message has the command.',
   'package-unsupported': 'Install the version of the package that the message names.',
   'partly-done': 'Read `rows` of the error: rows with an answer are done. Retry the others.',

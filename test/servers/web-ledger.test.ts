@@ -188,6 +188,17 @@ describe('the ledger of web processes', () => {
     expect(new Page().change(0, 'set', 1, SOON, 'set').red).toEqual(['lost'])
   })
 
+  it('allows others to see a timer that its owner calls settled, but not one that is unknown', () => {
+    const ended = (answer: string) =>
+      new Page()
+        .change(0, 'set', 1, SOON, 'set')
+        .fired(SOON, 1, SOON)
+        .change(SOON + 20, 'cancel', 1, SOON, answer)
+        .read(SOON + 40, [row(1, SOON)])
+    expect(ended('settled').red).toEqual([])
+    expect(ended('unknown').red).toEqual(['unseen'])
+  })
+
   it('says nothing about a key after a call of unknown outcome', () => {
     const page = new Page()
       .change(0, 'set', 1, SOON, 'set')

@@ -25,6 +25,8 @@ const USAGE = `usage: npm run chaos -- servers [--server ${Object.keys(servers).
 or npm run chaos -- servers --scene ${Object.keys(scenes).join('|')}|all
   [--server …] [--strategy …] [--pace …]\n`
 
+// Each process of a trial and each clock has a listener.
+process.setMaxListeners(100)
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
 const values = givenValues()
 if (values.scene === undefined) await tryAll()

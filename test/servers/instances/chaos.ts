@@ -25,6 +25,8 @@ const USAGE = `usage: npm run chaos -- instances [--server ${Object.keys(storeSe
   [--faults ${usableFaults.join(',')}] [--load ${loadNames.join(',')}|none] [--postgres german]
   [--seconds 60] [--rate 6000] [--seed 1] [--plant ${plants.join('|')}]\n`
 
+// Each process of a trial and each clock has a listener.
+process.setMaxListeners(100)
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
 for (const task of tasks()) {
   const report = await new Trial(task).run()

@@ -5,7 +5,7 @@ import type { WebOp, WebRow } from './web-line.js'
 export interface Life extends WebRow {
   /** When the call that ended it was answered; Infinity before that. */
   endedAt: number
-  endedBy: WebOp | 'settled' | undefined
+  endedBy: WebOp | 'unknown' | undefined
 }
 
 /** What a key held after a change, as its only writer knows. Times are those of the machine's clock. */
@@ -102,9 +102,11 @@ export class KeyHistory {
         if (op === 'set-if-revision' && before === 'present') return 'has not the revision that get has read'
         return undefined
       case 'settled':
+        // Its owner knows that it is done. Until that is stored, others still see it, and it may be repeated.
+        return before === 'present' ? 'was answered settled although it was there and not due' : undefined
       case 'unknown':
-        if (before === 'present') return `was answered ${answer} although it was there and not due`
-        this.#end(state, at, 'settled')
+        if (before === 'present') return 'was answered unknown although it was there and not due'
+        this.#end(state, at, 'unknown')
         state.life = undefined
         return undefined
       case 'firing':
