@@ -14,7 +14,7 @@ const usage = `usage: npm run chaos -- [trial] [options], npm run soak -- [optio
                                 --load long,blocking --pace quick,default --postgres german
                                 --scene NAME,…|all: one fault each, checked in detail
   npm run chaos -- instances    three carillon serve processes:     --seconds 60 --rate 6000 --seed N
-                                --server postgres,cluster --faults … --load long,workers --postgres german
+                                --server postgres,cluster --faults … --load long,workers,web --postgres german
   npm run chaos -- outages      the outage table, for longer:       --seconds 30
   npm run chaos -- hostile      broken requests to a server:        --minutes 60 --seed N
   npm run chaos -- pools        workers for some kinds, a deploy:   --timers 100000 --rate 500 --seed N

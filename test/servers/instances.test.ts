@@ -12,19 +12,17 @@ const MAX_MS = 300_000
 
 describe('three instances of carillon serve', () => {
   it.each(['postgres', 'cluster'])(
-    'lose no timer on one %s while all are restarted, one is killed, one is paused and all are stopped (npm run chaos -- instances tries more)',
+    'lose no timer on one %s while all are restarted, one is killed and one is stopped (npm run chaos -- instances tries more)',
     (server) => {
-      const faults = ['--faults', 'roll,kill-and-stop,join,all-stop']
-      const args = [program, '--server', server, '--rate', RATE, '--seconds', '15', ...faults]
+      const faults = ['--faults', 'roll,kill-and-stop,join']
+      const load = ['--load', 'long,workers']
+      const args = [program, '--server', server, '--rate', RATE, '--seconds', '15', ...faults, ...load]
       const { stdout, stderr, status } = spawnSync(process.execPath, args, { encoding: 'utf8' })
       expect(stderr).toMatch(/^(?:chaos: .*\n)*$/)
       expect(stdout).toMatch(/ acknowledged timers, each delivered, none early, nothing missing/)
       // Each fault happened, and other instances took the shards over.
       for (const fault of ['restart', 'kill -9', 'SIGSTOP'])
         expect(stdout).toMatch(new RegExp(`after ${fault} [1-9]\\d* shards`))
-      // Processes that never start were answered, also while no instance was up.
-      expect(stdout).toMatch(/web processes: nothing stale started, nothing acknowledged was unseen;/)
-      expect(stdout).toMatch(/; [1-9]\d+ calls without workers;/)
       expect(status).toBe(0)
       console.log(stdout.trim())
     },

@@ -18,11 +18,12 @@ import {
 } from './trial.js'
 import { canFakeClocks } from '../fake-clock.js'
 import { shownWeb } from '../web/shown-web.js'
+import { WEB_KIND } from '../web/web-line.js'
 import { type LoadName, loadNames } from './load.js'
 
 const usableFaults = faultNames.filter((name) => canFakeClocks || !clockFaults.includes(name))
 const USAGE = `usage: npm run chaos -- instances [--server ${Object.keys(storeServers).join('|')}]
-  [--faults ${usableFaults.join(',')}] [--load ${loadNames.join(',')}|none] [--postgres german]
+  [--faults ${usableFaults.join(',')}] [--load ${loadNames.join(',')},${WEB_KIND}|none] [--postgres german]
   [--seconds 60] [--rate 6000] [--seed 1] [--plant ${plants.join('|')}]\n`
 
 // Each process of a trial and each clock has a listener.
@@ -43,7 +44,8 @@ function tasks(): TrialTask[] {
   const values = givenValues()
   const servers = values.server.split(',')
   const faults = values.faults.split(',')
-  const loads = values.load === 'none' ? [] : values.load.split(',')
+  const given = values.load === 'none' ? [] : values.load.split(',')
+  const loads = given.filter((name) => name !== WEB_KIND)
   const [seconds, rate, seed] = [Number(values.seconds), Number(values.rate), Number(values.seed)]
   const isKnown =
     servers.every((name) => name in storeServers) &&
@@ -60,6 +62,7 @@ function tasks(): TrialTask[] {
     seed,
     faults: faults as FaultName[],
     loads: loads as LoadName[],
+    hasWeb: given.includes(WEB_KIND),
     isGerman: values.postgres === 'german' && server === 'postgres',
     plant: values.plant as Plant,
   }))
@@ -120,7 +123,7 @@ function givenValues() {
       options: {
         server: { type: 'string', default: Object.keys(storeServers).join(',') },
         faults: { type: 'string', default: usableFaults.join(',') },
-        load: { type: 'string', default: loadNames.join(',') },
+        load: { type: 'string', default: [...loadNames, WEB_KIND].join(',') },
         postgres: { type: 'string' },
         seconds: { type: 'string', default: '60' },
         rate: { type: 'string', default: '6000' },

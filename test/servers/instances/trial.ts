@@ -49,6 +49,8 @@ export interface TrialTask {
   /** The names of the faults, in order. Each happens once. */
   readonly faults: readonly FaultName[]
   readonly loads: readonly LoadName[]
+  /** Whether web processes take part. */
+  readonly hasWeb: boolean
   /** PostgreSQL: its messages are in German. */
   readonly isGerman: boolean
   /** A fault planted in the trial itself, to see that it is found. */
@@ -162,15 +164,14 @@ export class Trial {
       await this.#begin(server.url, receiver)
       await this.#breakAll(receiver)
       const from = Date.now()
-      this.#faults.push(...(await this.#web!.drain()))
+      this.#faults.push(...((await this.#web?.drain()) ?? []))
       counts = await this.#drain()
       drainMs = Date.now() - from
       await this.#workers?.stop()
       await this.#working
       for (const overlap of this.#running.overlaps) this.#violatedBy(overlap)
-      this.#faults.push(...this.#web!.finish())
-      const { acknowledgedSets, sentSets, doneCount } = this.#web!.ledger
-      this.#ledger.finish(counts, { acked: acknowledgedSets, sent: sentSets, done: doneCount })
+      this.#faults.push(...(this.#web?.finish() ?? []))
+      this.#ledger.finish(counts, this.#web?.sets)
       scrapes = await this.#scrape(receiver, counts)
       used = this.#processorSeconds(server.pids)
       for (const instance of this.#instances) {
@@ -231,9 +232,11 @@ export class Trial {
     await this.#until('all have shards', MAX_READY_MS, () =>
       this.#instances.every(({ shards }) => shards.size > 0),
     )
+    if (!this.#task.hasWeb) return
     this.#web = new WebPart({
       storeUrl,
       seed: this.#task.seed,
+      rate: this.#task.rate,
       token: () => this.#token,
       instances: this.#instances,
       isSleeper: (life) => life === UNKNOWN || this.#instances.some(({ sleepers }) => sleepers.has(life)),
@@ -295,7 +298,7 @@ export class Trial {
       if (name === 'server-hour' && this.#server?.clock === undefined) continue
       this.#say(name)
       this.#ledger.faultBegins(name)
-      this.#web!.ledger.faultBegins(name)
+      this.#web?.ledger.faultBegins(name)
       await this.#break(name)
       await sleep(1000)
     }
@@ -339,12 +342,12 @@ export class Trial {
         break
       case 'all-stop':
         await Promise.all(this.#instances.map((instance) => this.#end(instance, () => instance.stop())))
-        this.#faults.push(...(await this.#web!.withoutWorkers(0)))
+        this.#faults.push(...((await this.#web?.withoutWorkers(0)) ?? []))
         await Promise.all(this.#instances.map((instance) => this.#live(instance)))
         break
       case 'all-kill':
         await Promise.all(this.#instances.map((instance) => this.#end(instance, () => instance.kill())))
-        this.#faults.push(...(await this.#web!.withoutWorkers(LEASE_MS + NOTICE_MS)))
+        this.#faults.push(...((await this.#web?.withoutWorkers(LEASE_MS + NOTICE_MS)) ?? []))
         await Promise.all(this.#instances.map((instance) => this.#live(instance)))
         break
       case 'clock-ahead':
@@ -496,7 +499,7 @@ export class Trial {
     let last = ''
     let counts: StoreCounts | undefined
     await this.#until('nothing is left', MAX_DRAIN_MS, async () => {
-      const waiting = this.#ledger.waiting().length + this.#web!.ledger.waiting.length
+      const waiting = this.#ledger.waiting().length + (this.#web?.ledger.waiting.length ?? 0)
       last = `${waiting} are waiting`
       if (waiting > 0) {
         await sleep(200)

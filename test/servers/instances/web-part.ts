@@ -7,11 +7,12 @@ import { machineMs } from '../chaos/report.js'
 import { WebLedger } from '../web/web-ledger.js'
 import { WEB_KIND, type WebPayload, type WebRead, type WebRow } from '../web/web-line.js'
 import { WebPair } from '../web/web-pair.js'
-import type { Delivery } from './ledger.js'
+import type { Delivery, OtherTimers } from './ledger.js'
 import type { ServedProcess } from './served-process.js'
 
-/** How many stories each web process plays at once. */
-const STORIES = 6
+/** The most stories that each web process plays at once: one for each 200 timers a second. */
+const MAX_STORIES = 6
+const RATE_OF_STORY = 200
 /**
  * A webhook of a replaced timer may arrive this long after the answer: it was sent before. Its start is not known.
  * `npm run chaos -- servers` knows the starts, and has no such allowance.
@@ -23,6 +24,8 @@ const MAX_DRAIN_MS = 120_000
 export interface WebPartOptions {
   readonly storeUrl: string
   readonly seed: number
+  /** How many timers are set a second by others. */
+  readonly rate: number
   readonly token: () => string
   readonly instances: readonly ServedProcess[]
   /** Whether a process was paused for a while. */
@@ -42,7 +45,8 @@ export class WebPart {
 
   constructor(options: WebPartOptions) {
     this.#options = options
-    const { seed, storeUrl, isSleeper, storeTimeAt } = options
+    const { seed, rate, storeUrl, isSleeper, storeTimeAt } = options
+    const stories = Math.max(1, Math.min(MAX_STORIES, Math.floor(rate / RATE_OF_STORY)))
     this.#random = new Random(seed)
     this.ledger = new WebLedger({
       storeTimeAt: (at) => storeTimeAt(at + this.#epochMs),
@@ -51,7 +55,7 @@ export class WebPart {
       inFlightMs: IN_FLIGHT_MS,
     })
     this.#pair = new WebPair({
-      task: { url: storeUrl, seed, stories: STORIES, engine: {}, epochMs: this.#epochMs, longestMs: 0 },
+      task: { url: storeUrl, seed, stories, engine: {}, epochMs: this.#epochMs, longestMs: 0 },
       folder: this.#folder,
       ledger: this.ledger,
       random: new Random(seed),
@@ -69,6 +73,12 @@ export class WebPart {
 
   get fallen(): readonly string[] {
     return this.#pair.fallen
+  }
+
+  /** Its sets, for the counts of the store. */
+  get sets(): OtherTimers {
+    const { acknowledgedSets, sentSets, doneCount } = this.ledger
+    return { acked: acknowledgedSets, sent: sentSets, done: doneCount }
   }
 
   delivered({ key, data, dueAt, at, by, attempt, isDone }: Delivery): void {

@@ -77,11 +77,27 @@ export class Story {
       case 7:
         if (this.doubtful.length === 0) await caller.list(prefix, keys)
         break
-      // Waits until a timer is due, so that the next change meets its start.
       default:
         await sleep(Math.min(2000, Math.max(0, row.dueAt - now() - random.below(60))))
+        await this.#meetStart(row)
     }
     if (random.chance(0.3)) look(keys)
+  }
+
+  /** Changes a timer at about the time when it is due. */
+  async #meetStart(row: WebRow): Promise<void> {
+    const { caller, random } = this.#parts
+    const next = this.#version(row.key)
+    switch (random.below(4)) {
+      case 0:
+        await this.#changed(row, async () => [await caller.cancel(row)])
+        break
+      case 1:
+        await this.#changed({ ...row, dueAt: next.dueAt }, async (moved) => [await caller.move(moved)])
+        break
+      default:
+        await this.#changed(next, () => caller.set('replace', [next]))
+    }
   }
 
   async #setByRevision(row: WebRow): Promise<void> {
@@ -98,7 +114,8 @@ export class Story {
     const { caller, random, prefix, now } = this.#parts
     if (random.chance(0.4) && this.doubtful.length === 0) {
       const answer = await caller.cancelMany(prefix, this.#rows)
-      if (isDoubtful(answer)) this.doubtful.push(...this.#rows.map(({ key }) => key))
+      // After an error they are cancelled one by one, later.
+      if (answer !== 'many') this.doubtful.push(...this.#rows.map(({ key }) => key))
       return
     }
     for (const row of this.#rows) {
