@@ -10,7 +10,7 @@ const usage = `usage: npm run chaos -- [trial] [options], npm run soak -- [optio
   npm run chaos -- power        the file store loses power:         --points 500 --seed N
   npm run chaos -- engine       the engine on it is killed:         --rounds 100 --seed N
   npm run chaos -- servers      three engines on one server:        --rounds 60 --rate 2000 --seed N
-                                --server postgres,redis --strategy preload,lookahead,claim --faults … --keep
+                                --server postgres,redis --strategy preload,lookahead,claim --faults … --keep --no-web
                                 --load long,blocking --pace quick,default --postgres german
                                 --scene NAME,…|all: one fault each, checked in detail
   npm run chaos -- instances    three carillon serve processes:     --seconds 60 --rate 6000 --seed N

@@ -9,7 +9,7 @@ const MAX_MS = 300_000
 /** Less than the 2,000 a second of `npm run chaos -- servers`, because all tests share the machine. */
 const RATE = '300'
 /** All faults but those of clocks, which have scenes of their own. */
-const FAULTS = 'kill,stop,restart,deafen,cut,lag,partition,join,roll,all-stop,all-kill,web-cut'.split(',')
+const FAULTS = ['kill', 'stop', 'restart', 'deafen', 'cut', 'lag', 'partition', 'join', 'roll']
 
 describe.each(['postgres', 'redis'])('three processes on one %s', (server) => {
   it.each(['preload', 'lookahead', 'claim'])(
@@ -17,7 +17,14 @@ describe.each(['postgres', 'redis'])('three processes on one %s', (server) => {
     (strategy) => {
       const rounds = String(FAULTS.length)
       const faults = ['--faults', FAULTS.join(','), '--rounds', rounds]
-      const { stdout, stderr, status } = run('--server', server, '--strategy', strategy, ...faults)
+      const { stdout, stderr, status } = run(
+        '--no-web',
+        '--server',
+        server,
+        '--strategy',
+        strategy,
+        ...faults,
+      )
       expect(stderr).toBe('')
       expect(stdout).toMatch(
         / acknowledged timers, each delivered and done, none early, none after its settlement/,
@@ -26,9 +33,6 @@ describe.each(['postgres', 'redis'])('three processes on one %s', (server) => {
       for (const fault of FAULTS) expect(stdout).toMatch(new RegExp(`; faults [^;]*\\b${fault} 1\\b`))
       expect(stdout).toMatch(/troubles .*\bunknown-outcome [1-9]/)
       expect(stdout).toMatch(/troubles .*\bstore-unavailable [1-9]/)
-      // Processes that never start were answered, also while no worker was up.
-      expect(stdout).toMatch(/web processes: nothing stale started, nothing acknowledged was unseen;/)
-      expect(stdout).toMatch(/; [1-9]\d+ calls without workers;/)
       expect(status).toBe(0)
       console.log(stdout.trim())
     },

@@ -21,7 +21,7 @@ const usableFaults = Object.keys(faults).filter((name) => canFakeClocks || !cloc
 const USAGE = `usage: npm run chaos -- servers [--server ${Object.keys(servers).join('|')}]
   [--strategy ${Object.keys(strategies).join('|')}] [--faults ${usableFaults.join(',')}]
   [--load ${loadNames.join(',')}|none] [--pace ${Object.keys(paces).join('|')}] [--postgres german]
-  [--rounds 60] [--rate 2000] [--seed 1] [--plant ${plants.join('|')}] [--keep]
+  [--rounds 60] [--rate 2000] [--seed 1] [--plant ${plants.join('|')}] [--keep] [--no-web]
 or npm run chaos -- servers --scene ${Object.keys(scenes).join('|')}|all
   [--server …] [--strategy …] [--pace …]\n`
 
@@ -107,6 +107,7 @@ function tasks(): TrialTask[] {
       rate,
       seed,
       plant: values.plant as Plant,
+      hasWeb: !values['no-web'],
       keepsLog: values.keep,
     })),
   )
@@ -157,6 +158,7 @@ function givenValues() {
         seed: { type: 'string', default: String(Date.now() % 1_000_000) },
         plant: { type: 'string', default: 'none' },
         keep: { type: 'boolean', default: false },
+        'no-web': { type: 'boolean', default: false },
       },
     }).values
   } catch {

@@ -84,7 +84,8 @@ function handleAll(): void {
   })
   timers.handle(web, async (firing) => {
     const { key, payload, attempt, dueAt } = firing
-    const row = { key, version: payload.v, dueAt }
+    // A move of a timer that was attempted before keeps the due time of its occurrence, but not that of the row.
+    const row = { key, version: payload.v, dueAt, rowDueAt: firing.firedAt - firing.lateness }
     const at = machineMs()
     tell({ say: 'web-fired', ...row, attempt, startedAt: startOf(firing, at), at })
     await sleep(payload.waitMs ?? 0)

@@ -27,7 +27,7 @@ interface Breakable {
   /** All instances, with the victim. */
   readonly all: readonly Instance[]
   /** The connection of the web processes. */
-  readonly webProxy: TcpProxy
+  readonly webProxy: TcpProxy | undefined
   /** Lets the web processes make all calls. No worker is up, and from then on no lease of one is left. */
   readonly withoutWorkers: (from: number) => Promise<void>
   /** Starts one more instance, which takes part like the others. */
@@ -163,9 +163,9 @@ export const faults: Readonly<Record<string, Fault>> = {
 
   /** The answers to the web processes are lost: what they asked for happens, and they do not know it. */
   async 'web-cut'({ webProxy, random }) {
-    webProxy.cutAtAnswer()
+    webProxy?.cutAtAnswer()
     await sleep(100 + random.below(500))
-    webProxy.open()
+    webProxy?.open()
     return undefined
   },
 

@@ -27,7 +27,7 @@ export type Line =
     }
   /** A handler was called with a timer of a web process, and it ended. */
   | ({ readonly say: 'web-fired' } & Omit<WebFiring, 'by'>)
-  | ({ readonly say: 'web-ended'; readonly isDone: boolean } & WebRow)
+  | ({ readonly say: 'web-ended'; readonly isDone: boolean; readonly rowDueAt: number } & WebRow)
   /** A handler blocked the event loop, longer than the lease allows. */
   | { readonly say: 'blocked'; readonly from: number; readonly until: number }
   /** The store acknowledged the settlement of these timers. */

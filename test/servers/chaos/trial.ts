@@ -46,6 +46,8 @@ export interface TrialTask {
   readonly rate: number
   readonly seed: number
   readonly plant: Plant
+  /** Whether two processes that never start take part. */
+  readonly hasWeb: boolean
   /** Whether to keep the receiver's log even if nothing was wrong. */
   readonly keepsLog: boolean
 }
@@ -118,7 +120,7 @@ export class Trial {
       for (let index = 0; index < INSTANCES; index++) this.#instances.push(await this.#instance(server))
       await Promise.all(this.#instances.map(({ ready }) => ready))
       await this.#until('all shards are shared out', MAX_START_MS, () => this.#areSharedOut())
-      await this.#startWeb(server)
+      if (this.#task.hasWeb) await this.#startWeb(server)
       const [from, ackedBefore] = [machineMs(), this.#receiver.acked]
       await this.#breakAll(server)
       const until = machineMs()
@@ -210,7 +212,7 @@ export class Trial {
   async #withoutWorkers(from: number): Promise<void> {
     const end = this.#ledger.noWorkers(from)
     await sleep(Math.max(0, from - machineMs()))
-    for (const text of await this.#web!.exercise()) this.#receiver.add(`without workers: ${text}`)
+    for (const text of (await this.#web?.exercise()) ?? []) this.#receiver.add(`without workers: ${text}`)
     end(machineMs())
   }
 
@@ -259,7 +261,7 @@ export class Trial {
         receiver: this.#receiver,
         pace: this.#pace,
         all: this.#instances,
-        webProxy: this.#webProxy!,
+        webProxy: this.#webProxy,
         withoutWorkers: (from) => this.#withoutWorkers(from),
         join: async () => {
           const joined = await this.#instance(server)
@@ -319,10 +321,11 @@ export class Trial {
 
   /** Lets the web processes end what they have begun, and stops them. */
   async #drainWeb(): Promise<void> {
+    if (this.#web === undefined) return
     const late = sleep(MAX_DRAIN_MS, 'late', { ref: false })
-    if ((await Promise.race([this.#web!.drain(), late])) === 'late')
+    if ((await Promise.race([this.#web.drain(), late])) === 'late')
       this.#receiver.add(`the web processes had not ended their calls after ${MAX_DRAIN_MS} ms`)
-    for (const text of await this.#web!.stop()) this.#receiver.add(text)
+    for (const text of await this.#web.stop()) this.#receiver.add(text)
   }
 
   #checkTakeovers(): void {

@@ -103,15 +103,21 @@ export class Audit {
 export async function countWithin(
   within: Timers,
   caller: Caller,
-  { namespace, count, turn }: { namespace: string; count: number; turn?: number },
+  { namespace, count: wanted, turn }: { namespace: string; count: number; turn?: number },
 ): Promise<void> {
-  const limits = { namespace, least: count, most: count, ...(turn !== undefined && { turn }) }
+  const limits = { namespace, least: wanted, most: wanted, ...(turn !== undefined && { turn }) }
   await caller.count({ how: 'forecast', ...limits }, async () => {
     const slices = await within.forecast({ kind: counted, over: OVER, slice: '1d' })
     return slices.reduce((sum, slice) => sum + slice.count, 0)
   })
   await caller.count({ how: 'list', ...limits }, async () => {
-    const { items } = await within.list({ kind: counted, limit: 1000 })
-    return items.length
+    let [count, cursor]: [number, string | undefined] = [0, undefined]
+    // A page may be short: a list has a budget of time.
+    do {
+      const page = await within.list({ kind: counted, limit: 1000, ...(cursor !== undefined && { cursor }) })
+      count += page.items.length
+      cursor = page.cursor
+    } while (cursor !== undefined)
+    return count
   })
 }

@@ -92,8 +92,17 @@ export class Caller {
 
   async list(keyPrefix: string, keys: readonly string[]): Promise<void> {
     await this.#read('list', keys, async () => {
-      const { items } = await this.#timers.list({ kind: web, keyPrefix, limit: 1000 })
-      return items.map(({ key, payload, dueAt }) => ({ key, version: (payload as WebPayload).v, dueAt }))
+      const seen: WebRow[] = []
+      let cursor: string | undefined
+      // A page may be short: a list has a budget of time.
+      do {
+        const query = { kind: web, keyPrefix, limit: 1000, ...(cursor !== undefined && { cursor }) }
+        const page = await this.#timers.list(query)
+        for (const { key, payload, dueAt } of page.items)
+          seen.push({ key, version: (payload as WebPayload).v, dueAt })
+        cursor = page.cursor
+      } while (cursor !== undefined)
+      return seen
     })
   }
 

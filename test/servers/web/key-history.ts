@@ -19,6 +19,8 @@ interface KeyState {
 export interface WebFiring extends WebRow {
   readonly by: string
   readonly attempt: number
+  /** When the row was due: later than its occurrence after a retry or a move. Unknown over HTTP. */
+  readonly rowDueAt?: number
   /** When its engine started it, and when its handler was called. */
   readonly startedAt: number
   readonly at: number

@@ -135,13 +135,15 @@ export class WebLedger {
     this.attempts++
     const history = this.of(firing.key)
     history.firings.push(firing)
-    const earlyMs = firing.dueAt - this.#parts.storeTimeAt(firing.at)
+    const earlyMs = (firing.rowDueAt ?? firing.dueAt) - this.#parts.storeTimeAt(firing.at)
     if (earlyMs > this.#parts.toleranceMs)
       this.#violated('early', history, `started ${earlyMs.toFixed(1)} ms early in ${firing.by}`)
   }
 
-  done({ key, version, dueAt }: WebRow): void {
-    this.of(key).done.add(`${version} ${dueAt}`)
+  done({ key, version, dueAt, rowDueAt }: WebRow & { readonly rowDueAt?: number }): void {
+    const { done } = this.of(key)
+    done.add(`${version} ${dueAt}`)
+    if (rowDueAt !== undefined) done.add(`${version} ${rowDueAt}`)
   }
 
   faultBegins(name: string): void {
@@ -249,7 +251,8 @@ export class WebLedger {
 
   #checkFiring(history: KeyHistory, firing: WebFiring): void {
     const lives = history.lives.filter(
-      ({ version, dueAt }) => version === firing.version && dueAt === firing.dueAt,
+      ({ version, dueAt }) =>
+        version === firing.version && (dueAt === firing.dueAt || dueAt === firing.rowDueAt),
     )
     if (lives.length === 0) {
       // A call of unknown outcome may have left any due time.
