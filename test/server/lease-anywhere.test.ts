@@ -199,6 +199,7 @@ describe('a worker that asks one of three server processes on PostgreSQL', () =>
     }
     expect(got.map(({ key }) => key).toSorted()).toEqual([...keys].toSorted())
     const issuers = new Set(got.map(({ receipt }) => receipt.split('.')[0]))
-    expect(issuers.size).toBe(3)
+    // An owner may also offer its timers to an instance where a worker waits. So not each has to issue a lease.
+    expect(issuers.size).toBeGreaterThan(1)
   }, 90_000)
 })

@@ -30,6 +30,8 @@ interface LeasedFiring {
 /** Workers that lease firings for minutes from every instance, work for a while, and ack them at any instance. */
 export class LeaseWorkers {
   readonly #parts: LeaseWorkersParts
+  // The name of the process behind each member id.
+  readonly #names = new Map<string, string>()
   #isOn = true
   #underWay = 0
   leased = 0
@@ -61,8 +63,8 @@ export class LeaseWorkers {
 
   async #ask(instance: ServedProcess): Promise<void> {
     const { token, kind, onBegin } = this.#parts
-    const by = instance.name
     try {
+      await this.#learn(instance)
       const body = { kinds: [kind], max: 50, waitMs: WAIT_MS, duration: LEASE }
       const { status, text } = await instance.ask('POST', '/v1/leases', token, body)
       if (status !== 200) return
@@ -70,13 +72,31 @@ export class LeaseWorkers {
       for (const firing of firings) {
         const { key, id, attempt, dueAt } = firing
         this.leased++
-        onBegin({ key, id, attempt, dueAt, at: Date.now(), by, isDone: false })
+        const at = Date.now()
+        const by = (await this.#issuerOf(firing)) ?? instance.name
+        onBegin({ key, id, attempt, dueAt, at, by, isDone: false })
         void this.#work(instance, by, firing)
       }
     } catch {
       // The instance is down or was ended meanwhile.
       await sleep(WAIT_MS)
     }
+  }
+
+  /** The process that issued the lease: the one that was asked, or another one that it asked in turn. */
+  async #issuerOf({ receipt }: LeasedFiring): Promise<string | undefined> {
+    const member = receipt.slice(0, Math.max(0, receipt.indexOf('.')))
+    if (!this.#names.has(member)) {
+      for (const each of this.#parts.instances()) await this.#learn(each).catch(() => undefined)
+    }
+    return this.#names.get(member)
+  }
+
+  async #learn(instance: ServedProcess): Promise<void> {
+    const { name } = instance
+    if ([...this.#names.values()].includes(name)) return
+    const { status, text } = await instance.ask('GET', '/v1/members', this.#parts.token)
+    if (status === 200) this.#names.set((JSON.parse(text) as { self: string }).self, name)
   }
 
   async #work(instance: ServedProcess, by: string, { receipt, key, attempt }: LeasedFiring): Promise<void> {
