@@ -126,6 +126,11 @@ export const MAX_LEASED_PER_MESSAGE = 32
 export const LEASE_WATCH_MS = 5000
 /** Shorter than `LEASE_WATCH_MS`: after this time an instance that had none is asked again. */
 export const LEASE_ASK_AGAIN_MS = 4000
+/**
+ * How long a lease lasts that another instance asked for, until that instance confirms it. If its answer gets lost, the
+ * firing is leased again after this time, and not only when the whole lease has ended.
+ */
+export const UNCONFIRMED_LEASE_MS = 15_000
 /** Of how many instances, namespaces and kinds together it is remembered that they have no firings. */
 export const MAX_QUIET_NAMES = 10_000
 /** A member that could not be reached gets no messages for this long. */

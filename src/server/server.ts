@@ -123,7 +123,7 @@ export class Server {
       )
     const kinds = new NamedKinds()
     const leaseRouter = new LeaseRouter(parts.forwarding?.peers)
-    const leaseFinder = new LeaseFinder(parts.forwarding?.peers, clock)
+    const leaseFinder = new LeaseFinder(parts.forwarding?.peers, leaseRouter, clock)
     this.#routes = [
       ...withIdempotency(this.#idempotency, timerRoutes({ kinds, idempotency: this.#idempotency })),
       ...withIdempotency(this.#idempotency, handleRoutes),

