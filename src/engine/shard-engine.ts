@@ -113,6 +113,7 @@ export class ShardEngine {
     const ownership = new Ownership({
       store,
       clock: parts.machineClock,
+      storeClock: clock,
       settings,
       random,
       onEvent,

@@ -49,7 +49,7 @@ export function acquired(
         : {
             before: laterOf(row.suspects.before, row.readLevel),
             untilRevision: lastRevision,
-            dueUntil: now,
+            dueUntil: row.leaseUntil,
           },
   }
 }

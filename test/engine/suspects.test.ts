@@ -42,8 +42,11 @@ describe('a row that a lost owner may have attempted', () => {
   })
 })
 
-/** An owner is cut off and another takes over. Returns when, and the number of the timer's next attempt. */
-async function attemptAfterTakeover(dueInMs: number) {
+/**
+ * An owner is cut off, and another starts after a while and takes over. Returns when the lease of the first ended, and
+ * the number of the timer's next attempt.
+ */
+async function attemptAfterTakeover(dueInMs: number, outageMs = 0) {
   const carriage = new FaultyCarriage()
   const one = new Rig({ settings, carriage, memberId: 'one' })
   const two = new Rig({ settings, rig: one, memberId: 'two' })
@@ -51,18 +54,58 @@ async function attemptAfterTakeover(dueInMs: number) {
   await one.submit(one.set('a', dueInMs))
   await one.clock.advance('2s')
   carriage.isCut = true
+  await one.clock.advance(outageMs)
   await one.settled(two.engine.start())
   await one.clock.advance('60s')
-  return { takenAt: two.eventsOf('acquired')[0]!.at, attempt: two.fired[0]!.attempt }
+  return { endedAt: one.eventsOf('acquired')[0]!.at + settings.leaseMs, attempt: two.fired[0]!.attempt }
 }
 
 // Seeds do not meet this (mutant 'suspects are found without an allowance for clock offsets'). After the store's clock
 // was set back by more than the margin, the lost owner must have had renewals but no heartbeat for the rest of its
 // lease.
-describe('a timer that was due soon after a takeover', () => {
-  it('is a suspect, because the clock of the lost owner may have been ahead within the tolerance', async () => {
-    const { takenAt } = await attemptAfterTakeover(50_000)
-    expect(await attemptAfterTakeover(takenAt + 400)).toEqual({ takenAt, attempt: 2 })
-    expect(await attemptAfterTakeover(takenAt + 600)).toEqual({ takenAt, attempt: 1 })
+describe('a timer that was due soon after the lease of a lost owner had ended', () => {
+  it('is a suspect, because the clock of that owner may have been ahead within the tolerance', async () => {
+    const { endedAt } = await attemptAfterTakeover(50_000)
+    expect(await attemptAfterTakeover(endedAt + 400)).toEqual({ endedAt, attempt: 2 })
+    expect(await attemptAfterTakeover(endedAt + 600)).toEqual({ endedAt, attempt: 1 })
+  })
+
+  it('counts no attempt after an outage of five minutes, although the lost owner had loaded it', async () => {
+    const { endedAt } = await attemptAfterTakeover(50_000)
+    expect(await attemptAfterTakeover(endedAt - 1000, 300_000)).toEqual({ endedAt, attempt: 2 })
+    expect(await attemptAfterTakeover(endedAt + 30_000, 300_000)).toEqual({ endedAt, attempt: 1 })
+  })
+})
+
+// Seeds do not meet this (mutant "the end of the lease is not compared with the store's clock"). A machine and the store
+// must be set forward by the same time, with a renewal in between.
+describe("an owner whose lease is over by the store's clock", () => {
+  it('starts nothing until it has renewed the lease, although its own clocks say that the lease runs', async () => {
+    const carriage = new FaultyCarriage()
+    // Only its clock matters: it is that of the store.
+    const store = new Rig({ settings })
+    const one = new Rig({ settings, rig: store, carriage, memberId: 'one' })
+    await store.settled(one.engine.start())
+    await one.submit(one.set('a', 1_800_000))
+    const renewals = (): number => carriage.calls.filter(({ name }) => name === 'renew').length
+    const beats = (): number => carriage.calls.filter(({ name }) => name === 'heartbeat').length
+    const untilNext = async (count: () => number): Promise<void> => {
+      for (const before = count(); count() === before;) await store.clock.advance(1)
+    }
+    // The next call but one is a renewal: no heartbeat sees that the machine is ahead.
+    await store.clock.advance('4.5s')
+    one.clock.jump(3_600_000)
+    const seenBeats = beats()
+    await untilNext(renewals)
+    expect(beats()).toBe(seenBeats)
+    store.clock.jump(3_600_000)
+    carriage.fails = ({ name }) => name === 'renew'
+    await untilNext(beats)
+    await store.clock.advance('3s')
+    expect(one.eventsOf('loaded').at(-1)!.count).toBe(1)
+    expect(one.fired).toEqual([])
+    carriage.fails = () => false
+    await store.clock.advance('1s')
+    expect(one.fired).toMatchObject([{ key: 'a', attempt: 1 }])
   })
 })

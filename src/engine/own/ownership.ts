@@ -19,6 +19,7 @@ export class Ownership {
   readonly shard: number
   readonly #store: Store
   readonly #clock: Clock
+  readonly #storeClock: Clock
   readonly #settings: EngineSettings
   readonly #random: () => number
   readonly #onEvent: OnEvent
@@ -30,12 +31,15 @@ export class Ownership {
   #row: ShardRow
   #leaseUntilMonotonic = 0
   #leaseUntilWall = 0
+  #leaseUntilStore = 0
   #refencing: Promise<void> | undefined
   #isOver = false
 
   constructor(parts: {
     store: Store
     clock: Clock
+    /** The store's clock as far as it is known. */
+    storeClock: Clock
     settings: EngineSettings
     random: () => number
     onEvent: OnEvent
@@ -50,6 +54,7 @@ export class Ownership {
   }) {
     this.#store = parts.store
     this.#clock = parts.clock
+    this.#storeClock = parts.storeClock
     this.#settings = parts.settings
     this.#random = parts.random
     this.#onEvent = parts.onEvent
@@ -60,7 +65,7 @@ export class Ownership {
     this.shard = parts.row.shard
     this.#fence = fenceOf(parts.row)
     this.#sleeper = new Sleeper(parts.clock)
-    this.#leaseFrom(parts.sentAt)
+    this.#leaseFrom(parts.sentAt, parts.row)
   }
 
   /** The shard row as of the acquisition, or of the last time that the epoch was raised. */
@@ -80,12 +85,13 @@ export class Ownership {
     return this.#isOver
   }
 
-  /** Whether the lease still runs, by both clocks. */
+  /** Whether the lease still runs: by both clocks of this machine, and by the store's. */
   get isLeased(): boolean {
     return (
       !this.#isOver &&
       this.#clock.monotonic() < this.#leaseUntilMonotonic &&
-      this.#clock.now() < this.#leaseUntilWall
+      this.#clock.now() < this.#leaseUntilWall &&
+      this.#storeClock.now() < this.#leaseUntilStore
     )
   }
 
@@ -174,8 +180,8 @@ export class Ownership {
   async renew(): Promise<boolean> {
     const sentAt = this.#reading()
     try {
-      await this.call('renew', (fence) => this.#store.renew(fence, this.#settings.leaseMs))
-      this.#leaseFrom(sentAt)
+      const row = await this.call('renew', (fence) => this.#store.renew(fence, this.#settings.leaseMs))
+      this.#leaseFrom(sentAt, row)
       this.#onLeased()
       return true
     } catch (error) {
@@ -226,7 +232,7 @@ export class Ownership {
         if (this.#isOver) return
         this.#row = row
         this.#fence = { ...fenceOf(row), settledLevel: laterOf(row.settledLevel, fence.settledLevel) }
-        this.#leaseFrom(sentAt)
+        this.#leaseFrom(sentAt, row)
         this.#onLeased()
         return
       } catch (error) {
@@ -244,11 +250,13 @@ export class Ownership {
     return { monotonic: this.#clock.monotonic(), wall: this.#clock.now() }
   }
 
-  #leaseFrom(sentAt: Reading): void {
+  #leaseFrom(sentAt: Reading, { leaseUntil }: ShardRow): void {
     const lastsMs = this.#settings.leaseMs - this.#settings.leaseMarginMs
     this.#leaseUntilMonotonic = Math.max(this.#leaseUntilMonotonic, sentAt.monotonic + lastsMs)
     // Not the later of both: if the wall clock was set back meanwhile, the earlier end is right.
     this.#leaseUntilWall = sentAt.wall + lastsMs
+    // So nothing starts that is due later than the lease ends: the next owner does not suspect such rows.
+    this.#leaseUntilStore = leaseUntil - this.#settings.leaseMarginMs
   }
 }
 

@@ -55,10 +55,11 @@ export interface ShardRow {
 
 /**
  * Which rows a lost owner may have attempted without a record of it: those before its read level, written by then, and
- * due by the time it was replaced.
+ * due by the end of its lease.
  *
  * `acquire` after a `release` leaves this as it is. Any other `acquire` sets `before` to the later of `before` and the
- * read level, `untilRevision` to the last revision of the shard, and `dueUntil` to the store's now.
+ * read level, `untilRevision` to the last revision of the shard, and `dueUntil` to the end of the last owner's lease. If
+ * the store knows that the owner died before that end, `dueUntil` is the earliest time that the store knows of.
  */
 export interface Suspects {
   readonly before: Place

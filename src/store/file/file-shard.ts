@@ -66,6 +66,8 @@ export class FileShard {
   #row: ShardRow
   #counts: Counters = { created: 0, settled: 0, cancelled: 0, replaced: 0, dead: 0 }
   #lastRevision = 0
+  // The row as it was read, if its owner is dead.
+  #rowOfDead: ShardRow | undefined
 
   constructor(shard: number, table: RowTable, reader: RowReader) {
     this.#table = table
@@ -75,14 +77,15 @@ export class FileShard {
     this.#row = newShardRow(shard)
   }
 
-  /** Reads the shard's state from the file. The lease of an owner that is known to be dead is over. */
-  restore(environment: Environment, isOwnerDead: boolean): void {
+  /** Reads the shard's state from the file. If its owner is known to be dead, the lease is over by `now`. */
+  restore(environment: Environment, isOwnerDead: boolean, now: number): void {
     const text = environment.getMeta(this.#key.toString())
     if (text === undefined) return
     const state = JSON.parse(text) as ShardState
     // A file of an older version may lack fields: they get the values of a new shard.
     const row = { ...this.#row, ...state.row }
-    this.#row = isOwnerDead ? { ...row, leaseUntil: 0 } : row
+    this.#row = isOwnerDead ? endedBy(row, now) : row
+    if (isOwnerDead) this.#rowOfDead = this.#row
     this.#counts = { ...state.counts }
     this.#lastRevision = state.lastRevision
   }
@@ -96,7 +99,9 @@ export class FileShard {
   }
 
   acquire(batch: Batch, request: AcquireRequest, now: number): ShardRow | undefined {
-    const row = acquired(this.#row, request, now, this.#lastRevision)
+    // The clock may have been set back since the file was opened.
+    const before = this.#row === this.#rowOfDead ? endedBy(this.#row, now) : this.#row
+    const row = acquired(before, request, now, this.#lastRevision)
     return row && this.#put(batch, row)
   }
 
@@ -367,4 +372,9 @@ export class FileShard {
       batch.put('meta', this.#key, Buffer.from(JSON.stringify(state)))
     })
   }
+}
+
+/** The row with a lease that is over by `now`. */
+function endedBy(row: ShardRow, now: number): ShardRow {
+  return { ...row, leaseUntil: Math.min(row.leaseUntil, now) }
 }

@@ -486,7 +486,8 @@ export class FileStore implements Store {
 
   #restore(): void {
     const environment = this.#environment
-    for (const shard of this.#shards) shard.restore(environment, this.#owner.isAfterCrash)
+    const now = this.clock.now()
+    for (const shard of this.#shards) shard.restore(environment, this.#owner.isAfterCrash, now)
     restoreInboxes(
       environment,
       this.#shards.map((shard) => shard.inbox),

@@ -8,7 +8,7 @@ if epoch ~= expected or (owner ~= '' and lease > now) then return false end
 if owner ~= '' then
   local before = row[9] or FIRST
   if before < read then before = read end
-  row[9], row[10], row[11] = before, string.format('%.0f', revision), string.format('%.0f', now)
+  row[9], row[10], row[11] = before, string.format('%.0f', revision), string.format('%.0f', lease)
 end
 raiseLate()
 epoch, nonce, owner, lease, read = epoch + 1, ARGV[3], ARGV[2], now + tonumber(ARGV[4]), settled

@@ -50,6 +50,7 @@ export class Ledger {
   readonly #journal: Journal
   readonly #inspector: StoreInspector
   readonly #maxClockOffsetMs: number
+  readonly #time: StoreTime
   /** How many dead letters were stored. */
   #letters = 0
   readonly #tally: Record<LifeState | 'created', number> = {
@@ -78,6 +79,7 @@ export class Ledger {
     )
     this.offers = new OfferCheck(journal, time, this.#heartbeats)
     this.#maxClockOffsetMs = maxClockOffsetMs
+    this.#time = time
     this.#journal = journal
     this.#inspector = inspector
   }
@@ -148,8 +150,8 @@ export class Ledger {
     const isTakeover = commit.before[shard]!.owner !== ''
     if (isTakeover) {
       this.#noteEnding(shard, 'taken')
-      const { dueUntil } = commit.after[shard]!.suspects
-      for (const life of this.#standing[shard]!.values()) this.#noteTakeover(life, dueUntil)
+      const { leaseUntil } = commit.before[shard]!
+      for (const life of this.#standing[shard]!.values()) this.#noteTakeover(life, leaseUntil)
     }
     this.claims[shard]!++
   }
@@ -158,13 +160,17 @@ export class Ledger {
     this.#endings[shard]!.set(this.claims[shard]!, { how, at: this.#journal.at })
   }
 
-  /** The shard was taken from an owner that had not released it. The claim suspects rows due by `dueUntil`. */
-  #noteTakeover(life: Life, dueUntil: number): void {
-    if (!this.#isExplained(life)) life.unexplained++
+  /** The shard was taken from an owner that had not released it, and whose lease ended at `leaseUntil`. */
+  #noteTakeover(life: Life, leaseUntil: number): void {
+    const { dueAt, attempt: counted } = life.version
+    // No owner starts a row that is due after the end of its lease, so the next one must not suspect it.
+    if (dueAt <= leaseUntil + this.#maxClockOffsetMs) {
+      if (!this.#isExplained(life)) life.unexplained++
+      return
+    }
     // An owner that measured the store's clock before it was set back may have attempted rows that are due later. It may
     // be an earlier owner than the last, if the last was lost before it could record the attempt.
-    const { dueAt, attempt: counted } = life.version
-    if (dueAt <= dueUntil + this.#maxClockOffsetMs) return
+    if (!this.#time.wasSetBack) return
     for (const attempt of life.attempts) {
       if (attempt.number > counted && !attempt.isSettled) attempt.mayRepeat = true
     }

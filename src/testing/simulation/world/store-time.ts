@@ -30,6 +30,11 @@ export class StoreTime {
     return this.#steps.some((step) => step.byMs > 0 && step.at >= at)
   }
 
+  /** Whether the clock was ever set back. If so, its owners may have started what became due only later. */
+  get wasSetBack(): boolean {
+    return this.#steps.some((step) => step.byMs < 0)
+  }
+
   /**
    * How far ahead of the store's clock an instance may be after these measures. It cannot notice that the clock was set
    * back since the last measure. Between measures it cannot notice a step back that is shorter than two of its calls.
