@@ -1,5 +1,5 @@
 import { StateError } from '../error/index.js'
-import type { WorkerTimers } from './worker-timers.js'
+import type { WorkerTimers } from './work/worker-timers.js'
 
 /** The timers of this thread. One thread is one worker, so there can be only one. */
 let attached: WorkerTimers | undefined

@@ -1,5 +1,5 @@
-import type { PoolMemory } from './pool-memory.js'
-import type { TaskPayload } from './task-payload.js'
+import type { PoolMemory } from './memory/pool-memory.js'
+import type { TaskPayload } from './memory/task-payload.js'
 
 /** What a thread of the pool gets when it starts. */
 export interface WorkerStart {

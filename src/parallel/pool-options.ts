@@ -1,9 +1,9 @@
 import { pathToFileURL } from 'node:url'
 import { checkFunction, checkInteger, checkOptions, InvalidInputError, shown } from '../error/index.js'
 import { MAX_PAYLOAD_BYTES, poolDefaults } from './defaults.js'
-import { owners } from './pool-memory.js'
-import type { TaskPayload } from './task-payload.js'
-import { MAX_TIMERS } from './timer-handle.js'
+import { owners } from './memory/pool-memory.js'
+import type { TaskPayload } from './memory/task-payload.js'
+import { MAX_TIMERS } from './memory/timer-handle.js'
 
 export interface TimerPoolOptions {
   /** The module whose exported functions are the tasks: a file URL or a path. Each worker loads it. */

@@ -1,4 +1,4 @@
-import { poolWords, workerAt, workerWords } from './pool-memory.js'
+import { poolWords, workerAt, workerWords } from './memory/pool-memory.js'
 
 /** What one worker has done, as of its last turn. Counts wrap around at 2^31. */
 export interface WorkerStats {

@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads'
 import { systemClock } from '../time/index.js'
 import type { FromWorker, ToWorker, WorkerStart } from './messages.js'
-import type { TaskPayload } from './task-payload.js'
+import type { TaskPayload } from './memory/task-payload.js'
 
 export interface PoolWorkerParts extends WorkerStart {
   readonly maxHeapMb: number | undefined

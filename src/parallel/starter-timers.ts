@@ -1,13 +1,13 @@
 import { systemClock } from '../time/index.js'
 import { GARBAGE_ALLOWED } from './defaults.js'
-import { FreeRecords } from './free-records.js'
-import { GarbageCounters } from './garbage-counters.js'
-import { owners, poolWords, type PoolMemory, strideOf } from './pool-memory.js'
-import { ownerOf, recordState, stateOf } from './record-word.js'
-import { SharedWords } from './shared-words.js'
-import { type TaskPayload, TaskPayloads } from './task-payload.js'
-import { checkHandle, handleOf, indexOf, LAST_USE, type TimerHandle, useOf } from './timer-handle.js'
-import { TimerRecords } from './timer-records.js'
+import { FreeRecords } from './memory/free-records.js'
+import { GarbageCounters } from './memory/garbage-counters.js'
+import { owners, poolWords, type PoolMemory, strideOf } from './memory/pool-memory.js'
+import { ownerOf, recordState, stateOf } from './memory/record-word.js'
+import { SharedWords } from './memory/shared-words.js'
+import { type TaskPayload, TaskPayloads } from './memory/task-payload.js'
+import { checkHandle, handleOf, indexOf, LAST_USE, type TimerHandle, useOf } from './memory/timer-handle.js'
+import { TimerRecords } from './memory/timer-records.js'
 
 const { SCHEDULED, MOVING, CANCELLED, FIRING, FIRED, REMOVED } = recordState
 const { STARTER } = owners

@@ -2,14 +2,14 @@ import { Worker } from 'node:worker_threads'
 import { checkInteger, InvalidInputError, StateError } from '../error/index.js'
 import { type Duration, parseDuration, systemClock, ThreadClock, threadOrigin } from '../time/index.js'
 import { LONGEST_RESTART_PAUSE_MS, poolDefaults, QUICK_DEATH_MS, TICK_MICROS } from './defaults.js'
-import { newPoolMemory, owners, type PoolMemory, poolWords } from './pool-memory.js'
+import { newPoolMemory, owners, type PoolMemory, poolWords } from './memory/pool-memory.js'
 import { checkPoolOptions, type CheckedOptions, type TimerPoolOptions } from './pool-options.js'
 import { PoolWorker } from './pool-worker.js'
 import { type PoolStats, statsOf } from './pool-stats.js'
 import { type Orphans, StarterTimers, type TimerState } from './starter-timers.js'
-import { TaskNames } from './task-names.js'
-import type { TaskPayload } from './task-payload.js'
-import { TAGS, type TimerHandle } from './timer-handle.js'
+import { TaskNames } from './work/task-names.js'
+import type { TaskPayload } from './memory/task-payload.js'
+import { TAGS, type TimerHandle } from './memory/timer-handle.js'
 
 /** Pools of this process get different tags in turn, so that a handle of another pool is recognised. */
 let lastTag = 0

@@ -2,10 +2,10 @@ import process from 'node:process'
 import { parentPort, workerData } from 'node:worker_threads'
 import { ThreadClock } from '../time/index.js'
 import { provide } from './attach.js'
-import { Executor } from './executor.js'
+import { Executor } from './work/executor.js'
 import type { FromWorker, ToWorker, WorkerStart } from './messages.js'
-import { type Task, TaskNames, tasksOf } from './task-names.js'
-import { WorkerTimers } from './worker-timers.js'
+import { type Task, TaskNames, tasksOf } from './work/task-names.js'
+import { WorkerTimers } from './work/worker-timers.js'
 
 // The entry of a worker's thread: loads the module, and runs its tasks when their timers are due.
 const { memory, origin, owner, module, data } = workerData as WorkerStart

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { armed, ticksBetween } from '../../src/parallel/armed-tick.js'
+import { armed, ticksBetween } from '../../src/parallel/memory/armed-tick.js'
 
 describe('an armed tick', () => {
   it.each([0, 1, 2 ** 30, 2 ** 31 - 1, 2 ** 31, 2 ** 32 + 5, 2 ** 45])(

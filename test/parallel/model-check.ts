@@ -1,5 +1,5 @@
-import { recordLayout, TimerRecords } from '../../src/parallel/timer-records.js'
-import type { RecordMemory } from '../../src/parallel/shared-words.js'
+import { recordLayout, TimerRecords } from '../../src/parallel/memory/timer-records.js'
+import type { RecordMemory } from '../../src/parallel/memory/shared-words.js'
 
 /** What a thread does: calls on the records, and notes about what came of them. It must be deterministic. */
 export type Program = (records: TimerRecords, note: (text: string) => void) => void

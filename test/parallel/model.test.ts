@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { next, ownerOf, recordState, stateOf, wordOf } from '../../src/parallel/record-word.js'
-import { recordLayout, type TimerRecords } from '../../src/parallel/timer-records.js'
+import { next, ownerOf, recordState, stateOf, wordOf } from '../../src/parallel/memory/record-word.js'
+import { recordLayout, type TimerRecords } from '../../src/parallel/memory/timer-records.js'
 import { checkEveryInterleaving, type Program, type Scene } from './model-check.js'
 
 const { SCHEDULED, MOVING } = recordState

@@ -1,10 +1,10 @@
-import { systemClock } from '../time/index.js'
-import { TURN_TASKS } from './defaults.js'
+import { systemClock } from '../../time/index.js'
+import { TURN_TASKS } from '../defaults.js'
 import { publishNextDue } from './metronome.js'
-import { type PoolMemory, workerAt, workerWords } from './pool-memory.js'
+import { type PoolMemory, workerAt, workerWords } from '../memory/pool-memory.js'
 import type { Task } from './task-names.js'
-import type { TaskPayload } from './task-payload.js'
-import { handleOf } from './timer-handle.js'
+import type { TaskPayload } from '../memory/task-payload.js'
+import { handleOf } from '../memory/timer-handle.js'
 import type { WorkerTimers } from './worker-timers.js'
 
 const { WAKE, NEXT_DUE, SCHEDULED, FIRED, CANCELLED, REMOVED, MOVED_HERE, FAILED, RUNNING } = workerWords

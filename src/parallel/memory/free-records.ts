@@ -1,4 +1,4 @@
-import { LimitError } from '../error/index.js'
+import { LimitError } from '../../error/index.js'
 import { owners, poolWords, type PoolMemory, strideOf } from './pool-memory.js'
 import { recordLayout, type TimerRecords } from './timer-records.js'
 

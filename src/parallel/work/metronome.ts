@@ -1,7 +1,7 @@
-import type { ThreadClock } from '../time/index.js'
-import { armed, ticksBetween } from './armed-tick.js'
-import { TICK_MICROS } from './defaults.js'
-import { poolWords, type PoolMemory, wakeWorker, workerAt, workerWords } from './pool-memory.js'
+import type { ThreadClock } from '../../time/index.js'
+import { armed, ticksBetween } from '../memory/armed-tick.js'
+import { TICK_MICROS } from '../defaults.js'
+import { poolWords, type PoolMemory, wakeWorker, workerAt, workerWords } from '../memory/pool-memory.js'
 
 const { METRONOME_WAKE, METRONOME_SLEEP, METRONOME_DELAY, METRONOME_BEATS, WORKERS } = poolWords
 const { NEXT_DUE, TIMER_NOW } = workerWords

@@ -1,4 +1,4 @@
-import { InvalidInputError, shown } from '../error/index.js'
+import { InvalidInputError, shown } from '../../error/index.js'
 import type { PoolMemory } from './pool-memory.js'
 
 // A handle has 53 bits: 6 for the pool, 23 for the use of the record, 24 for the record.

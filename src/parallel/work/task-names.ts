@@ -1,6 +1,6 @@
-import { InvalidInputError, shown } from '../error/index.js'
-import type { TaskPayload } from './task-payload.js'
-import type { TimerHandle } from './timer-handle.js'
+import { InvalidInputError, shown } from '../../error/index.js'
+import type { TaskPayload } from '../memory/task-payload.js'
+import type { TimerHandle } from '../memory/timer-handle.js'
 
 /** A function that a pool's module exports. A promise that it returns is awaited. */
 export type Task = (payload: TaskPayload, handle: TimerHandle) => unknown

@@ -1,4 +1,4 @@
-import { InvalidInputError, LimitError, shown } from '../error/index.js'
+import { InvalidInputError, LimitError, shown } from '../../error/index.js'
 import { type PoolMemory, strideOf } from './pool-memory.js'
 import { recordLayout } from './timer-records.js'
 
