@@ -144,7 +144,7 @@ describe('carillon migrate', () => {
       await file.stop()
     }
     expect((await runCli(['migrate'])).err).toContain('missing --store')
-    expect((await runCli(['migrate', '--store', fixture.url, '--strategy', 'both'])).code).toBe(1)
+    expect((await runCli(['migrate', '--store', fixture.url, '--strategy', 'both'])).code).toBe(2)
   })
 
   it('is named by the error for a wrong strategy', async () => {

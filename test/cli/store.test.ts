@@ -81,7 +81,7 @@ describe('carillon --store', () => {
   it('does not create a missing folder, and refuses --url besides', async () => {
     const folder = path.join(tmpdir(), `carillon-nowhere-${process.pid}`)
     const missing = await runCli(['list', '--store', `file:${folder}`])
-    expect([missing.code, missing.err]).toEqual([1, expect.stringContaining('(invalid-store-url)')])
+    expect([missing.code, missing.err]).toEqual([2, expect.stringContaining('(invalid-store-url)')])
     expect(existsSync(folder)).toBe(false)
     expect((await runCli(['list', '--store', 'memory:'])).err).toContain('(invalid-option)')
     const both = await runCli(['list', '--store', `file:${folder}`, '--url', 'http://127.0.0.1:1'])
