@@ -22,7 +22,8 @@ export function audited(
       answer: unknown,
     ): Promise<void> => {
       try {
-        await log.record(entryOf(call, audit.action, outcome, audit.describe?.(call, answer) ?? {}))
+        const entry = entryOf(call, audit.action, outcome, audit.describe?.(call, answer) ?? {})
+        await call.timers.bounded(call.limits, () => log.record(entry))
       } catch (error) {
         onError(error)
       }

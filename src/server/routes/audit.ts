@@ -44,11 +44,11 @@ export function auditRoutes(log: AuditLog): Route[] {
         { additionalProperties: false },
       ),
       answer: Page(AuditBody),
-      handle: async ({ admission, request, query }) => {
+      handle: async ({ timers, limits, admission, request, query }) => {
         const { action, key, from, until, limit = 100, cursor } = query
         const isForAll =
           admission.key.namespace === undefined && request.headers['carillon-namespace'] === undefined
-        return await log.list({
+        const asked = {
           ...(!isForAll && { namespace: admission.namespace }),
           ...(action !== undefined && { action }),
           ...(key !== undefined && { keyId: key }),
@@ -56,7 +56,8 @@ export function auditRoutes(log: AuditLog): Route[] {
           ...(until !== undefined && { until: instantOf(until) }),
           ...(cursor !== undefined && { before: cursor }),
           limit,
-        })
+        }
+        return await timers.bounded(limits, () => log.list(asked))
       },
     }),
   ]

@@ -198,7 +198,9 @@ export function monitoringRoutes(parts: {
           }),
         ),
       }),
-      handle: async () => ({ namespaces: [...(await parts.namespaces())] }),
+      handle: async ({ limits }) => ({
+        namespaces: [...(await timers.bounded(limits, () => parts.namespaces()))],
+      }),
     }),
     route({
       method: 'GET',

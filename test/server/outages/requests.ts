@@ -46,4 +46,12 @@ export const requests: readonly (readonly [route: string, url: string, body?: un
   ['GET /v1/shards', '/v1/shards'],
   ['GET /v1/members', '/v1/members'],
   ['GET /metrics', '/metrics'],
+  ['GET /v1/audit', '/v1/audit'],
+  ['GET /v1/diagnosis', '/v1/diagnosis'],
+  ['GET /v1/maintenance', '/v1/maintenance'],
+  ['GET /v1/namespaces', '/v1/namespaces'],
+  ['POST /v1/backup', '/v1/backup', {}],
+  ['POST /v1/compact', '/v1/compact', {}],
+  ['POST /v1/bulk/cancel', '/v1/bulk/cancel', { filter: { kind: 'known' } }],
+  ['POST /v1/bulk/move', '/v1/bulk/move', { filter: { kind: 'known' }, in: '1h' }],
 ]
