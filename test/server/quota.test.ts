@@ -72,6 +72,6 @@ describe('quotas over HTTP', () => {
     await client.setQuota(undefined)
     expect(await client.getQuota()).toEqual({})
     expect((await run('quota', '--none')).out).toBe('no quota\n')
-    expect((await run('quota', '--none', '--max-timers', '1')).code).toBe(1)
+    expect((await run('quota', '--none', '--max-timers', '1')).code).toBe(2)
   })
 })
