@@ -146,11 +146,12 @@ describe.each(['claim', 'preload', 'lookahead'] as const)(
         async ({ key, attempt, transaction }) => {
           await transaction.query('insert into paid values ($1, $2, $3)', [schema, key, attempt])
           if (attempt > 1) return
-          // As if another instance had taken it.
+          // As if another instance had taken it and had died at once.
           await sql(
             strategy === 'claim'
               ? `update "${schema}".timer set lease_nonce = lease_nonce + 1000`
-              : `update "${schema}".shard set epoch = epoch + 1, nonce = nonce + 1, lease_until = 0`,
+              : `update "${schema}".shard set epoch = epoch + 1, nonce = nonce + 1,
+                   lease_until = (extract(epoch from clock_timestamp()) * 1000)::bigint`,
           )
         },
         { transaction: true },
