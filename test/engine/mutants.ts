@@ -1397,6 +1397,17 @@ export const mutants: readonly Mutant[] = [
     ],
   },
   {
+    name: 'timers are offered to a member whose heartbeats are overdue',
+    unseen: 'test/engine/pools.test.ts. It breaks no promise: it only costs an attempt.',
+    patches: [
+      {
+        file: 'engine/offer/offers.ts',
+        find: 'credit.isOverdue = taker.isOverdue',
+        replace: 'credit.isOverdue = false',
+      },
+    ],
+  },
+  {
     name: 'timers are offered to members that do not handle them',
     patches: [
       {

@@ -206,6 +206,25 @@ describe('an offer', () => {
     await pools.stop()
   })
 
+  it('is not made to a member whose heartbeats are overdue', async () => {
+    const pools = new Pools()
+    const carriage = new FaultyCarriage()
+    const owner = await pools.start('owner', handling('other'))
+    const blocked = await pools.start('blocked', handling('mail'), { carriage })
+    await pools.rest()
+    const keys = await pools.set('mail', 40, 8000)
+    const offered = keys.filter((key) => pools.isOwnedBy(owner, { namespace: 'n', kind: 'mail', key }))
+    expect(offered.length).toBeGreaterThan(0)
+    // It counts as alive until its heartbeat ends after ten seconds. An offer that is open then counts an attempt.
+    carriage.fails = () => true
+    await pools.base.clock.advance('15s')
+    carriage.fails = () => false
+    await pools.base.clock.advance('30s')
+    const attempts = blocked.fired.filter(({ key }) => offered.includes(key)).map(({ attempt }) => attempt)
+    expect(attempts).toEqual(offered.map(() => 1))
+    await pools.stop()
+  })
+
   it('is notified again if the notification got lost', async () => {
     const pools = new Pools()
     const carriage = new FaultyCarriage()

@@ -88,8 +88,8 @@ describe('a set that a client repeats at another instance', () => {
     await settled(one, ['a'])
     // The timer counts as settled for its callers as soon as its outcome is known, a moment before the store counts it.
     await eventually(async () => {
-      const { store } = (await one.call('GET', '/v1/statistics')).body
-      expect(store).toMatchObject({ created: 1, settled: 1 })
+      const { body } = await one.call('GET', '/v1/statistics')
+      expect(body.store).toMatchObject({ created: 1, settled: 1 })
     })
   })
 

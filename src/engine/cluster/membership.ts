@@ -100,9 +100,17 @@ export class Membership {
     const takers: Taker[] = []
     for (const [member, { isFiring, life, term, kinds, protocol }] of this.#members) {
       if (member === this.id || !isFiring || protocol.version < TAKES_OFFERS) continue
-      takers.push({ member, life, term, kinds })
+      takers.push({ member, life, term, kinds, isOverdue: this.#isOverdue(member) })
     }
     return takers
+  }
+
+  /** Whether no heartbeat of a member was seen for half the time after which it counts as gone. */
+  #isOverdue(id: string): boolean {
+    const { leaseMs, heartbeatMs } = this.#settings
+    const since = this.#sights.get(id)?.since ?? -Infinity
+    // A heartbeat in time may be seen two intervals after the one before: both sides beat once in an interval.
+    return this.#clock.monotonic() - since > Math.max(leaseMs / 2, heartbeatMs * 2.5)
   }
 
   /** Whether another member gets shards and handles other kinds than this instance: then owners offer timers. */
@@ -290,6 +298,8 @@ export class Membership {
 export interface Taker extends Holder {
   readonly term: number
   readonly kinds: KindFilter
+  /** Whether its heartbeats are late. Perhaps it is blocked or gone, so it gets no more offers for now. */
+  readonly isOverdue: boolean
 }
 
 interface Sight {

@@ -143,6 +143,7 @@ export class Offers {
         .map((taker) => {
           const credit = this.creditOf(taker, namespace, kind)
           credit.term = taker.term
+          credit.isOverdue = taker.isOverdue
           return credit
         })
       this.#byKind.set(name, credits)
@@ -158,6 +159,8 @@ export class OfferCredit {
   open = 0
   /** The term of the process, as its last known heartbeat says. */
   term = 0
+  /** Whether its heartbeats are late: then nothing is offered. */
+  isOverdue = false
   readonly #clock: Clock
   #limit = FIRST_CREDIT
   #offered = 0
@@ -171,7 +174,7 @@ export class OfferCredit {
   }
 
   roomAt(now: number): number {
-    return now < this.#notBefore ? 0 : Math.max(0, this.#limit - this.open)
+    return this.isOverdue || now < this.#notBefore ? 0 : Math.max(0, this.#limit - this.open)
   }
 
   isBefore(other: OfferCredit): boolean {
