@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Carriage, StoreCall } from '../../src/store/index.js'
+import type { Firing } from '../../src/timer/index.js'
 import { Rig } from './rig.js'
 
 const settings = {
@@ -76,6 +77,33 @@ describe('an instance that does not own the shard', () => {
     state.release()
     await worker.settled(set)
     expect(answers).toEqual(['set'])
+  })
+
+  it('is answered set, and a firing that the owner delivered before and starts late does not start', async () => {
+    let isSlow = false
+    const slow: Carriage = {
+      carry: async (call, commit) => {
+        const answer = await commit()
+        if (isSlow && call.name === 'write') await new Promise<void>((go) => worker.clock.wakeAfter(1000, go))
+        return answer
+      },
+      wake: (wake) => wake(),
+    }
+    const { worker, web } = await pair(slow)
+    const delivered: Firing[] = []
+    worker.handle = (firing) => void delivered.push(firing)
+    await worker.submit(worker.set('a', 100))
+    await worker.clock.advance(200)
+    expect(delivered).toHaveLength(1)
+    isSlow = true
+    expect(outcomesOf(await web.submit(web.set('a', 20_000, { identity: 2 })))).toEqual(['set'])
+    // The owner's write is stored, but its answer is still on its way to the owner.
+    expect(delivered[0]!.start()).toBe(false)
+    await worker.clock.advance(3000)
+    expect(worker.fired).toHaveLength(1)
+    await worker.clock.advance(20_000)
+    expect(worker.fired).toMatchObject([{ key: 'a' }, { key: 'a', attempt: 1 }])
+    expect(delivered[1]!.start()).toBe(true)
   })
 
   it('sees what was acknowledged to it and to others', async () => {

@@ -863,6 +863,16 @@ export const mutants: readonly Mutant[] = [
     ],
   },
   {
+    name: 'a timer starts late although a request that replaces it is under way',
+    patches: [
+      {
+        file: 'engine/fire/attempts.ts',
+        find: 'if (this.#parts.startHolds.isNameHeld(attempt.row)) {',
+        replace: 'if (false as boolean) {',
+      },
+    ],
+  },
+  {
     name: 'an attempt that was given back is forgotten',
     patches: [
       {

@@ -56,7 +56,8 @@ interface AttemptsParts {
  * go to the outcome queue. Due time and lease are checked again when the handler actually starts (rule 6).
  *
  * Proven by test/engine/engine.test.ts, test/engine/ownership.test.ts, test/engine/early-tokens.test.ts and the mutants
- * 'the lease is not checked at each start', 'the due time is not checked at each start', 'an attempt that was given back is forgotten', 'a timer that was replaced while its batch waited still starts'.
+ * 'the lease is not checked at each start', 'the due time is not checked at each start', 'an attempt that was given back is forgotten', 'a timer that was replaced while its batch waited still starts',
+ * 'a timer starts late although a request that replaces it is under way'.
  */
 export class Attempts implements AttemptListener {
   readonly #parts: AttemptsParts
@@ -282,6 +283,12 @@ export class Attempts implements AttemptListener {
       // The new owner may have replaced the timer since, so only it may start the attempt.
       if (attempt.handed !== undefined) this.#handedAttempts.unstarted(attempt)
       this.#lanes.startWaiting(attempt)
+      return false
+    }
+    // A request that replaces the timer is on its way to the store, and its caller may be answered before this process.
+    if (this.#parts.startHolds.isNameHeld(attempt.row)) {
+      this.#takeBack(attempt)
+      this.#lanes.resumeLater(attempt.lane!)
       return false
     }
     const { dueAt } = attempt.row

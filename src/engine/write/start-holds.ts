@@ -45,6 +45,11 @@ export class StartHolds {
     return hold.parked
   }
 
+  /** Whether all rows of a name are held. */
+  isNameHeld(name: TimerName): boolean {
+    return this.#holds.size > 0 && this.#holds.has(nameKey(name))
+  }
+
   /** Parks a row that is held. Answers false if it may start. */
   park(row: TimerRow, token: number): boolean {
     if (this.#holds.size === 0) return false
