@@ -219,6 +219,17 @@ export const regressions: readonly Regression[] = [
     title: 'a timer is replaced while its firing waits to be started',
   },
   {
+    seed: 601558,
+    onlyFaults: [1, 3, 4, 8, 9, 10, 11, 12, 17, 21, 26],
+    onlyOperations: [
+      1002, 1046, 4, 1057, 1031, 1037, 8, 1026, 9, 1012, 10, 11, 1056, 12, 13, 17, 18, 19, 1022, 1053, 1054,
+    ],
+    point: 3,
+    title:
+      'a timer is cancelled while it fires, its new revision is above the read level, and its owner is lost',
+    mutant: 'a timer that was cancelled while it fired is a suspect only below the read level',
+  },
+  {
     seed: 500152,
     onlyFaults: [2, 6, 306],
     onlyOperations: [3, 13],

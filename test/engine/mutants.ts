@@ -533,8 +533,8 @@ export const mutants: readonly Mutant[] = [
     patches: [
       {
         file: 'engine/load/loader.ts',
-        find: 'if (!isBefore(from, this.#suspects.before)) return',
-        replace: 'if (from !== this.#suspects.before) return',
+        find: 'if (this.#suspects.untilRevision === 0) return',
+        replace: 'if (this.#suspects.untilRevision >= 0) return',
       },
     ],
   },
@@ -684,6 +684,16 @@ export const mutants: readonly Mutant[] = [
         file: 'engine/fire/attempts.ts',
         find: 'if (!isPastLast(row)) {',
         replace: 'if (!isPastLast(row) || token >= 0) {',
+      },
+    ],
+  },
+  {
+    name: 'a timer that was cancelled while it fired is a suspect only below the read level',
+    patches: [
+      {
+        file: 'engine/load/loader.ts',
+        find: 'if (!isBefore(row, this.#suspects.before) && !isEnding(row)) return false',
+        replace: 'if (!isBefore(row, this.#suspects.before)) return false',
       },
     ],
   },

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { encodeDetails, isBefore, type Place } from '../../src/timer/index.js'
 import { Rig } from './rig.js'
 import { FaultyCarriage } from './faulty-carriage.js'
 
@@ -39,6 +40,33 @@ describe('a row that a lost owner may have attempted', () => {
     slow.fails = () => false
     await one.clock.advance('30s')
     expect(two.fired).toMatchObject([{ key: 'a', attempt: 2 }])
+  })
+})
+
+describe('a recurring timer that was cancelled while it fired', () => {
+  it('does not start again after its owner was lost, although its row is above the read level', async () => {
+    const recurring = { details: encodeDetails({ on: 'every 10 s' }) }
+    const carriage = new FaultyCarriage()
+    // Memory has space for one row, so the read level ends between two rows of the same millisecond.
+    const small = { ...settings, maxTimers: 1, pageRows: 1 }
+    const one = new Rig({ settings: small, carriage, memberId: 'one' })
+    const two = new Rig({ settings, rig: one, memberId: 'two' })
+    one.handle = () => undefined
+    await one.settled(one.engine.open())
+    await one.submit(one.set('a', 1000, recurring))
+    await one.submit(one.set('b', 1000))
+    await one.settled(one.engine.start())
+    await one.clock.advance('2s')
+    expect(one.fired).toMatchObject([{ key: 'a', attempt: 1 }])
+    expect(await one.submit(one.cancel('a'))).toMatchObject([{ outcome: 'ending' }])
+    const [{ readLevel }] = (await one.settled(one.store.shards())) as [{ readLevel: Place }]
+    const [row] = await one.settled(one.store.find([{ namespace: 'n', kind: 'k', key: 'a' }]))
+    expect(isBefore(row!, readLevel)).toBe(false)
+    carriage.isCut = true
+    await one.settled(two.engine.start())
+    await one.clock.advance('60s')
+    expect(two.fired.map(({ key }) => key)).toEqual(['b'])
+    expect(await one.settled(two.store.find([{ namespace: 'n', kind: 'k', key: 'a' }]))).toEqual([undefined])
   })
 })
 

@@ -1,8 +1,9 @@
 import type { Clock, Wake } from '../../time/index.js'
-import type { Store, Suspects } from '../../store/index.js'
+import type { RowPage, Store, Suspects } from '../../store/index.js'
 import {
   comparePlaces,
   isBefore,
+  isEnding,
   isHeld,
   laterOf,
   levelAt,
@@ -278,7 +279,7 @@ export class Loader {
       counts.loadedRows += page.size
       this.readLevel = readLevel
       const slot = this.#window.addPage(page)
-      this.#setSuspectsAside(slot, page.size, from)
+      this.#setSuspectsAside(slot, page)
       this.#policy.loaded(page.size, page.size >= limit, nextPosition)
       if (!this.isCrowded) governor.grow()
       onEvent({
@@ -314,20 +315,28 @@ export class Loader {
 
   /** Whether an earlier owner may have attempted this row without recording it. */
   isSuspect(row: TimerRow): boolean {
-    const { before, untilRevision, dueUntil } = this.#suspects
-    // That owner's clock may have been ahead of the store's by as much as is allowed.
-    const latest = dueUntil + this.#parts.settings.maxClockOffsetMs
-    if (row.revision > untilRevision || row.dueAt > latest || !isBefore(row, before)) return false
+    if (!this.#isOldAndDue(row.revision, row.dueAt)) return false
+    // A cancel during the attempt has rewritten an ending row where it was, which may be at or above the read level now.
+    if (!isBefore(row, this.#suspects.before) && !isEnding(row)) return false
     // An attempt that was handed over is recorded, and its holder will report on it.
     return !isHeld(row)
   }
 
+  /** Whether a row was written before the takeover, and may have been due to the owner that was lost. */
+  #isOldAndDue(revision: number, dueAt: number): boolean {
+    const { untilRevision, dueUntil } = this.#suspects
+    // That owner's clock may have been ahead of the store's by as much as is allowed.
+    const latest = dueUntil + this.#parts.settings.maxClockOffsetMs
+    return revision <= untilRevision && dueAt <= latest
+  }
+
   /** Suspect rows wait until their attempt is written down. */
-  #setSuspectsAside(slot: number, size: number, from: Place): void {
-    if (!isBefore(from, this.#suspects.before)) return
+  #setSuspectsAside(slot: number, { size, revisions, dueAts }: RowPage): void {
+    if (this.#suspects.untilRevision === 0) return
     const page = this.#window.pageIn(slot)
     if (page === undefined) return
     for (let index = 0; index < size; index++) {
+      if (!this.#isOldAndDue(revisions[index]!, dueAts[index]!)) continue
       if (page.isWaiting(index) && this.isSuspect(page.row(index))) {
         this.#parts.attempts.setSuspectAside(this.#window.takeOut(slot, index))
       }
