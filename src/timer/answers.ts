@@ -1,4 +1,4 @@
-import type { TimerHandle } from './handle.js'
+import type { TimerHandle } from './name/handle.js'
 
 /** The answer to `set`. */
 export interface SetTimer {

@@ -1,5 +1,5 @@
-import { decodeDetails, type OccurrenceName } from './details.js'
-import { identityText } from './identity.js'
+import { decodeDetails, type OccurrenceName } from './details/details.js'
+import { identityText } from './name/identity.js'
 import type { TimerRow } from './timer-row.js'
 
 /** One numbered attempt at a due occurrence of a timer, as its handler sees it. */

@@ -1,9 +1,9 @@
 /** The durable record of a timer: its name, content, progress and place in its shard's order. */
-export { changedDetails, isRevisionOf, keptDetails, revisionOf } from './revision.js'
-export { handleOf, parseHandle, type TimerHandle } from './handle.js'
+export { changedDetails, isRevisionOf, keptDetails, revisionOf } from './details/revision.js'
+export { handleOf, parseHandle, type TimerHandle } from './name/handle.js'
 export { epochMsOf, type Instant } from './instant.js'
-export { keyOfRow, keyOfSet } from './given-key.js'
-export { checkKey, checkKind, checkNamespace, checkTags, nameLimits, nameKey } from './name.js'
+export { keyOfRow, keyOfSet } from './name/given-key.js'
+export { checkKey, checkKind, checkNamespace, checkTags, nameLimits, nameKey } from './name/name.js'
 export {
   comparePlaces,
   earlierOf,
@@ -24,7 +24,7 @@ export type {
   SetTimers,
   TimerView,
 } from './answers.js'
-export { nameHash, shardOf, shardsOf } from './shard-of.js'
+export { nameHash, shardOf, shardsOf } from './name/shard-of.js'
 export type { TimerContent, TimerName, TimerProgress, TimerRow } from './timer-row.js'
 export { checkTraceparent, isTraceparent, traceparentOf } from './trace.js'
 export {
@@ -33,13 +33,20 @@ export {
   occurrenceDueAt,
   type OccurrenceName,
   type TimerDetails,
-} from './details.js'
-export { endingDetails, isEnding, isPastLast, isRecurring, lastOutcome, lastUnknown } from './ending.js'
-export { freeDetails, heldDetails, type Hold, type Holder, holderOf, isHeld } from './holder.js'
-export { identityText, newIdentity } from './identity.js'
-export { latestStartOf, MISSED, type NotAfter } from './not-after.js'
-export { decodePayload, encodePayload, ownBytes, PayloadEncoder, payloadTextOf } from './payload.js'
-export { PayloadColumn } from './payload-column.js'
+} from './details/details.js'
+export {
+  endingDetails,
+  isEnding,
+  isPastLast,
+  isRecurring,
+  lastOutcome,
+  lastUnknown,
+} from './details/ending.js'
+export { freeDetails, heldDetails, type Hold, type Holder, holderOf, isHeld } from './details/holder.js'
+export { identityText, newIdentity } from './name/identity.js'
+export { latestStartOf, MISSED, type NotAfter } from './details/not-after.js'
+export { decodePayload, encodePayload, ownBytes, PayloadEncoder, payloadTextOf } from './payload/payload.js'
+export { PayloadColumn } from './payload/payload-column.js'
 export {
   defaultRetry,
   parseRetry,

@@ -1,5 +1,5 @@
 import { InvalidInputError, shown } from '../error/index.js'
-import { decodeDetails } from './details.js'
+import { decodeDetails } from './details/details.js'
 import type { Firing } from './firing.js'
 
 const TRACEPARENT = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/

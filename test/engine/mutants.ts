@@ -666,7 +666,7 @@ export const mutants: readonly Mutant[] = [
     name: 'a follow-up is written for a timer that was cancelled while it fired',
     patches: [
       {
-        file: 'timer/ending.ts',
+        file: 'timer/details/ending.ts',
         find: "if (outcome.type === 'done' || !isEnding(row)) return outcome",
         replace: "if (outcome.type === 'done' || !isEnding(row) || row.attempt >= 0) return outcome",
       },
@@ -1250,7 +1250,7 @@ export const mutants: readonly Mutant[] = [
     unseen: 'test/engine/handed-over-reports.test.ts: all simulated members speak one protocol',
     patches: [
       {
-        file: 'timer/holder.ts',
+        file: 'timer/details/holder.ts',
         find: 'return isCurrent ? heldBy',
         replace: 'return isCurrent || true ? heldBy',
       },

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { JsonWriter } from '../../src/timer/json-writer.js'
+import { JsonWriter } from '../../src/timer/payload/json-writer.js'
 
 const ROOMY = 1 << 20
 

@@ -27,7 +27,7 @@ interface StoredAnswer {
  * A forgotten request must not come in again, even if the clock goes back. So the inbox keeps the latest deadline of
  * all forgotten requests, and answers `expired` to a request whose deadline is not later.
  *
- * Proven by src/testing/store-contract/cases/inbox.ts, which test/store/file/contract.test.ts runs.
+ * Proven by src/testing/store-contract/cases/cluster/inbox.ts, which test/store/file/contract.test.ts runs.
  */
 export class FileInbox {
   readonly #shard: number

@@ -10,7 +10,7 @@ import { firstBucket, Segment, overlaps } from './segment.js'
  * Reads the rows of one shard in order, from a level on. It keeps the segment that it is in and merges chunks that are
  * added meanwhile. It starts a new segment when rows have moved, or when the read level has jumped.
  *
- * Proven by src/testing/store-contract/cases/load.ts and the random model, which test/store/file/contract.test.ts runs,
+ * Proven by src/testing/store-contract/cases/timers/load.ts and the random model, which test/store/file/contract.test.ts runs,
  * and by test/store/file/failed-commit.test.ts.
  */
 export class RowReader implements ChunkListener {

@@ -14,8 +14,8 @@ import {
   setOf,
   stateOf,
 } from '../sample.js'
-import { entryOf, loadedRows } from './settle.js'
-import { applied, requestOf } from './inbox.js'
+import { entryOf, loadedRows } from './ending/settle.js'
+import { applied, requestOf } from './cluster/inbox.js'
 import type { Suite } from '../suite.js'
 import type { World } from '../world.js'
 

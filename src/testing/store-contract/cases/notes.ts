@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { HistoryNote, InboxRequest, RequestedOperation } from '../../../store/index.js'
 import { levelAt } from '../../../timer/index.js'
-import { applied, requestOf } from './inbox.js'
+import { applied, requestOf } from './cluster/inbox.js'
 import { addsUp, answerOf, cancelOf, changesNothing, moveOf, NAMESPACE, refused, setOf } from '../sample.js'
 import { plain } from '../timer-fields.js'
 import { loadedRows } from '../loaded-rows.js'

@@ -8,9 +8,9 @@ import {
   type TimerName,
   type TimerRow,
 } from '../../../timer/index.js'
-import { applied } from '../cases/inbox.js'
+import { applied } from '../cases/cluster/inbox.js'
 import { type Owner, settlementOf } from '../owner.js'
-import { plainWriteOf } from '../cases/set-columns.js'
+import { plainWriteOf } from '../cases/timers/set-columns.js'
 import {
   NAMESPACE,
   addsUp,
@@ -23,7 +23,7 @@ import {
   shownLetter,
 } from '../sample.js'
 import { plain } from '../timer-fields.js'
-import { entryOf } from '../cases/settle.js'
+import { entryOf } from '../cases/ending/settle.js'
 import type { World } from '../world.js'
 import { Random } from '../../random.js'
 import { RandomOperation } from './random-operation.js'
