@@ -51,7 +51,7 @@ export const errorCodes = Object.freeze({
   'key-limit': 'Two keys of a name may be active: revoke one of them first.',
   'key-unknown': 'There is no such key: list the keys to find its id.',
   'lease-ended': 'The worker did not answer in time: make it faster, extend the lease, or lease for longer.',
-  'maintenance-running': 'A backup or a compaction is running: wait until it is done.',
+  'maintenance-running': 'A backup, a compaction or a verification is running: wait until it is done.',
   'never-matches': 'Use a date that exists: this schedule would never occur.',
   'no-transactions':
     'Use PostgreSQL, or omit `using` and `transaction: true`: this store or server has no transactions to join.',

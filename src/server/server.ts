@@ -319,7 +319,7 @@ export class Server {
     await this.#closeConnections()
     this.#leaseTaker?.stop()
     this.#metrics.stop()
-    await this.#maintenance.idle()
+    await this.#maintenance.stop()
     try {
       await timers.stop()
     } finally {
@@ -329,9 +329,11 @@ export class Server {
     }
   }
 
-  #logJob({ what, name, bytesBefore, bytes, detail }: MaintenanceJob, error: unknown): void {
+  #logJob({ what, name, bytesBefore, bytes, detail, found }: MaintenanceJob, error: unknown): void {
     const { logger } = this.#parts.options
-    if (error === undefined) logger?.info({ what, name, bytesBefore, bytes }, `${what}: done`)
+    if (found !== undefined && found.damageCount > 0)
+      logger?.error({ what, found }, `${what}: ${found.damageCount} damages: restore a backup`)
+    else if (error === undefined) logger?.info({ what, name, bytesBefore, bytes }, `${what}: done`)
     else logger?.error({ err: error, what, name }, `${what}: failed: ${detail}`)
   }
 

@@ -1,6 +1,7 @@
 /** The store contract and the stores that come with Carillon. */
 export { checkRequested } from './check/check-write.js'
 export { FileStore } from './file/file-store.js'
+export { inspectFile } from './file/inspect/inspect-file.js'
 export type { FileStoreOptions } from './file/file-store-options.js'
 export { type Carriage, MemoryStore, type MemoryStoreOptions, type StoreCall } from './memory/memory-store.js'
 export { type PlainScope, SetColumns, type ShardSetColumns, SetColumnsWrite } from './set-columns.js'

@@ -2,6 +2,7 @@ import type { Clock } from '../time/index.js'
 import type { StoreClaims } from './contract/claims.js'
 import type { StoreCluster } from './contract/cluster.js'
 import type { StoreInbox } from './contract/inbox.js'
+import type { StoreInspection } from './contract/inspection.js'
 import type { StoreMail } from './contract/mail.js'
 import type { StoreMaintenance } from './contract/maintenance.js'
 import type { StoreOwner } from './contract/owner.js'
@@ -12,6 +13,7 @@ import type { StoreTransactions } from './contract/transactions.js'
 export type * from './contract/claims.js'
 export type * from './contract/cluster.js'
 export type * from './contract/inbox.js'
+export type * from './contract/inspection.js'
 export type * from './contract/mail.js'
 export type * from './contract/maintenance.js'
 export type * from './contract/operation.js'
@@ -52,6 +54,8 @@ export interface Store
   readonly transactions?: StoreTransactions
   /** Only for stores that have no server of their own to back them up. */
   readonly maintenance?: StoreMaintenance
+  /** Only for stores that outlive their process. */
+  readonly inspection?: StoreInspection
   /** The most bytes that a payload may have. */
   readonly maxPayloadBytes: number
   /** The time by the store's clock, as precise as the store has it, and never ahead of it. */

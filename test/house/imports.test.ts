@@ -44,7 +44,7 @@ const packages: readonly (readonly [part: string, specifier: RegExp])[] = [
   ['webhooks/', /^node:crypto$/],
   ['delivery/lease/', /^node:crypto$/],
   ['delivery/webhook/', /^(?:node:(?:crypto|dns|dns\/promises|fs|net)|undici)$/],
-  ['store/file/', /^node:(buffer|crypto|fs|fs\/promises|module|os|path|timers)$/],
+  ['store/file/', /^node:(buffer|crypto|fs|fs\/promises|module|os|path|timers|zlib)$/],
 ]
 
 /** Files with a stricter rule than their folder: the wheel itself knows no clock. */

@@ -157,52 +157,6 @@ const forecast = apiCommand({
   },
 })
 
-interface Verified {
-  readonly isWhole: boolean
-  readonly missing: number
-  readonly surplus: number
-  readonly rows: number
-  readonly store: Readonly<Record<string, number>>
-  readonly broken: readonly {
-    readonly shard?: number
-    readonly missing: number
-    readonly rows: number
-    readonly counts: Readonly<Record<string, number>>
-  }[]
-}
-
-const verify = apiCommand({
-  name: 'verify',
-  usage: '',
-  summary: 'Count every row and check: created = pending + settled + cancelled + replaced + dead.',
-  options: {},
-  help: [['', 'Exits with 1 if the rows and the counters of a shard differ.']],
-  examples: ['carillon verify'],
-  positionals: [0, 0],
-  execute: async ({ api, print }) => {
-    const answer = await api.call<Verified>('GET', '/v1/verify')
-    print(answer, verifiedLines(answer).join('\n'))
-    return answer.isWhole ? undefined : exitCodes.failed
-  },
-})
-
-function verifiedLines({ isWhole, missing, surplus, rows, store, broken }: Verified): string[] {
-  if (isWhole) return [`whole: ${sumText(rows, store)}`]
-  return [
-    `not whole: ${missing} missing, ${surplus} too many`,
-    ...broken.map(({ shard, missing: lost, ...of }) => {
-      const where = shard === undefined ? 'store' : `shard ${shard}`
-      const what = lost > 0 ? `${lost} missing` : `${-lost} too many`
-      return `  ${where}: ${what}: not ${sumText(of.rows, of.counts)}`
-    }),
-  ]
-}
-
-function sumText(rows: number, counts: Readonly<Record<string, number>>): string {
-  const { created, settled, cancelled, replaced, dead: died } = counts
-  return `created ${created} = pending ${rows} + settled ${settled} + cancelled ${cancelled} + replaced ${replaced} + dead ${died}`
-}
-
 interface Quota {
   readonly maxTimers?: number
   readonly maxBytes?: number
@@ -294,7 +248,6 @@ export const adminCommands: readonly Command[] = [
   redrive,
   discard,
   forecast,
-  verify,
   quota,
   next,
 ]

@@ -2,16 +2,21 @@ import { InvalidInputError } from '../../error/index.js'
 import { systemClock } from '../../time/index.js'
 import { type Command, exitCodes, stringOption } from '../command.js'
 import { JOB_POLL_MS } from '../defaults.js'
+import type { Inspection } from '../../store/index.js'
 import { apiCommand, type CommandContext } from './api-command.js'
 
-interface Job {
-  readonly what: 'backup' | 'compact'
+/** A job of the server. */
+export interface Job {
+  readonly what: 'backup' | 'compact' | 'verify'
   readonly state: 'running' | 'done' | 'failed'
   readonly startedAt: number
   readonly name?: string
-  readonly bytesBefore: number
+  readonly bytesBefore?: number
   readonly bytes?: number
-  readonly progress?: { readonly copiedBytes: number; readonly totalBytes: number }
+  readonly progress?:
+    | { readonly copiedBytes: number; readonly totalBytes: number }
+    | { readonly checkedRows: number; readonly totalRows: number }
+  readonly found?: Inspection
   readonly code?: string
   readonly detail?: string
 }
@@ -51,16 +56,23 @@ const compact = apiCommand({
     runJob(
       context,
       'compact',
-      ({ bytesBefore, bytes = 0 }) => `compacted from ${megabytes(bytesBefore)} to ${megabytes(bytes)}`,
+      ({ bytesBefore = 0, bytes = 0 }) => `compacted from ${megabytes(bytesBefore)} to ${megabytes(bytes)}`,
     ),
 })
 
-/** Starts a job, reports its progress, and waits for its end. */
+/** Runs a job, and prints how it ended. */
 async function runJob(
-  { api, print, terminal, isJson }: CommandContext,
+  context: CommandContext,
   what: Job['what'],
   textOf: (job: Job) => string,
 ): Promise<number | undefined> {
+  const job = await jobEnd(context, what)
+  context.print(job, job.state === 'done' ? textOf(job) : failureText(job))
+  return job.state === 'done' ? undefined : exitCodes.failed
+}
+
+/** Starts a job, reports its progress, and waits for its end. */
+export async function jobEnd({ api, terminal, isJson }: CommandContext, what: Job['what']): Promise<Job> {
   let job = await api.call<Job>('POST', `/v1/${what}`)
   const { startedAt } = job
   while (job.state === 'running') {
@@ -69,10 +81,17 @@ async function runJob(
     job = jobs.find((each) => each.what === what && each.startedAt === startedAt) ?? forgotten(job)
     const { progress } = job
     if (progress !== undefined && !isJson)
-      terminal.error(`${megabytes(progress.copiedBytes)} of at most ${megabytes(progress.totalBytes)}\n`)
+      terminal.error(
+        'copiedBytes' in progress
+          ? `${megabytes(progress.copiedBytes)} of at most ${megabytes(progress.totalBytes)}\n`
+          : `${progress.checkedRows} of about ${progress.totalRows} rows\n`,
+      )
   }
-  print(job, job.state === 'done' ? textOf(job) : `failed: ${job.detail} (${job.code})`)
-  return job.state === 'done' ? undefined : exitCodes.failed
+  return job
+}
+
+export function failureText({ detail, code }: Job): string {
+  return `failed: ${detail} (${code})`
 }
 
 /** The server was restarted, or another instance answers now. */

@@ -1,7 +1,8 @@
 import { statSync } from 'node:fs'
 import path from 'node:path'
 import { StateError } from '../../error/index.js'
-import type { CopyProgress, StoreMaintenance } from '../store.js'
+import type { CopyProgress, InspectOptions, Inspection, StoreMaintenance } from '../store.js'
+import { inspectFile, type OpenStore } from './inspect/inspect-file.js'
 import type { Committer } from './lmdb/committer.js'
 import type { Environment } from './lmdb/environment.js'
 import type { OwnerRecord } from './lmdb/owner-record.js'
@@ -16,6 +17,7 @@ export class FileMaintenance implements StoreMaintenance {
   readonly #environment: Environment
   readonly #committer: Committer
   readonly #owner: OwnerRecord
+  readonly #ending = new AbortController()
   #running: { readonly what: string; readonly folder: string; readonly done: Promise<unknown> } | undefined
 
   constructor(environment: Environment, committer: Committer, owner: OwnerRecord) {
@@ -44,6 +46,21 @@ export class FileMaintenance implements StoreMaintenance {
     })
   }
 
+  /** Reads the file while it is used. LMDB keeps the pages of the snapshot meanwhile, so the file may grow. */
+  inspect(options: InspectOptions, store: OpenStore): Promise<Inspection> {
+    return this.#run('verification', this.#environment.folder, async () => {
+      // Everything that was called before is in the snapshot.
+      await this.#committer.read(() => undefined)
+      const letGo = this.#environment.keepPages()
+      try {
+        const signal = AbortSignal.any([this.#ending.signal, ...(options.signal ? [options.signal] : [])])
+        return await inspectFile(this.#environment.folder, { ...options, signal }, store)
+      } finally {
+        letGo()
+      }
+    })
+  }
+
   progress(): CopyProgress | undefined {
     if (this.#running === undefined) return undefined
     return { copiedBytes: sizeOf(path.join(this.#running.folder, DATA_FILE)), totalBytes: this.size() }
@@ -53,8 +70,9 @@ export class FileMaintenance implements StoreMaintenance {
     return sizeOf(this.#environment.dataFile)
   }
 
-  /** Waits for the one that is running: the file must not be closed while it is copied. */
+  /** Waits for the one that is running: the file must not be closed while it is copied. A verification ends early. */
   async idle(): Promise<void> {
+    this.#ending.abort(new StateError('stopped', 'the store was stopped'))
     await this.#running?.done.catch(() => undefined)
   }
 

@@ -38,7 +38,10 @@ import type {
   ShardRow,
   Store,
   StoreCapabilities,
+  StoreInspection,
   StoreMode,
+  InspectOptions,
+  Inspection,
   Tally,
   Usage,
   WriteAnswer,
@@ -92,6 +95,7 @@ export class FileStore implements Store {
   readonly maxPayloadBytes: number
   readonly clock: Clock
   readonly maintenance: FileMaintenance
+  readonly inspection: StoreInspection = { inspect: (options) => this.#inspect(options) }
   readonly #environment: Environment
   readonly #owner: OwnerRecord
   readonly #table: RowTable
@@ -482,6 +486,14 @@ export class FileStore implements Store {
   async compact(): Promise<void> {
     this.#checkRunning()
     await this.maintenance.compact()
+  }
+
+  async #inspect(options: InspectOptions): Promise<Inspection> {
+    this.#checkRunning()
+    return await this.maintenance.inspect(options, {
+      totalRows: await this.countRows(),
+      hasRow: async (row) => (await this.find([row]))[0]?.revision === row.revision,
+    })
   }
 
   #restore(): void {

@@ -53,6 +53,7 @@ import { WakeChannel } from './net/wake-channel.js'
 import { ClusterTables, MICROSECONDS } from './parts/cluster-tables.js'
 import { MailTable } from './parts/mail-table.js'
 import { RecordTables } from './parts/record-tables.js'
+import { RowInspection } from './parts/row-inspection.js'
 import { RowLister } from './parts/row-lister.js'
 import { RowReader } from './parts/row-reader.js'
 import { ShardTable } from './parts/shard-table.js'
@@ -96,6 +97,7 @@ export class PostgresStore implements Store {
   readonly #reading: RowReader
   readonly #lister: RowLister
   readonly #records: RecordTables
+  readonly inspection: RowInspection
   readonly #cluster: ClusterTables
   readonly #mail: MailTable
   readonly #wakes: WakeChannel
@@ -125,6 +127,7 @@ export class PostgresStore implements Store {
     this.#reading = new RowReader(database, format.shardCount)
     this.#lister = new RowLister(database, clock, format.shardCount)
     this.#records = new RecordTables(database)
+    this.inspection = new RowInspection(database, () => this.countRows())
     this.#cluster = new ClusterTables(leases, this.#now)
     this.transactions = new PostgresTransactions(
       () => openSessionPool(driver, connection, options.maxConnections, { allow: options.allow }),

@@ -260,7 +260,7 @@ export class RedisShard {
   async listPage(
     from: Place,
     limit: number,
-    { dueFromInclusive = 0, dueUntilExclusive }: ListQuery,
+    { dueFromInclusive = 0, dueUntilExclusive }: Partial<ListQuery>,
   ): Promise<{ readonly page: RedisPage; readonly next: Place | undefined }> {
     const end = dueUntilExclusive === undefined ? 'g' : placeText(levelAt(Math.max(0, dueUntilExclusive)))
     const args = [placeText(from), String(limit), placeText(levelAt(Math.max(0, dueFromInclusive))), end]

@@ -49,6 +49,7 @@ import { checkServer, type RedisFormat, readOrCreateFormat } from './format.js'
 import { RedisNodes } from './net/nodes.js'
 import { RedisClaims } from './redis-claims.js'
 import { RedisReading } from './redis-reading.js'
+import { RowInspection } from './row-inspection.js'
 import { RedisShard } from './redis-shard.js'
 import { type RedisStoreOptions, redisStoreOptions } from './redis-store-options.js'
 import { parseRedisUrl } from './net/redis-url.js'
@@ -74,6 +75,7 @@ export class RedisStore implements Store {
   readonly #nodes: RedisNodes
   readonly #shards: readonly RedisShard[]
   readonly #claims: RedisClaims
+  readonly inspection: RowInspection
   readonly #reading: RedisReading
   readonly #shared: SharedState
   readonly #channel: WakeChannel
@@ -104,6 +106,7 @@ export class RedisStore implements Store {
       (_, shard) => new RedisShard(shard, nodes, scripts, now),
     )
     this.#claims = new RedisClaims(this.#shards, scripts)
+    this.inspection = new RowInspection(this.#shards)
     this.#reading = new RedisReading(this.#shards, scripts, clock)
     this.#shared = new SharedState(nodes, now)
     this.#channel = new WakeChannel(

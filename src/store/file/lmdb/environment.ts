@@ -275,6 +275,12 @@ export class Environment {
     }
   }
 
+  /** Keeps all pages that are in use now, until the returned function is called. */
+  keepPages(): () => void {
+    if (this.#failure !== undefined) throw this.#failure
+    return this.#root.keepPages()
+  }
+
   #dropCopy(): void {
     this.#copy?.remove()
     this.#copy = undefined

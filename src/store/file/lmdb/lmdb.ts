@@ -32,6 +32,8 @@ interface Opened extends Table {
   openDB(options: TableOptions & { readonly name: string }): Table
   transactionSync<Answer>(run: () => Answer): Answer
   backup(path: string, compact: boolean): Promise<void>
+  /** Keeps the pages of the current snapshot from being written again until `done`. */
+  useReadTransaction(): { done(): void }
   close(): Promise<void>
 }
 
@@ -121,6 +123,12 @@ export class Root {
 
   backup(path: string, compact: boolean): Promise<void> {
     return this.#opened.backup(path, compact)
+  }
+
+  /** Keeps all pages that are in use now, until the returned function is called. The file may grow meanwhile. */
+  keepPages(): () => void {
+    const transaction = this.#opened.useReadTransaction()
+    return () => transaction.done()
   }
 
   /** Waits for one write. Rejects if it ended without an answer. Only one write may run at a time. */

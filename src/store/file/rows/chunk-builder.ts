@@ -1,10 +1,11 @@
 import type { TimerContent, TimerProgress } from '../../../timer/index.js'
 import type { Bucket } from './bucket.js'
+import { putChecksum } from './chunk-checksum.js'
 import { chunkLayout } from './chunk-layout.js'
 import { dueAtOf, type RowSource, type Scope, tailBytes } from './chunk.js'
 import type { WriteOnceBuffers } from '../lmdb/write-once-buffers.js'
 
-const { DUE, EXTRA, PROGRESS, WIDE } = chunkLayout
+const { CHECKED, DUE, EXTRA, PROGRESS, WIDE } = chunkLayout
 const FIRST_TAIL_BYTES = 16_384
 
 /**
@@ -143,11 +144,11 @@ export class ChunkBuilder implements RowSource {
     const positionsAt = chunkLayout.header + 8 * (rows + removals.length)
     const tailsAt = positionsAt + 8 * rows
     const scopesAt = tailsAt + this.#length
-    const length = scopesAt + this.#scopeBytes
+    const length = scopesAt + this.#scopeBytes + chunkLayout.checksum
     const sealed = buffers.take(length)
     const view = new DataView(sealed.buffer, sealed.byteOffset, length)
     view.setUint8(0, chunkLayout.version)
-    view.setUint8(1, 0)
+    view.setUint8(1, CHECKED)
     view.setUint16(2, scopes.length, true)
     view.setUint32(4, rows, true)
     view.setUint32(8, removals.length, true)
@@ -171,6 +172,7 @@ export class ChunkBuilder implements RowSource {
         at += 1 + written
       }
     }
+    putChecksum(sealed)
     this.clear()
     return sealed
   }

@@ -10,6 +10,7 @@
  *                                    u32  offset of each row's tail, relative to the first tail
  *                                         the tails
  *                                         the scopes: (u8 length, namespace, u8 length, kind) each
+ *                                    u32  with CHECKED: CRC-32 of everything before
  *
  * A tail is the rest of a row:
  *
@@ -23,6 +24,10 @@ export const chunkLayout = Object.freeze({
   version: 1,
   header: 32,
   tail: 25,
+  /** The bytes of the checksum. */
+  checksum: 4,
+  /** A flag of the chunk: it ends with its checksum. Older versions wrote none, and ignore it. */
+  CHECKED: 1,
   /** The due time differs from the position. */
   DUE: 1,
   /** The row has attempts or occurrences. */
