@@ -74,7 +74,18 @@ async function readOnlyPostgres(): Promise<Outage> {
     await admin.query(`alter system set default_transaction_read_only = ${state}`)
     await admin.query('select pg_reload_conf()')
   }
-  return { url: server.url, begin: () => turn('on'), end: () => turn('off') }
+  const begin = async (): Promise<void> => {
+    await turn('on')
+    // The processes of the server read the new settings one by one.
+    await until('new connections are read-only', async () => {
+      const client = new pg.Client({ connectionString: server.url })
+      await client.connect()
+      const { rows } = await client.query<Record<string, string>>('show default_transaction_read_only')
+      await client.end()
+      return rows[0]!['default_transaction_read_only'] === 'on'
+    })
+  }
+  return { url: server.url, begin, end: () => turn('off') }
 }
 
 /** All masters are frozen, so no replica may take over. */
@@ -107,6 +118,7 @@ describe.each([
     ends.push(() => server.server.stop())
     const set = (key: string, body: object = { in: '1h' }) =>
       server.call('PUT', `/v1/timers/hello/${key}`, body)
+    await until('the server has its shards', async () => (await set('first')).status === 200)
     expect((await set('due', { in: 2000 })).status).toBe(200)
     await outage.begin()
     const refused = await set('refused')
