@@ -1,14 +1,14 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { InvalidInputError, shown } from '../error/index.js'
-import type { ServerOptions } from '../server/index.js'
+import type { HandlerModule, ServerOptions } from '../server/index.js'
 import { CONFIGURATION_FILE, DEFAULT_PORT, DEFAULT_STORE } from './defaults.js'
 
-type Value = string | number | boolean | readonly string[]
+type Value = string | number | boolean | readonly string[] | readonly HandlerModule[]
 
 interface Setting {
   /** Its name in `ServerOptions` and in the file. */
   readonly name: string
-  readonly type: 'string' | 'integer' | 'flag' | 'list'
+  readonly type: 'string' | 'integer' | 'flag' | 'list' | 'handlers'
   readonly help: string
 }
 
@@ -47,6 +47,11 @@ const settings: readonly Setting[] = Object.freeze([
   },
   { name: 'address', type: 'string', help: 'where other instances reach this one (where it listens)' },
   { name: 'backupFolder', type: 'string', help: 'where carillon backup puts copies of a file store (none)' },
+  {
+    name: 'handlers',
+    type: 'handlers',
+    help: 'modules that handle kinds on threads: kind=path, comma-separated (none)',
+  },
   { name: 'tracing', type: 'flag', help: "trace timers with the process's OpenTelemetry SDK (false)" },
   {
     name: 'engineStrategy',
@@ -179,6 +184,8 @@ function parsed({ name, type }: Setting, text: string): Value {
       return text
     case 'list':
       return text.split(',').map((each) => each.trim())
+    case 'handlers':
+      return text.split(',').map((each) => handlerOf(each.trim()))
     case 'integer':
       if (/^\d+$/.test(text)) return Number(text)
       throw refused(name, 'an integer', text)
@@ -202,7 +209,18 @@ function checked({ name, type }: Setting, value: unknown): Value {
     case 'list':
       if (Array.isArray(value) && value.every((each) => typeof each === 'string')) return value
       throw refused(name, 'an array of strings', value)
+    case 'handlers':
+      // The server checks each of them.
+      if (Array.isArray(value)) return value as readonly HandlerModule[]
+      throw refused(name, 'an array of objects such as { "kind": "resize", "module": "./resize.js" }', value)
   }
+}
+
+/** A handler as a flag names it. More about it can be said in the file. */
+function handlerOf(text: string): HandlerModule {
+  const at = text.indexOf('=')
+  if (at > 0 && at < text.length - 1) return { kind: text.slice(0, at), module: text.slice(at + 1) }
+  throw refused('handlers', 'a kind and the path of its module, such as resize=./resize.js', text)
 }
 
 function refused(name: string, wanted: string, got: unknown): InvalidInputError {

@@ -21,6 +21,7 @@ import { StateError } from '../error/index.js'
 import { catchUp, parseSchedule, type Schedule } from '../schedule/index.js'
 import type { Clock, Wake } from '../time/index.js'
 import { Dead, RetryAfter } from './dead.js'
+import { NotStarted } from './not-started.js'
 import { TimerFiring } from './timer-firing.js'
 import { TransactionFiring } from './transaction-firing.js'
 
@@ -79,10 +80,14 @@ export class Handlers {
   }
 
   add(handler: Handler): void {
-    if (this.#byKind.has(handler.kind)) {
-      throw new StateError('handler-exists', `the kind ${JSON.stringify(handler.kind)} has a handler already`)
-    }
+    this.checkFree(handler.kind)
     this.#byKind.set(handler.kind, handler)
+  }
+
+  /** Throws if the kind has a handler. */
+  checkFree(kind: string): void {
+    if (this.#byKind.has(kind))
+      throw new StateError('handler-exists', `the kind ${JSON.stringify(kind)} has a handler already`)
   }
 
   /** Adds the handler for all kinds that have none of their own. */
@@ -360,6 +365,7 @@ export class Handlers {
   }
 
   #fail(handler: Handler, given: TimerFiring, error: unknown): void {
+    if (error instanceof NotStarted) return
     const firing = TimerFiring.firingOf(given)
     const outcome = lastOutcome(firing.row, this.#failure(handler, given, error))
     this.#onFailure(given, error, outcome)

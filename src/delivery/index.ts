@@ -19,6 +19,7 @@ export {
   type WebhookForm,
 } from './target-form.js'
 export { TimerFiring } from './timer-firing.js'
+export { HandlerThreads } from './thread/handler-threads.js'
 export {
   type HandleInTransaction,
   type SettlingConnection,

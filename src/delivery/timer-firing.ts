@@ -23,7 +23,7 @@ export interface Abortable {
 /** What a handler gets: one due occurrence of a timer, at one numbered attempt. */
 export class TimerFiring<Payload = unknown> {
   readonly #firing: Firing
-  readonly #clock: Clock
+  readonly #clock: Pick<Clock, 'now'>
   #payload: Payload | undefined
   #isDecoded = false
   #abort: AbortController | undefined
@@ -32,7 +32,7 @@ export class TimerFiring<Payload = unknown> {
   #againAt: number | undefined
   #isEnded = false
 
-  constructor(firing: Firing, clock: Clock) {
+  constructor(firing: Firing, clock: Pick<Clock, 'now'>) {
     this.#firing = firing
     this.#clock = clock
   }

@@ -16,6 +16,9 @@ export const errorCodes = Object.freeze({
   fenced: 'Another instance owns the shard now: drop its rows from memory, acquire it again and reload.',
   forbidden: 'Use a key with the scope and namespace that the message names.',
   'handler-exists': 'Register one handler per kind and instance.',
+  'handler-interrupted':
+    'The thread ended while the handler ran, so the outcome is unknown. The attempt counts, and the timer is tried again.',
+  'handler-module': 'Correct the module: the message says what went wrong when a thread loaded it.',
   'handler-timeout': 'The handler took longer than its kind allows: make it faster, or raise `timeout`.',
   'inbox-first': "Requests wait in the shard's inbox: apply them, then write again.",
   'idempotency-mismatch': 'Use a new Idempotency-Key for a different request.',
@@ -67,6 +70,8 @@ export const errorCodes = Object.freeze({
   'package-missing': 'Install the packages of the server beside Carillon. The message has the command.',
   'package-unsupported': 'Install the version of the package that the message names.',
   'partly-done': 'Read `rows` of the error: rows with an answer are done. Retry the others.',
+  'payload-cannot-cross':
+    'Let the schema return what structured clone can copy, or handle the kind with a function.',
   'payload-refused': "Pass a payload that the kind's schema accepts.",
   'payload-too-large':
     'Store the data elsewhere and put a reference to it in the payload, or raise `maxPayloadBytes`.',

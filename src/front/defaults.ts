@@ -22,6 +22,9 @@ export const CONCURRENCY = 1000
 /** The same for `handleMany`, which is called with batches. */
 export const CONCURRENCY_OF_BATCHES = 50_000
 
+/** Threads of a handler module, unless `handle` says otherwise. */
+export const HANDLER_THREADS = 1
+
 // ---- setting
 
 /** A call with fewer rows is not worth the columns of a plain set. */

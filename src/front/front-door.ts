@@ -21,6 +21,7 @@ import type {
   TimerView,
 } from '../timer/index.js'
 import { type CallOptions, callOptionsOf } from './call/calls.js'
+import { HANDLER_THREADS } from './defaults.js'
 import type { CancelOutcome, ChangeOptions, MoveOutcome } from './change/changes.js'
 import type { ManyOptions, ManyOutcome } from './change/many-changes.js'
 import type { Redriven } from './change/redrives.js'
@@ -73,6 +74,9 @@ export abstract class FrontDoor extends Lifecycle {
   /**
    * Registers the function that gets the firings of a kind, one by one. With `transaction: true`, one transaction
    * commits both what the function writes by `firing.transaction` and the end of the firing.
+   *
+   * With the URL of a module, its default export is the function, and it runs on `threads` of its own (1 to 1,024,
+   * default 1). So handlers that compute for long delay no other timer. Resolves once every thread has loaded it.
    */
   handle<Payload>(
     kind: TimerKind<Payload, never>,
@@ -84,21 +88,45 @@ export abstract class FrontDoor extends Lifecycle {
     handle: Handle<Payload>,
     options?: { readonly transaction?: false },
   ): void
+  handle(kind: UnknownKind, module: URL, options?: { readonly threads?: number }): Promise<void>
   handle<Payload>(
     kind: TimerKind<Payload, never>,
-    handle: Handle<Payload> | HandleInTransaction<Payload>,
-    options: { readonly transaction?: boolean } = {},
-  ): void {
+    handle: Handle<Payload> | HandleInTransaction<Payload> | URL,
+    options: { readonly transaction?: boolean; readonly threads?: number } = {},
+  ): void | Promise<void> {
+    if (handle instanceof URL) return this.#handleOnThreads(kind, handle, options)
     checkKindMade(kind)
     checkFunction('handle', handle)
-    checkOptions('handle', options, ['transaction'])
-    const { transaction = false } = options
+    checkOptions('handle', options, ['transaction', 'threads'])
+    const { transaction = false, threads } = options
+    if (threads !== undefined)
+      throw new InvalidInputError(
+        'invalid-option',
+        "a function cannot cross to a thread: pass the URL of its module, new URL('./module.js', import.meta.url)",
+      )
     if (typeof transaction !== 'boolean')
       throw new InvalidInputError(
         'invalid-option',
         `transaction must be true or false, got ${shown(transaction)}`,
       )
     this.handleOne(kind, handle as Handle<unknown>, transaction)
+  }
+
+  async #handleOnThreads(
+    kind: UnknownKind,
+    module: URL,
+    options: { readonly transaction?: boolean; readonly threads?: number },
+  ): Promise<void> {
+    checkKindMade(kind)
+    this.checkOpen()
+    checkOptions('handle', options, ['transaction', 'threads'])
+    const { transaction = false, threads = HANDLER_THREADS } = options
+    if (transaction)
+      throw new InvalidInputError(
+        'invalid-option',
+        'a transaction cannot cross to a thread: pass a function, or omit transaction',
+      )
+    await this.handleModule(kind, module, threads)
   }
 
   /** Registers the function that gets the firings of a kind in batches: the fast way. */
@@ -335,6 +363,8 @@ export abstract class FrontDoor extends Lifecycle {
   // ---- for the front doors
 
   protected abstract handleOne(kind: UnknownKind, handle: Handle<unknown>, isTransactional: boolean): void
+  /** Registers the default export of a module, on threads. */
+  protected abstract handleModule(kind: UnknownKind, module: URL, threads: number): Promise<void>
   protected abstract leaseFirings(
     kinds: AnyKind | readonly AnyKind[],
     options: LeaseRequestOptions,

@@ -141,6 +141,7 @@ export class Timers extends FrontDoor {
       records,
       turns,
       tracing,
+      mustCross: (kind) => router.isOnThreads(kind),
       checkOpen,
       onStoreError,
     })
@@ -231,6 +232,10 @@ export class Timers extends FrontDoor {
 
   protected handleOne(kind: UnknownKind, handle: Handle<unknown>, isTransactional: boolean): void {
     this.#router.handleOne(kind, handle, isTransactional)
+  }
+
+  protected async handleModule(kind: UnknownKind, module: URL, threads: number): Promise<void> {
+    await this.#router.handleModule(kind, module, threads)
   }
 
   handleMany<Payload>(kind: TimerKind<Payload, never>, handle: HandleMany<Payload>): void {
@@ -503,7 +508,7 @@ export class Timers extends FrontDoor {
     this.#shared.remove(this.#parts.namespace)
     this.#parts.onLeft?.()
     this.#router.stopLeases()
-    await this.#router.stopTargets()
+    await Promise.all([this.#router.stopTargets(), this.#router.retireThreads(this.stopMs)])
   }
 
   async #stopEngine(limit: CallLimit): Promise<void> {
@@ -518,6 +523,7 @@ export class Timers extends FrontDoor {
     await this.engine.stop()
     await this.#namespaces.stop()
     await this.#router.stopTargets()
+    await this.#router.stopThreads()
     this.#router.stopLeases()
     patience.cancel()
     if (ownsStore) await store.stop()

@@ -12,6 +12,7 @@ export const defaultOptions = Object.freeze({
   corsOrigins: [],
   history: 'failures',
   engine: {},
+  handlers: [],
   tracing: false,
   guard: {},
   forwarding: true,

@@ -6,6 +6,7 @@ import type { EngineSettings } from '../engine/index.js'
 import type { Clock } from '../time/index.js'
 import type { Store } from '../store/index.js'
 import { defaultOptions } from './defaults.js'
+import { checkHandlerModules, type HandlerModule } from './handler-modules.js'
 
 export interface ServerOptions {
   /** The store's URL, or an open store, as for `openTimers`. */
@@ -38,6 +39,8 @@ export interface ServerOptions {
    */
   readonly secretKey?: string
   readonly engine?: Partial<EngineSettings>
+  /** Modules that handle kinds on threads of this server. Default none. */
+  readonly handlers?: readonly HandlerModule[]
   /** Whether instances send operations directly to the owner of a shard, not through the store. Default true. */
   readonly forwarding?: boolean
   /** Where other instances reach this one, such as `http://10.0.0.5:7750`. Default: where it listens. */
@@ -71,6 +74,7 @@ export function serverOptions(options: ServerOptions): CompleteServerOptions {
   checkInteger('maxBodyBytes', complete.maxBodyBytes, 1024, 268_435_456)
   checkInteger('requestTimeoutMs', complete.requestTimeoutMs, 1000)
   checkInteger('callTimeoutMs', complete.callTimeoutMs, 100, 3_600_000)
+  checkHandlerModules(complete.handlers)
   for (const origin of complete.corsOrigins) checkOrigin(origin)
   if (complete.address !== undefined) checkOrigin(complete.address)
   if (!complete.auth && !isLoopback(complete.host)) {

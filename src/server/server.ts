@@ -12,6 +12,7 @@ import { eventPublisher } from './monitor/publish-events.js'
 import { AccessCheck } from './http/access.js'
 import { httpApp } from './http/http-app.js'
 import { Idempotency } from './http/idempotency.js'
+import { addHandlerModules } from './handler-modules.js'
 import { Maintenance, type MaintenanceJob } from './maintenance.js'
 import { Metrics } from './monitor/metrics.js'
 import { Namespaces } from './namespaces.js'
@@ -302,6 +303,7 @@ export class Server {
     this.#url = await listen(this.#app, options)
     await this.#namespaces.start()
     await this.#addHelloTarget()
+    await addHandlerModules(options.handlers, (namespace) => this.#namespaces.timersOf(namespace))
     await timers.start()
     // The token is shown only if the start succeeds. So make the key after everything that can fail.
     if (options.auth) this.#firstToken = await this.#keys.createFirst()

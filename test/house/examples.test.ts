@@ -21,6 +21,7 @@ const lastLines: Readonly<Record<string, RegExp>> = {
   'quick-start': /^reminded of order:9, order 9, attempt 1$/,
   'saga-timeout': /^1 paid, 2 steps undone, 1 for a human$/,
   schedule: /^ {2}4 unchanged, 0 added, 0 moved$/,
+  threads: /^failed attempts: endless, none; dead letters: none$/,
   'timing-wheel': /^order:8 was removed, nothing more to ring$/,
   'webhook-receiver': /^1 message dealt with$/,
   'visibility-queue': /^2 deleted, 1 given up after 3 receives, 0 invisible$/,

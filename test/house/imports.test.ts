@@ -31,7 +31,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
 const packages: readonly (readonly [part: string, specifier: RegExp])[] = [
   [
     'server/',
-    /^(?:node:(?:crypto|perf_hooks|stream|string_decoder)|fastify|pino|@sinclair\/typebox(?:\/compiler|\/value)?)$/,
+    /^(?:node:(?:crypto|perf_hooks|stream|string_decoder|url)|fastify|pino|@sinclair\/typebox(?:\/compiler|\/value)?)$/,
   ],
   ['server/peers/', /^(?:node:os|undici)$/],
   ['server/monitor/', /^node:fs$/],
@@ -42,6 +42,7 @@ const packages: readonly (readonly [part: string, specifier: RegExp])[] = [
   ['store/redis/', /^(redis|node:crypto)$/],
   ['store/postgres/', /^(pg|node:(buffer|timers))$/],
   ['webhooks/', /^node:crypto$/],
+  ['delivery/thread/', /^node:worker_threads$/],
   ['delivery/lease/', /^node:crypto$/],
   ['delivery/webhook/', /^(?:node:(?:crypto|dns|dns\/promises|fs|net)|undici)$/],
   ['store/file/', /^node:(buffer|crypto|fs|fs\/promises|module|os|path|timers|zlib)$/],

@@ -149,7 +149,7 @@ describe('the table of settings in docs/server.md', () => {
   })
 
   it('has the defaults of the server, and so has the help of the command', () => {
-    const { corsOrigins, guard: _, engine: __, clock: ___, ...values } = serverLimits.defaultOptions
+    const { corsOrigins, handlers, guard: _, engine: __, clock: ___, ...values } = serverLimits.defaultOptions
     const ofEngine = Object.entries(engineDefaults).map(([name, value]): [string, string | number] => [
       `engine${name[0]!.toUpperCase()}${name.slice(1)}`,
       value,
@@ -159,7 +159,7 @@ describe('the table of settings in docs/server.md', () => {
       ...Object.entries({ ...values, store: DEFAULT_STORE }),
       ...ofEngine.filter(([name]) => name !== 'engineStrategy' && served.has(name)),
     ])
-    expect([...corsOrigins]).toEqual([])
+    expect([...corsOrigins, ...handlers]).toEqual([])
     expect(DEFAULT_PORT).toBe(values.port)
     const help = new Map(serveHelp)
     for (const [flag, , name, value] of rows) {

@@ -5,6 +5,7 @@ import {
   type Handle,
   type HandleMany,
   Handlers,
+  type HandlerThreads,
   LeaseBroker,
   type Target,
   type TargetSeal,
@@ -18,7 +19,7 @@ import { type KindOptions, timer, type TimerKind, type UnknownKind } from '../ki
 import type { Kinds } from '../kind/kinds.js'
 import type { Listeners } from '../event/listeners.js'
 import type { NamespaceDelivery, SharedEngine } from '../shared-engine.js'
-import { batchHandlerOf, handlerOf, transactionHandlerOf } from './handler-of.js'
+import { batchHandlerOf, handlerOf, threadsOf, threadHandlerOf, transactionHandlerOf } from './handler-of.js'
 import { Leases } from './leases.js'
 import { type StoredTarget, StoredTargets } from './stored-targets.js'
 import { type LoggedEvent, type TargetEvent, Targets } from './targets.js'
@@ -54,6 +55,7 @@ export class FiringRouter implements NamespaceDelivery {
   readonly #broker: LeaseBroker
   readonly #targets: Targets
   readonly #troubles = new Map<string, TargetTrouble>()
+  readonly #threads = new Map<string, HandlerThreads>()
 
   constructor(parts: FiringRouterParts) {
     const { store, namespace, random, shared, kinds, listeners } = parts
@@ -173,6 +175,28 @@ export class FiringRouter implements NamespaceDelivery {
     shared.engine.refresh()
   }
 
+  /** Registers a handler on threads, once they have loaded its module. */
+  async handleModule(kind: UnknownKind, module: URL, threads: number): Promise<void> {
+    const { kinds, shared, checkOpen } = this.#parts
+    kinds.use(kind)
+    this.#handlers.checkFree(kind.name)
+    const started = await threadsOf(kind, module, threads, shared.engine.clock)
+    try {
+      checkOpen()
+      this.#handlers.add(threadHandlerOf(kind, threads, started))
+    } catch (error) {
+      await started.stop()
+      throw error
+    }
+    this.#threads.set(kind.name, started)
+    shared.engine.refresh()
+  }
+
+  /** Whether the handler of a kind runs on threads here. */
+  isOnThreads(kind: string): boolean {
+    return this.#threads.has(kind)
+  }
+
   handleMany<Payload>(kind: TimerKind<Payload, never>, handle: HandleMany<Payload>): void {
     const { kinds, shared } = this.#parts
     kinds.use(kind)
@@ -201,6 +225,15 @@ export class FiringRouter implements NamespaceDelivery {
 
   async stopTargets(): Promise<void> {
     await this.#targets.stop()
+  }
+
+  async stopThreads(): Promise<void> {
+    await Promise.all([...this.#threads.values()].map((threads) => threads.stop()))
+  }
+
+  /** Waits for attempts on threads, for a limited time, and stops the threads. */
+  async retireThreads(patienceMs: number): Promise<void> {
+    await Promise.all([...this.#threads.values()].map((threads) => threads.retire(patienceMs)))
   }
 
   stopLeases(): void {

@@ -1,5 +1,6 @@
-import type { Handler, HandleMany } from '../../delivery/index.js'
+import { type Handler, type HandleMany, HandlerThreads } from '../../delivery/index.js'
 import { StoreError } from '../../error/index.js'
+import type { Clock } from '../../time/index.js'
 import { CONCURRENCY, CONCURRENCY_OF_BATCHES } from '../defaults.js'
 import type { TimerKind, UnknownKind } from '../kind/kind.js'
 import { validated } from '../kind/schema.js'
@@ -30,6 +31,30 @@ export function batchHandlerOf<Payload>(
     one: undefined,
     many: handle as HandleMany<unknown>,
   }
+}
+
+/** Starts the threads of a handler module. As many attempts run at once as there are threads, unless the kind says otherwise. */
+export async function threadsOf(
+  kind: UnknownKind,
+  module: URL,
+  threads: number,
+  clock: Clock,
+): Promise<HandlerThreads> {
+  const { name, timeoutMs, schema, concurrency = threads } = kind
+  return await HandlerThreads.start({
+    kind: name,
+    module,
+    threads,
+    concurrency,
+    timeoutMs,
+    hasSchema: schema !== undefined,
+    clock,
+  })
+}
+
+/** The handler of a module on threads, which measure the time of each attempt themselves. */
+export function threadHandlerOf(kind: UnknownKind, threads: number, started: HandlerThreads): Handler {
+  return { ...handlerOf(kind, threads), timeoutMs: Infinity, one: started.handle, many: undefined }
 }
 
 /** A handler that settles each firing in a transaction. Refused if the store has no transactions. */

@@ -30,6 +30,19 @@ export async function validated<Output>(
   throw new InvalidInputError('payload-refused', `invalid payload for kind ${shown(kind)}: ${issues}`)
 }
 
+/** Refuses what a schema has made of a payload if no thread can get it: a function in it, for example. */
+export function checkCrosses(kind: string, value: unknown): void {
+  try {
+    structuredClone(value)
+  } catch (error) {
+    throw new InvalidInputError(
+      'payload-cannot-cross',
+      `the handler of kind ${shown(kind)} runs on a thread, and what the schema made of the payload cannot cross to it: ${(error as Error).message}`,
+      { cause: error },
+    )
+  }
+}
+
 function pathOf({ path = [] }: SchemaIssue): string {
   const keys = path.map((part) => String(typeof part === 'object' ? part.key : part))
   return keys.length === 0 ? '' : `${keys.join('.')}: `

@@ -125,6 +125,10 @@ export class RemoteTimers extends FrontDoor {
     this.#workers.add({ ...handlerOf(kind), one: handle, many: undefined })
   }
 
+  protected async handleModule(kind: UnknownKind, module: URL, threads: number): Promise<void> {
+    await this.#workers.addModule(kind, module, threads)
+  }
+
   handleMany<Payload>(kind: TimerKind<Payload, never>, handle: HandleMany<Payload>): void {
     checkKindMade(kind)
     checkFunction('handleMany', handle)

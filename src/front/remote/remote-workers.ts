@@ -1,5 +1,5 @@
 import type { Client, LeaseAnswer, LeasedTimer } from '../../client/index.js'
-import { type Handler, Handlers } from '../../delivery/index.js'
+import { type Handler, Handlers, type HandlerThreads } from '../../delivery/index.js'
 import { CarillonError, StateError } from '../../error/index.js'
 import type { Clock, Wake } from '../../time/index.js'
 import type { Outcome, RetryPolicy } from '../../timer/index.js'
@@ -13,7 +13,9 @@ import {
   REMOTE_WAIT_MS,
 } from '../defaults.js'
 import type { Drained, DrainBounds } from '../deliver/drain.js'
+import { threadHandlerOf, threadsOf } from '../deliver/handler-of.js'
 import type { Listeners } from '../event/listeners.js'
+import type { UnknownKind } from '../kind/kind.js'
 import { HeldFiring } from './held-firing.js'
 import { LeaseAnswers } from './lease-answers.js'
 import { prepareLease } from './lease-target.js'
@@ -52,6 +54,7 @@ export class RemoteWorkers {
   readonly #onFree = new Map<string, () => void>()
   readonly #polls = new AbortController()
   readonly #loops: Promise<void>[] = []
+  readonly #threads: HandlerThreads[] = []
   #extensions: Wake | undefined
   #isStarted = false
   #isStopping = false
@@ -71,6 +74,20 @@ export class RemoteWorkers {
     this.#handlers.add({ ...handler, retry: serverDecides })
     this.#policies.set(handler.kind, handler.retry)
     if (this.#isStarted) this.#loops.push(this.#loop(handler.kind, false))
+  }
+
+  /** Adds a handler on threads, once they have loaded its module. */
+  async addModule(kind: UnknownKind, module: URL, threads: number): Promise<void> {
+    this.#handlers.checkFree(kind.name)
+    const started = await threadsOf(kind, module, threads, this.#parts.clock)
+    try {
+      if (this.#isStopping) throw new StateError('stopped', 'these timers were stopped: open new ones')
+      this.add(threadHandlerOf(kind, threads, started))
+    } catch (error) {
+      await started.stop()
+      throw error
+    }
+    this.#threads.push(started)
   }
 
   /** Starts to lease due firings. Fails if a kind has another target on the server. */
@@ -133,6 +150,7 @@ export class RemoteWorkers {
     patience.cancel()
     giveUp?.cancel()
     this.#extensions?.cancel()
+    await Promise.all(this.#threads.map((threads) => threads.stop()))
   }
 
   async #prepareAll(): Promise<void> {

@@ -12,7 +12,7 @@ import type { Kinds } from '../kind/kinds.js'
 import type { NameTurns } from '../call/name-turns.js'
 import type { NamespaceQuota } from './namespace-quota.js'
 import { type CallContext, plainSetsOf } from './plain-request.js'
-import { validated } from '../kind/schema.js'
+import { checkCrosses, validated } from '../kind/schema.js'
 import { type SetOptions, type SetRequest, setRequestOf, windowsOf } from './set-request.js'
 import { currentTimerOf, SetResults, isConflict, setTimerOf } from './set-results.js'
 import { RepeatedSets } from './repeated-sets.js'
@@ -35,6 +35,8 @@ export interface SetsParts {
   readonly turns: NameTurns
   /** Undefined when tracing is off. */
   readonly tracing: Tracing | undefined
+  /** Whether payloads of a kind must be able to cross to a thread. */
+  readonly mustCross: (kind: string) => boolean
   /** Throws when the timers were stopped. */
   readonly checkOpen: () => void
   readonly onStoreError: (call: string, error: unknown) => void
@@ -215,7 +217,9 @@ export class Sets {
   ): SetRequest[] | Promise<SetRequest[]> {
     this.#parts.kinds.use(kind)
     const build = (): SetRequest[] | Promise<SetRequest[]> => this.#build(kind, rows, keyOf, trace)
-    return kind.schema === undefined ? build() : allValid(kind, rows).then(build)
+    return kind.schema === undefined
+      ? build()
+      : allValid(kind, rows, this.#parts.mustCross(kind.name)).then(build)
   }
 
   #build(
@@ -285,6 +289,14 @@ function parentOf(rows: readonly { readonly traceparent?: string }[]): string | 
   return rows.every(({ traceparent }) => traceparent === first) ? first : undefined
 }
 
-async function allValid({ name, schema }: UnknownKind, rows: readonly SetOptions<unknown>[]): Promise<void> {
-  if (schema !== undefined) for (const { payload } of rows) await validated(name, schema, payload)
+async function allValid(
+  { name, schema }: UnknownKind,
+  rows: readonly SetOptions<unknown>[],
+  mustCross: boolean,
+): Promise<void> {
+  if (schema === undefined) return
+  for (const { payload } of rows) {
+    const value = await validated(name, schema, payload)
+    if (mustCross) checkCrosses(name, value)
+  }
 }
