@@ -1,4 +1,11 @@
-import type { HistoryEntry, Operation, OperationAnswer } from './store.js'
+import { SetColumnsWrite } from './set-columns.js'
+import type { HistoryEntry, Operation, OperationAnswer, OwnerWrite } from './store.js'
+
+/** Whether any operation of a write has a note. Plain sets have none. */
+export function hasNotes(write: OwnerWrite): boolean {
+  if (write instanceof SetColumnsWrite) return false
+  return write.operations.some((operation) => operation.type !== 'answer' && operation.note !== undefined)
+}
 
 /** The history entries of operations: the notes of those that changed something. */
 export function historyOfWrites(

@@ -35,6 +35,7 @@ import type {
   InboxRequest,
   RequestedOperation,
 } from '../store.js'
+import { SetColumnsWrite } from '../set-columns.js'
 import type { Batch } from './lmdb/batch.js'
 import type { Environment } from './lmdb/environment.js'
 import { FileInbox } from './file-inbox.js'
@@ -132,16 +133,12 @@ export class FileShard {
   }
 
   /** `removeDead` removes a dead letter and returns whether it was there. */
-  write(
-    batch: Batch,
-    fence: Fence,
-    { operations, ifInboxEmpty }: OwnerWrite,
-    now: number,
-    removeDead: RemoveDead,
-  ): WriteAnswer {
+  write(batch: Batch, fence: Fence, write: OwnerWrite, now: number, removeDead: RemoveDead): WriteAnswer {
     this.checkFence(fence)
-    if (ifInboxEmpty === true) checkInbox(this.#row, this.inbox.isEmpty)
+    if (write.ifInboxEmpty === true) checkInbox(this.#row, this.inbox.isEmpty)
     this.#touch(batch)
+    if (write instanceof SetColumnsWrite) return this.#writeColumns(batch, write, now, removeDead)
+    const { operations } = write
     const answers = new WriteAnswers(operations.length, this.#row.readLevel)
     const { settledLevel, shard } = this.#row
     const table = this.#table
@@ -159,6 +156,31 @@ export class FileShard {
         table.put(shard, operation, operation, operation.position, revision, now)
         answers.putNew(i, operation.position, revision)
       } else answers.put(i, this.#apply(batch, operation, now, removeDead))
+    }
+    return answers
+  }
+
+  /** Writes plain sets from their columns. Only a set that replaces a timer, or is below the level, becomes an operation. */
+  #writeColumns(
+    batch: Batch,
+    { sets, indexes, positions }: SetColumnsWrite,
+    now: number,
+    removeDead: RemoveDead,
+  ): WriteAnswer {
+    const answers = new WriteAnswers(indexes.length, this.#row.readLevel)
+    const { settledLevel, shard } = this.#row
+    const table = this.#table
+    const name = { namespace: sets.namespace, kind: sets.kind, key: '' }
+    for (let at = 0; at < indexes.length; at++) {
+      const index = indexes[at]!
+      const position = positions[at]!
+      name.key = sets.keys[index]!
+      if (position >= settledLevel.position && !table.find(name, settledLevel)) {
+        const revision = ++this.#lastRevision
+        this.#counts.created++
+        table.putPlain(shard, sets, index, position, revision, now)
+        answers.putNew(at, position, revision)
+      } else answers.put(at, this.#apply(batch, sets.operation(index, position), now, removeDead))
     }
     return answers
   }

@@ -11,7 +11,7 @@ import {
 } from '../../timer/index.js'
 import { shardAt } from '../check/check-call.js'
 import { checkRequests, checkWrite } from '../check/check-write.js'
-import { historyOfWrites } from '../history-of-writes.js'
+import { hasNotes, historyOfWrites } from '../history-of-writes.js'
 import type {
   ClaimedRow,
   Counts,
@@ -245,9 +245,8 @@ export class FileStore implements Store {
       const removeDead = (id: string): boolean => this.#dead.remove(batch, id)
       const answer = this.#shard(fence.shard).write(batch, fence, write, this.clock.now(), removeDead)
       if (write.history !== undefined) this.#history.add(batch, write.history)
-      // Reading the answers builds them, so read them only if an operation has a note.
-      if (write.operations.some((operation) => operation.type !== 'answer' && operation.note !== undefined))
-        this.#history.add(batch, historyOfWrites(write.operations, answer.answers))
+      // Reading the answers builds them, so read them only if an operation has a note. Plain sets have none.
+      if (hasNotes(write)) this.#history.add(batch, historyOfWrites(write.operations, answer.answers))
       return answer
     })
   }

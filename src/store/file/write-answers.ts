@@ -20,6 +20,11 @@ export class WriteAnswers implements WriteAnswer {
     this.#revisions = new Float64Array(size)
   }
 
+  /** The first revision, if all answers are new timers. Nothing else took a revision between them. */
+  get newFrom(): number | undefined {
+    return this.#exceptions.size === 0 ? this.#revisions[0] : undefined
+  }
+
   get answers(): readonly OperationAnswer[] {
     return (this.#answers ??= this.#build())
   }

@@ -3,10 +3,13 @@ import type { Bucket } from './bucket.js'
 import { putChecksum } from './chunk-checksum.js'
 import { chunkLayout } from './chunk-layout.js'
 import { dueAtOf, type RowSource, type Scope, tailBytes } from './chunk.js'
+import type { SetColumns } from '../../set-columns.js'
 import type { WriteOnceBuffers } from '../lmdb/write-once-buffers.js'
 
 const { CHECKED, DUE, EXTRA, PROGRESS, WIDE } = chunkLayout
 const FIRST_TAIL_BYTES = 16_384
+// Fewer bytes than this are copied faster one by one than by a call.
+const FEW_BYTES = 64
 
 /**
  * Packs rows and removals of one bucket into a chunk. Its rows can be read while it is open. `seal` copies everything
@@ -104,24 +107,66 @@ export class ChunkBuilder implements RowSource {
       view.setUint16(at + 2, detailsBytes, true)
       at += 4 + tagsBytes + detailsBytes
     }
-    if (isAscii) {
-      for (let i = 0; i < length; i++) bytes[at + i] = key.charCodeAt(i)
-      view.setUint16(start + 3, length, true)
-      at += length
-    } else {
-      flags |= WIDE
-      const keyBytes = bytes.write(key, at, 'utf8')
-      view.setUint16(start + 3, keyBytes, true)
-      at += keyBytes
-    }
-    bytes.set(payload, at)
-    bytes[start] = flags
-    view.setUint16(start + 1, this.#scope(content), true)
-    view.setUint32(start + 5, payload.length, true)
-    view.setFloat64(start + 9, content.identity, true)
-    view.setFloat64(start + 17, content.createdAt, true)
-    this.#length = at + payload.length
+    const payloadAt = this.#putKey(key, start, at, flags, isAscii)
+    bytes.set(payload, payloadAt)
+    this.#endRow(content, content.identity, payloadAt, payload.length)
     return ordinal
+  }
+
+  /** Adds one of the plain sets of a call, from its columns. */
+  addPlain(sets: SetColumns, index: number, position: number, revision: number, isAscii: boolean): number {
+    const key = sets.keys[index]!
+    const dueAt = sets.dueAts[index]!
+    const from = sets.payloads.from(index)
+    const payloadBytes = sets.payloads.end(index) - from
+    const ordinal = this.#beginRow(position, revision)
+    const start = this.#length
+    const maxBytes = chunkLayout.tail + 8 + 3 * key.length + payloadBytes
+    if (start + maxBytes > this.bytes.length) this.#grow(start + maxBytes)
+    let flags = 0
+    let at = start + chunkLayout.tail
+    if (dueAt !== position) {
+      flags = DUE
+      this.#noteDue(dueAt)
+      this.view.setFloat64(at, dueAt, true)
+      at += 8
+    }
+    const payloadAt = this.#putKey(key, start, at, flags, isAscii)
+    copyBytes(sets.payloads.bytes, from, this.bytes, payloadAt, payloadBytes)
+    this.#endRow(sets, sets.identities[index]!, payloadAt, payloadBytes)
+    return ordinal
+  }
+
+  /** Writes the flags and the key of the row at `start`, and returns where the key ends. */
+  #putKey(key: string, start: number, at: number, flags: number, isAscii: boolean): number {
+    const { bytes, view } = this
+    if (!isAscii) {
+      const keyBytes = bytes.write(key, at, 'utf8')
+      bytes[start] = flags | WIDE
+      view.setUint16(start + 3, keyBytes, true)
+      return at + keyBytes
+    }
+    const { length } = key
+    for (let i = 0; i < length; i++) bytes[at + i] = key.charCodeAt(i)
+    bytes[start] = flags
+    view.setUint16(start + 3, length, true)
+    return at + length
+  }
+
+  /** Completes the row that begins where the tails end so far. */
+  #endRow(
+    content: Scope & { readonly createdAt: number },
+    identity: number,
+    payloadAt: number,
+    payloadBytes: number,
+  ): void {
+    const { view } = this
+    const start = this.#length
+    view.setUint16(start + 1, this.#scope(content), true)
+    view.setUint32(start + 5, payloadBytes, true)
+    view.setFloat64(start + 9, identity, true)
+    view.setFloat64(start + 17, content.createdAt, true)
+    this.#length = payloadAt + payloadBytes
   }
 
   /** Adds an unchanged row of another chunk and returns its ordinal. */
@@ -222,4 +267,12 @@ export class ChunkBuilder implements RowSource {
     this.bytes = bytes
     this.view = new DataView(bytes.buffer)
   }
+}
+
+function copyBytes(source: Buffer, from: number, target: Buffer, at: number, length: number): void {
+  if (length >= FEW_BYTES) {
+    source.copy(target, at, from, from + length)
+    return
+  }
+  for (let i = 0; i < length; i++) target[at + i] = source[from + i]!
 }

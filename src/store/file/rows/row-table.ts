@@ -19,6 +19,7 @@ import { UndoLog } from './undo-log.js'
 import { KeyIndex } from './key-index.js'
 import { NameHash } from './name-hash.js'
 import { WriteOnceBuffers } from '../lmdb/write-once-buffers.js'
+import type { SetColumns } from '../../set-columns.js'
 import type { Tuning } from '../defaults.js'
 
 /** Is called for each chunk that is sealed. */
@@ -181,10 +182,26 @@ export class RowTable {
     revision: number,
     now: number,
   ): void {
+    const builder = this.#builderOf(this.#bucketFor(shard, position, now))
+    this.#added(builder, builder.add(content, progress, position, revision, this.hash.isAscii))
+  }
+
+  /** The same for one of the plain sets of a call, from its columns. */
+  putPlain(
+    shard: number,
+    sets: SetColumns,
+    at: number,
+    position: number,
+    revision: number,
+    now: number,
+  ): void {
+    const builder = this.#builderOf(this.#bucketFor(shard, position, now))
+    this.#added(builder, builder.addPlain(sets, at, position, revision, this.hash.isAscii))
+  }
+
+  /** Lets the name that `find` looked for lead to this row. */
+  #added(builder: ChunkBuilder, ordinal: number): void {
     const { hash, index } = this
-    const bucket = this.#bucketFor(shard, position, now)
-    const builder = this.#builderOf(bucket)
-    const ordinal = builder.add(content, progress, position, revision, hash.isAscii)
     const { ref } = builder
     if (this.#hasEntry) {
       this.#undoLog.entry(hash.low, hash.high, ref + 1, ordinal, index.ref + 1, index.ordinal)
