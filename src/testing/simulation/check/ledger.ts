@@ -237,9 +237,11 @@ export class Ledger {
     if (request.operation.type === 'set') this.appended.add(request.operation.identity)
     if (request.operation.type !== 'report') return
     const { identity, occurrence, attempt: number, result, offer } = request.operation
-    const attempt = this.life(identity)?.attempts.find(
+    const reported = this.life(identity)?.attempts.filter(
       (other) => other.occurrence === occurrence && other.number === number && other.offer?.token === offer,
     )
+    // After the store's clock was set back, two attempts may have the same number (promise 11). One of them has ended.
+    const attempt = reported?.find(({ outcome }) => outcome !== undefined) ?? reported?.[0]
     if (result.type === 'unstarted') {
       if (attempt === undefined) this.#journal.count('given back by the inbox')
       else
