@@ -37,6 +37,7 @@ const states = new Set([
   'attempt-lost',
   'handler-exists',
   'handler-timeout',
+  'handler-interrupted',
   'lease-ended',
   'maintenance-running',
   'not-leased',
@@ -48,7 +49,9 @@ const states = new Set([
 ])
 const inputs = new Set([
   'two-phase-commit',
+  'handler-module',
   'never-matches',
+  'payload-cannot-cross',
   'payload-refused',
   'refused-url',
   'schedule-ended',
