@@ -109,7 +109,10 @@ async function runMany() {
       finished++
       for (const [name, count] of Object.entries(result.counts))
         totals.set(name, (totals.get(name) ?? 0) + count)
-      if (result.violations.length > 0) failures.push(result)
+      if (result.violations.length > 0) {
+        failures.push(result)
+        process.stderr.write(`sim: seed ${result.seed} failed: ${result.violations[0].split('\n')[0]}\n`)
+      }
       const perMinute = Math.round((finished / (performance.now() - started)) * 60_000)
       const line = `sim: ${finished} of ${until - from} seeds, ${failures.length} failed, ${perMinute} a minute`
       if (process.stderr.isTTY) process.stderr.write(`\r${line} `)
