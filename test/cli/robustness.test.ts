@@ -182,7 +182,7 @@ describe('the program', () => {
       if (reached.has(file)) return
       reached.add(file)
       const text = readFileSync(path.join(src, file), 'utf8')
-      const statements = /^(?:import|export)(?! type)[^;]*?from '(\.[^']+)'/gm
+      const statements = /^(?:import|export)(?! type)[^;']*?from '(\.[^']+)'/gm
       for (const [, to] of text.matchAll(statements))
         visit(path.join(path.dirname(file), to!).replace(/\.js$/, '.ts'))
     }
