@@ -55,6 +55,7 @@ export const errorCodes = Object.freeze({
   'key-unknown': 'There is no such key: list the keys to find its id.',
   'lease-ended': 'The worker did not answer in time: make it faster, extend the lease, or lease for longer.',
   'maintenance-running': 'A backup, a compaction or a verification is running: wait until it is done.',
+  'method-unknown': 'Use a method that the header `Allow` names: see /docs.',
   'never-matches': 'Use a date that exists: this schedule would never occur.',
   'no-transactions':
     'Use PostgreSQL, or omit `using` and `transaction: true`: this store or server has no transactions to join.',

@@ -9,7 +9,7 @@ export interface JsonSchema {
   readonly properties?: Readonly<Record<string, JsonSchema>>
   readonly patternProperties?: Readonly<Record<string, JsonSchema>>
   readonly required?: readonly string[]
-  readonly additionalProperties?: boolean
+  readonly additionalProperties?: boolean | JsonSchema
   readonly items?: JsonSchema
   readonly minLength?: number
   readonly maxLength?: number
@@ -18,6 +18,20 @@ export interface JsonSchema {
   readonly minItems?: number
   readonly maxItems?: number
   readonly pattern?: string
+}
+
+/** A copy without references, for `fitting`. A reference inside itself becomes any value. */
+export function dereferenced<Node>(node: Node, root: unknown, seen: readonly string[] = []): Node {
+  if (Array.isArray(node)) return node.map((each: unknown) => dereferenced(each, root, seen)) as Node
+  if (typeof node !== 'object' || node === null) return node
+  const { $ref } = node as { $ref?: unknown }
+  if (typeof $ref === 'string') {
+    if (seen.includes($ref)) return {} as Node
+    return dereferenced(resolved($ref, root), root, [...seen, $ref]) as Node
+  }
+  return Object.fromEntries(
+    Object.entries(node).map(([name, each]) => [name, dereferenced(each, root, seen)]),
+  ) as Node
 }
 
 /** The first violation of the schema, or undefined. Independent of the validator that the server uses. */
@@ -32,6 +46,8 @@ export function misfit(schema: JsonSchema, value: unknown, root: unknown, path =
   switch (schema.type) {
     case undefined:
       return undefined
+    case 'null':
+      return value === null ? undefined : `${path}: not null`
     case 'string':
     case 'boolean':
       return typeof value === schema.type ? undefined : `${path}: no ${schema.type}`

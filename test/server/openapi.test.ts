@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { fitting, type JsonSchema, misfit } from './json-schema.js'
+import { dereferenced, fitting, type JsonSchema, misfit } from './json-schema.js'
 import { TestServer } from './test-server.js'
 
 // CARILLON_REQUESTS=20000 sends more, and CARILLON_SEED=7 sends others.
@@ -200,7 +200,9 @@ describe('the OpenAPI document', () => {
         })),
       )
       const any = fc.oneof(
-        ...operations.map(({ path, method, operation }) => requestsOf(path, method, operation)),
+        ...operations.map(({ path, method, operation }) =>
+          requestsOf(path, method, dereferenced(operation, document)),
+        ),
       )
       const requests = fc.sample(any, { numRuns: COUNT, seed: SEED })
       // A kind that no request changes, so that some firings can be leased.

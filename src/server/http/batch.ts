@@ -7,6 +7,7 @@ import { parseHandle } from '../../timer/index.js'
 import { MAX_USELESS_SCHEDULES, SCHEDULES_PER_TURN } from '../defaults.js'
 import { isRefusal } from './refusal.js'
 import { type BatchAnswer, BatchRow } from './schema.js'
+import { misfitText } from './misfit-text.js'
 import {
   type NamedKinds,
   noCondition,
@@ -250,7 +251,5 @@ function failedRow({ kind, key }: BatchRow, error: unknown): BatchAnswer {
 }
 
 function refusedRow(row: unknown): BatchAnswer {
-  const first = checker.Errors(row).First()
-  const detail = first === undefined ? 'this is not a row' : `${first.path || 'the row'}: ${first.message}`
-  return { outcome: 'refused', code: 'invalid-body', detail }
+  return { outcome: 'refused', code: 'invalid-body', detail: misfitText(checker.Errors(row), 'the row') }
 }

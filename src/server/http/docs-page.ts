@@ -1,6 +1,8 @@
 import { hash } from 'node:crypto'
 import type { TSchema } from '@sinclair/typebox'
 import { errorCodes } from '../../error/index.js'
+import { curlOf } from './examples.js'
+import { DocumentSchemas } from './named-schemas.js'
 import type { Route } from './route.js'
 
 const style = `
@@ -16,6 +18,8 @@ table { border-collapse: collapse; width: 100%; } td { border-top: 1px solid #e6
   h2, details, td { border-color: #343b46; } a { color: #8ab4ff; }
 }`
 
+const schemas = new DocumentSchemas()
+
 /** The page's content security policy: its own style, and nothing else. */
 export const docsPolicy = `default-src 'none'; style-src 'sha256-${hash('sha256', style, 'base64')}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`
 
@@ -30,7 +34,17 @@ export function docsPage(routes: readonly Route[], version: string): string {
 Every request needs <code>Authorization: Bearer ck_…</code>, except to <code>/healthz</code>, <code>/readyz</code>,
 <code>/docs</code> and <code>/v1/openapi.json</code>. A key for all namespaces selects one with the header
 <code>Carillon-Namespace</code>. Instants are epoch milliseconds.</p>
+<nav><h2 id="contents">Contents</h2>
+${groups.map((group) => contentsOf(group, routes)).join('\n')}
+<p><a href="#schemas">Schemas</a>, <a href="#problems">problems</a></p></nav>
 ${groups.map((group) => sectionOf(group, routes)).join('\n')}
+<h2 id="schemas">Schemas</h2>
+${Object.entries(schemas.components())
+  .map(
+    ([name, schema]) =>
+      `<details id="schema-${name}"><summary><b>${name}</b></summary>${jsonOf(schema)}</details>`,
+  )
+  .join('\n')}
 <h2 id="problems">Problems</h2>
 <p>A request that fails is answered with <code>application/problem+json</code>. Its <code>code</code> is one of these.</p>
 <table>${Object.entries(errorCodes)
@@ -45,7 +59,24 @@ ${groups.map((group) => sectionOf(group, routes)).join('\n')}
 
 function sectionOf(group: string, routes: readonly Route[]): string {
   const of = routes.filter((route) => route.group === group)
-  return `<h2>${escapeHtml(group)}</h2>\n${of.map(detailsOf).join('\n')}`
+  return `<h2 id="${idOf(group)}">${escapeHtml(group)}</h2>\n${of.map(detailsOf).join('\n')}`
+}
+
+function contentsOf(group: string, routes: readonly Route[]): string {
+  const links = routes
+    .filter((route) => route.group === group)
+    .map(
+      ({ method, path, summary }) =>
+        `<li><a href="#${idOf(`${method} ${path}`)}"><code>${method} ${escapeHtml(path)}</code></a> ${withCodeMarkup(summary)}</li>`,
+    )
+  return `<h3><a href="#${idOf(group)}">${escapeHtml(group)}</a></h3><ul>${links.join('')}</ul>`
+}
+
+function idOf(text: string): string {
+  return text
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '-')
+    .replace(/^-|-$/g, '')
 }
 
 function detailsOf(route: Route): string {
@@ -58,8 +89,9 @@ function detailsOf(route: Route): string {
     headers.length === 0 ? '' : `<p>Headers: ${headers.map((name) => `<code>${name}</code>`).join(', ')}</p>`,
     body === undefined ? '' : schemaOf('Body', body),
     schemaOf(`Answer, ${route.status ?? 200}`, answer),
+    `<p>Example:</p><pre>${escapeHtml(curlOf(method, path))}</pre>`,
   ]
-  return `<details><summary><b>${method} ${escapeHtml(path)}</b> ${withCodeMarkup(summary)}</summary>${parts.join('')}</details>`
+  return `<details id="${idOf(`${method} ${path}`)}"><summary><b>${method} ${escapeHtml(path)}</b> ${withCodeMarkup(summary)}</summary>${parts.join('')}</details>`
 }
 
 function fieldsOf(title: string, schema: TSchema | undefined): string {
@@ -73,7 +105,14 @@ function fieldsOf(title: string, schema: TSchema | undefined): string {
 }
 
 function schemaOf(title: string, schema: TSchema): string {
-  return `<p>${escapeHtml(title)}:</p><pre>${escapeHtml(JSON.stringify(schema, undefined, 2))}</pre>`
+  const { $ref, ...rest } = schemas.refer(schema)
+  if (typeof $ref !== 'string') return `<p>${escapeHtml(title)}:</p>${jsonOf(rest)}`
+  const name = $ref.split('/').at(-1)!
+  return `<p>${escapeHtml(title)}: <a href="#schema-${name}">${name}</a></p>`
+}
+
+function jsonOf(value: unknown): string {
+  return `<pre>${escapeHtml(JSON.stringify(value, undefined, 2))}</pre>`
 }
 
 /** Turns backticks in plain text into code elements. */

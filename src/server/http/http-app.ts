@@ -12,6 +12,8 @@ import type { ServerLog } from '../monitor/server-log.js'
 import { HEADERS_TIMEOUT_MS, KEEP_ALIVE_MS, MAX_PARAM_LENGTH } from '../defaults.js'
 import { PEER_PATH } from '../peers/peer-message.js'
 import { checkFastify } from '../server-packages.js'
+import { KnownMethods } from './known-methods.js'
+import { misfitText } from './misfit-text.js'
 import { problemOf } from './problem.js'
 import { ConnectionSignals } from './connection-signals.js'
 import { fastifyPath, type Route } from './route.js'
@@ -65,13 +67,18 @@ export function httpApp(parts: HttpParts): FastifyInstance {
   addBodyParsers(app)
   app.setValidatorCompiler(({ schema, httpPart }) => validatorOf(schema as TSchema, httpPart))
   app.setErrorHandler(answer)
-  app.setNotFoundHandler((request, reply) =>
-    answer(
-      new RequestError('route-unknown', `no route ${request.method} ${request.url.split('?')[0]}`),
-      request,
-      reply,
-    ),
-  )
+  const methods = new KnownMethods()
+  app.addHook('onRoute', ({ method, url }) => methods.add(url, method))
+  app.setNotFoundHandler((request, reply) => {
+    const [path = ''] = request.url.split('?')
+    const allowed = methods.of(path)
+    if (allowed.length > 0) reply.header('allow', allowed.join(', '))
+    const error =
+      allowed.length > 0
+        ? new RequestError('method-unknown', `${path} takes ${allowed.join(', ')}, got ${request.method}`)
+        : new RequestError('route-unknown', `no route ${request.method} ${path}`)
+    answer(error, request, reply)
+  })
   let isClosing = false
   app.addHook('preClose', (done) => {
     isClosing = true
@@ -201,11 +208,8 @@ function validatorOf(schema: TSchema, part: string | undefined) {
   return (given: unknown) => {
     const value = isQuery ? Value.Convert(schema, given) : given
     if (check.Check(value)) return { value }
-    const first = check.Errors(value).First()
-    const where = first === undefined || first.path === '' ? `the ${part ?? 'request'}` : first.path.slice(1)
-    return {
-      error: new RequestError('invalid-body', `${where}: ${first?.message ?? 'does not match the schema'}`),
-    }
+    const whole = `the ${isQuery ? 'query' : (part ?? 'request')}`
+    return { error: new RequestError('invalid-body', misfitText(check.Errors(value), whole)) }
   }
 }
 

@@ -1,5 +1,6 @@
-import { Type } from '@sinclair/typebox'
-import { Duration } from './schema.js'
+import { type Static, Type } from '@sinclair/typebox'
+import { epochMsOf } from '../../timer/index.js'
+import { Duration, Instant } from './schema.js'
 
 /** The JSON of a worker's answers for its leases, alone and in a batch. */
 
@@ -10,10 +11,7 @@ export const Receipt = Type.String({ minLength: 1, maxLength: 256 })
 export const AckBody = Type.Object(
   {
     again: Type.Optional(
-      Type.Union([
-        Type.Object({ in: Duration }, closed),
-        Type.Object({ at: Type.Number({ minimum: 0, maximum: 8.64e15 }) }, closed),
-      ]),
+      Type.Union([Type.Object({ in: Duration }, closed), Type.Object({ at: Instant }, closed)]),
     ),
     end: Type.Optional(
       Type.Boolean({ description: 'End a recurring timer: no further occurrence follows.' }),
@@ -21,6 +19,17 @@ export const AckBody = Type.Object(
   },
   closed,
 )
+
+interface AckOptions {
+  readonly again?: { readonly in: number | string } | { readonly at: number }
+  readonly end?: boolean
+}
+
+/** What a worker asks for, with its instant as epoch milliseconds. */
+export function ackOptionsOf({ again, ...rest }: Static<typeof AckBody>): AckOptions {
+  if (again === undefined) return rest
+  return { ...rest, again: 'at' in again ? { at: epochMsOf(again.at) } : again }
+}
 
 export const ExtendBody = Type.Object({ duration: Duration }, closed)
 

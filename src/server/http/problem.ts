@@ -10,7 +10,9 @@ export const Problem = Type.Object(
     detail: Type.String({ description: 'What was wrong with this request.' }),
     code: Type.String({ description: 'Stable: programs may branch on it.' }),
     requestId: Type.Optional(Type.String({ description: "Finds the request in the server's log." })),
-    current: Type.Optional(Type.Unknown({ description: 'After a conflict: the timer as it is now.' })),
+    current: Type.Optional(
+      Type.Unknown({ 'x-schema': 'Json', description: 'After a conflict: the timer as it is now.' }),
+    ),
   },
   { $id: 'Problem' },
 )
@@ -29,6 +31,7 @@ const statuses: Readonly<Partial<Record<ErrorCode, number>>> = Object.freeze({
   'key-limit': 409,
   'key-unknown': 404,
   'maintenance-running': 409,
+  'method-unknown': 405,
   'not-over-http': 409,
   'owner-unreachable': 503,
   'partly-done': 503,

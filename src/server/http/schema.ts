@@ -1,4 +1,5 @@
 import { type Static, type TSchema, Type } from '@sinclair/typebox'
+import { saying } from './misfit-text.js'
 
 /** The JSON of requests and answers. The same schemas check requests and build the OpenAPI document. */
 
@@ -20,26 +21,40 @@ export const Handle = Type.String({
   description: 'Finds exactly this timer, never a later one with the same key.',
 })
 const Revision = Type.Integer({ minimum: 0, description: 'Rises with every change to the timer.' })
-const EpochMs = Type.Number({ description: 'Epoch milliseconds.' })
-export const Duration = Type.Union(
-  [Type.Number({ minimum: 0 }), Type.String({ minLength: 1, maxLength: 64 })],
-  {
-    description: "Milliseconds, '5m', '1h30m' or 'PT5M'.",
-  },
-)
-export const Instant = Type.Union([Type.Number(), Type.String({ minLength: 1, maxLength: 64 })], {
-  description: "Epoch milliseconds, or a string with an offset such as '2027-01-31T09:00:00Z'.",
-})
+export const EpochMs = Type.Number({ description: 'Epoch milliseconds.' })
 
-export const ScheduleInput = Type.Union(
-  [
-    Type.String({ minLength: 1, maxLength: 1024 }),
-    Type.Object({ type: Type.String({ maxLength: 32 }) }, { additionalProperties: true }),
-  ],
-  {
-    description:
+/** Stands for a schema that only the document has: what it checks or answers is not restricted. */
+export function shownAs(name: 'Json' | 'Schedule' | 'ScheduleInput', description?: string) {
+  return { 'x-schema': name, ...(description !== undefined && { description }) }
+}
+
+/** Any JSON value. */
+export const Json = Type.Unknown(shownAs('Json'))
+export const Duration = saying(
+  Type.Union([Type.Number({ minimum: 0 }), Type.String({ minLength: 1, maxLength: 64 })], {
+    description: "Milliseconds, '5m', '1h30m' or 'PT5M'.",
+  }),
+  "milliseconds, or a duration such as '5m', '1h30m' or 'PT5M'",
+)
+export const Instant = saying(
+  Type.Union([Type.Number(), Type.String({ minLength: 1, maxLength: 64 })], {
+    description: "Epoch milliseconds, or a string with an offset such as '2027-01-31T09:00:00Z'.",
+  }),
+  "epoch milliseconds, or a string such as '2027-01-31T09:00:00Z'",
+)
+
+export const ScheduleInput = saying(
+  Type.Union(
+    [
+      Type.String({ minLength: 1, maxLength: 1024 }),
+      Type.Object({ type: Type.String({ maxLength: 32 }) }, { additionalProperties: true }),
+    ],
+    shownAs(
+      'ScheduleInput',
       "A cron expression in UTC, or a schedule such as { type: 'cron', expression: '0 9 * * *', zone: 'Europe/Paris' }.",
-  },
+    ),
+  ),
+  "a cron expression, or a schedule such as { type: 'daily', at: '09:00' }",
 )
 
 const when = {
@@ -59,7 +74,7 @@ export const Retry = Type.Object(
 const setting = {
   ...when,
   on: Type.Optional(ScheduleInput),
-  payload: Type.Optional(Type.Unknown({ description: 'Any JSON. The firing carries it.' })),
+  payload: Type.Optional(Type.Unknown(shownAs('Json', 'Any JSON. The firing carries it.'))),
   tags: Type.Optional(Type.Array(Type.String({ minLength: 1, maxLength: 128 }), { maxItems: 16 })),
   retry: Type.Optional(Retry),
   notAfter: Type.Optional(
@@ -115,19 +130,22 @@ export const TimerBody = Type.Object({
     { description: 'settled: the timer has ended, and the store still remembers it.' },
   ),
   settled: Type.Optional(
-    Type.Object({
-      outcome: Type.Union(['done', 'dead', 'missed'].map((outcome) => Type.Literal(outcome))),
-      at: Type.Number({ description: 'A timer that was done ended no earlier than this.' }),
-      reason: Type.Optional(Type.String()),
-    }),
+    Type.Object(
+      {
+        outcome: Type.Union(['done', 'dead', 'missed'].map((outcome) => Type.Literal(outcome))),
+        at: EpochMs,
+        reason: Type.Optional(Type.String()),
+      },
+      { description: 'How it ended. A timer that was done ended no earlier than `at`.' },
+    ),
   ),
   dueAt: EpochMs,
   createdAt: EpochMs,
   attempts: Type.Integer(),
   occurrence: Type.Integer(),
-  payload: Type.Optional(Type.Unknown()),
+  payload: Type.Optional(Json),
   tags: Type.Array(Type.String()),
-  on: Type.Optional(Type.Unknown({ description: 'Its schedule; absent for a timer that fires once.' })),
+  on: Type.Optional(Type.Unknown(shownAs('Schedule', 'Absent for a timer that fires once.'))),
 })
 
 export const DeadBody = Type.Object({
@@ -138,7 +156,7 @@ export const DeadBody = Type.Object({
   diedAt: EpochMs,
   reason: Type.String(),
   attempts: Type.Integer(),
-  payload: Type.Optional(Type.Unknown()),
+  payload: Type.Optional(Json),
 })
 
 export const HistoryBody = Type.Object(

@@ -7,6 +7,9 @@ import { epochMsOf, isTraceparent } from '../../timer/index.js'
 import { MAX_CACHED_KINDS } from '../defaults.js'
 import type { SetBody } from './schema.js'
 
+// `If-Match: *`
+const ANY = '*'
+
 /** Creates kinds from their names and caches them. On a server a kind has no schema and no handler, only a name. */
 export class NamedKinds {
   readonly #kinds = new Map<string, TimerKind<unknown>>()
@@ -29,10 +32,7 @@ export function scheduleOf(input: unknown): Schedule {
 }
 
 /** The options of `set` for a body and the condition from the headers. */
-export function setOptionsOf(
-  body: SetBody,
-  condition: { readonly ifAbsent?: boolean; readonly ifRevision?: number },
-): SetOptions<unknown> {
+export function setOptionsOf(body: SetBody, condition: Omit<Condition, 'ifPresent'>): SetOptions<unknown> {
   const isPlain = body.on === undefined && condition === noCondition
   // The field names are the same, so most bodies can be used as they are, without a copy.
   if (isPlain) return body as unknown as SetOptions<unknown>
@@ -68,10 +68,20 @@ export function withIdempotencyKey<Options extends SetOptions<unknown>>(
   return { ...options, idempotencyKey: setKey, ...(isFirst && { [firstTry]: true }) }
 }
 
-export const noCondition: { readonly ifAbsent?: boolean; readonly ifRevision?: number } = Object.freeze({})
+interface Condition {
+  readonly ifAbsent?: boolean
+  readonly ifRevision?: number
+  /** There must be such a timer, at any revision. */
+  readonly ifPresent?: boolean
+}
 
-/** `If-Match: "7"` requires revision 7. `If-None-Match: *` requires that there is no such timer. */
-export function conditionOf({ headers }: FastifyRequest): typeof noCondition {
+export const noCondition: Condition = Object.freeze({})
+
+/**
+ * `If-Match: "7"` requires revision 7, `If-Match: *` any revision. `If-None-Match: *` requires that there is no such
+ * timer.
+ */
+export function conditionOf({ headers }: FastifyRequest): Condition {
   const match = headers['if-match']
   const noneMatch = headers['if-none-match']
   if (match === undefined && noneMatch === undefined) return noCondition
@@ -79,14 +89,15 @@ export function conditionOf({ headers }: FastifyRequest): typeof noCondition {
     throw new RequestError('invalid-body', `If-None-Match must be *, got ${shown(noneMatch)}`)
   return {
     ...(noneMatch !== undefined && { ifAbsent: true }),
-    ...(match !== undefined && { ifRevision: revisionOf(match) }),
+    ...(match === ANY ? { ifPresent: true } : match !== undefined && { ifRevision: revisionOf(match) }),
   }
 }
 
 /** The limits with the condition of `If-Match`, for routes that do not take `If-None-Match`. */
 export function changeOptionsOf({ headers }: FastifyRequest, limits: CallOptions): ChangeOptions {
   const match = headers['if-match']
-  return match === undefined ? limits : { ...limits, ifRevision: revisionOf(match) }
+  // Every change needs a timer that exists, so any revision is no condition.
+  return match === undefined || match === ANY ? limits : { ...limits, ifRevision: revisionOf(match) }
 }
 
 function revisionOf(tag: string): number {
@@ -94,7 +105,7 @@ function revisionOf(tag: string): number {
   if (Number.isSafeInteger(revision)) return revision
   throw new RequestError(
     'invalid-body',
-    `If-Match must be a revision in quotes, such as "7", got ${shown(tag)}`,
+    `If-Match must be * or a revision in quotes, such as "7", got ${shown(tag)}`,
   )
 }
 

@@ -2,7 +2,7 @@ import { Type } from '@sinclair/typebox'
 import type { ApiKeys } from '../api-keys.js'
 import { scopes } from '../api-keys.js'
 import { type Route, route } from '../http/route.js'
-import { Kind, Outcome } from '../http/schema.js'
+import { EpochMs, Kind, Outcome } from '../http/schema.js'
 import { RequestError } from '../../error/index.js'
 
 const closed = { additionalProperties: false } as const
@@ -21,19 +21,22 @@ const quotaLimits = {
 
 export const QuotaBody = Type.Object({
   ...quotaLimits,
-  used: Type.Optional(Type.Object({ timers: Type.Integer(), bytes: Type.Integer() })),
-  countedAt: Type.Optional(
-    Type.Number({ description: 'When `used` was counted in the store, in epoch milliseconds.' }),
+  used: Type.Optional(
+    Type.Object(
+      { timers: Type.Integer(), bytes: Type.Integer() },
+      { description: 'As it was counted in the store at `countedAt`.' },
+    ),
   ),
+  countedAt: Type.Optional(EpochMs),
 })
 
-const ApiKeyBody = Type.Object({
+export const ApiKeyBody = Type.Object({
   id: Type.String(),
   name: Type.String(),
   scope: Type.Union(scopes.map((scope) => Type.Literal(scope))),
   namespace: Type.Optional(Type.String({ description: 'Absent if the key opens all namespaces.' })),
-  createdAt: Type.Number(),
-  expiresAt: Type.Optional(Type.Number()),
+  createdAt: EpochMs,
+  expiresAt: Type.Optional(EpochMs),
 })
 
 /** Kinds, pauses, quotas and keys. */

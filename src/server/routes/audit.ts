@@ -1,12 +1,12 @@
 import { Type } from '@sinclair/typebox'
 import type { AuditLog } from '../audit/audit-log.js'
 import { type Route, route } from '../http/route.js'
-import { InstantText, page, Page } from '../http/schema.js'
+import { EpochMs, InstantText, page, Page } from '../http/schema.js'
 import { instantOf } from '../http/set-input.js'
 
-const AuditBody = Type.Object({
+export const AuditBody = Type.Object({
   id: Type.String(),
-  at: Type.Number({ description: 'Epoch milliseconds.' }),
+  at: EpochMs,
   action: Type.String({ description: 'What was done, such as `keys.create`.' }),
   outcome: Type.String({ description: '`done`, or the code of an error after which it may have been done.' }),
   subject: Type.Optional(Type.String({ description: 'What it was done to.' })),

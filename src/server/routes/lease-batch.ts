@@ -1,8 +1,10 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { TypeCompiler } from '@sinclair/typebox/compiler'
+import { CarillonError } from '../../error/index.js'
 import { MAX_BATCH_BYTES, MAX_LEASE_BATCH_ROWS } from '../defaults.js'
 import { type Route, route } from '../http/route.js'
-import { AckBody, ExtendBody, Receipt, ReleaseBody } from '../http/lease-schema.js'
+import { AckBody, ackOptionsOf, ExtendBody, Receipt, ReleaseBody } from '../http/lease-schema.js'
+import { misfitText } from '../http/misfit-text.js'
 import { isRefusal } from '../http/refusal.js'
 import type { LeaseAction, LeaseActionOn, LeaseResult } from '../peers/lease-action.js'
 import type { LeaseRouter } from '../peers/lease-router.js'
@@ -10,7 +12,7 @@ import type { LeaseRouter } from '../peers/lease-router.js'
 const closed = { additionalProperties: false } as const
 
 /** One row of a batch: what a worker does with one lease. */
-const LeaseRow = Type.Union([
+export const LeaseRow = Type.Union([
   Type.Object({ do: Type.Literal('ack'), receipt: Receipt, ...AckBody.properties }, closed),
   Type.Object({ do: Type.Literal('extend'), receipt: Receipt, ...ExtendBody.properties }, closed),
   Type.Object({ do: Type.Literal('release'), receipt: Receipt, ...ReleaseBody.properties }, closed),
@@ -46,9 +48,10 @@ export function leaseBatchRoutes(router: LeaseRouter): readonly Route[] {
       refusals: [413],
       handle: async ({ timers, limits, admission: { namespace }, body }) => {
         const rows: readonly unknown[] = body
-        const answers = rows.map((row) => (checker.Check(row) ? undefined : refusedRow(row)))
+        const read = rows.map((row) => (checker.Check(row) ? readAction(row) : refusedRow(row)))
+        const answers = read.map((each) => ('outcome' in each ? each : undefined))
         const indexes = [...answers.keys()].filter((index) => answers[index] === undefined)
-        const actions = indexes.map((index) => actionOf(rows[index] as LeaseRow))
+        const actions = indexes.map((index) => read[index] as LeaseActionOn)
         const results = await router.applyAll(timers, namespace, actions, limits)
         for (const [at, index] of indexes.entries()) answers[index] = answerOf(results[at]!)
         return answers
@@ -57,15 +60,23 @@ export function leaseBatchRoutes(router: LeaseRouter): readonly Route[] {
   ]
 }
 
-function actionOf(row: LeaseRow): LeaseActionOn {
-  const { receipt } = row
-  return { receipt, action: leaseActionOf(row) }
+function readAction(row: LeaseRow): LeaseActionOn | LeaseRowAnswer {
+  try {
+    return { receipt: row.receipt, action: leaseActionOf(row) }
+  } catch (error) {
+    if (!(error instanceof CarillonError)) throw error
+    return { outcome: 'refused', code: error.code, detail: error.message }
+  }
 }
 
 function leaseActionOf(row: LeaseRow): LeaseAction {
   if (row.do === 'extend') return { type: 'extend', duration: row.duration }
+  if (row.do === 'ack') {
+    const { do: type, receipt: _, ...options } = row
+    return { type, options: ackOptionsOf(options) }
+  }
   const { do: type, receipt: _, ...options } = row
-  return { type, options } as LeaseAction
+  return { type, options }
 }
 
 /** Shared by all rows with the same outcome, because answers are kept for retries. */
@@ -80,7 +91,5 @@ function answerOf(result: LeaseResult): LeaseRowAnswer {
 }
 
 function refusedRow(row: unknown): LeaseRowAnswer {
-  const first = checker.Errors(row).First()
-  const detail = first === undefined ? 'this is not a row' : `${first.path || 'the row'}: ${first.message}`
-  return { outcome: 'refused', code: 'invalid-body', detail }
+  return { outcome: 'refused', code: 'invalid-body', detail: misfitText(checker.Errors(row), 'the row') }
 }

@@ -3,25 +3,25 @@ import { RequestError } from '../../error/index.js'
 import type { LeaseOutcome, LeaseAction } from '../peers/lease-action.js'
 import type { LeaseFinder } from '../peers/lease-finder.js'
 import type { LeaseRouter } from '../peers/lease-router.js'
-import { AckBody, ExtendBody, Receipt, ReleaseBody } from '../http/lease-schema.js'
+import { AckBody, ackOptionsOf, ExtendBody, Receipt, ReleaseBody } from '../http/lease-schema.js'
 import { type Call, type Route, route } from '../http/route.js'
-import { Duration, Kind, Outcome } from '../http/schema.js'
+import { Duration, EpochMs, Json, Kind, Outcome } from '../http/schema.js'
 
 const closed = { additionalProperties: false } as const
 const group = 'Workers'
 const ByReceipt = Type.Object({ receipt: Receipt })
 
-const LeasedFiringBody = Type.Object({
+export const LeasedFiringBody = Type.Object({
   receipt: Type.String({ description: 'Identifies the lease in ack, extend and release.' }),
-  leaseUntil: Type.Number({ description: 'The attempt fails if the worker has not answered by then.' }),
+  leaseUntil: EpochMs,
   id: Type.String({ description: 'The same on every attempt. Use it as an idempotency key elsewhere.' }),
   kind: Type.String(),
   key: Type.String(),
   handle: Type.String(),
-  payload: Type.Optional(Type.Unknown()),
+  payload: Type.Optional(Json),
   tags: Type.Array(Type.String()),
-  dueAt: Type.Number(),
-  firedAt: Type.Number(),
+  dueAt: EpochMs,
+  firedAt: EpochMs,
   attempt: Type.Integer(),
   occurrence: Type.Integer(),
 })
@@ -40,7 +40,8 @@ export function leaseRoutes(router: LeaseRouter, finder: LeaseFinder): readonly 
       scope: 'write',
       group,
       summary: 'Lease due firings of kinds whose target is `lease`. Waits up to `waitMs` for the first.',
-      description: 'Returns firings of all shards, from any instance. Any instance accepts the ack.',
+      description:
+        'An attempt fails if the worker has not answered by `leaseUntil`. Returns firings of all shards, from any instance. Any instance accepts the ack.',
       body: Type.Object(
         {
           kinds: Type.Array(Kind, { minItems: 1, maxItems: 100 }),
@@ -68,7 +69,7 @@ export function leaseRoutes(router: LeaseRouter, finder: LeaseFinder): readonly 
       body: AckBody,
       answer: Outcome('acked'),
       refusals: [410],
-      handle: async (call) => await apply(call, { type: 'ack', options: call.body }),
+      handle: async (call) => await apply(call, { type: 'ack', options: ackOptionsOf(call.body) }),
     }),
     route({
       method: 'POST',

@@ -1,14 +1,15 @@
 import { Type } from '@sinclair/typebox'
 import type { Maintenance } from '../maintenance.js'
 import { type Route, route } from '../http/route.js'
+import { EpochMs } from '../http/schema.js'
 
 const group = 'Maintenance'
 
-const Job = Type.Object({
+export const Job = Type.Object({
   what: Type.Union(['backup', 'compact', 'verify'].map((what) => Type.Literal(what))),
   state: Type.Union(['running', 'done', 'failed'].map((state) => Type.Literal(state))),
-  startedAt: Type.Number(),
-  endedAt: Type.Optional(Type.Number()),
+  startedAt: EpochMs,
+  endedAt: Type.Optional(EpochMs),
   name: Type.Optional(Type.String({ description: "The backup's folder, within the configured one." })),
   bytesBefore: Type.Optional(Type.Integer({ description: "The size of the store's file at the start." })),
   bytes: Type.Optional(Type.Integer({ description: 'The size of the copy, or of the compacted file.' })),

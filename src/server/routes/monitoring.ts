@@ -8,7 +8,7 @@ import type { QuotaLimits } from '../../timer/index.js'
 import { MAX_VERIFY_MS, METRICS_STORE_MS } from '../defaults.js'
 import type { Readiness } from '../monitor/readiness.js'
 import { type Route, route } from '../http/route.js'
-import { CauseBody } from '../http/schema.js'
+import { CauseBody, EpochMs } from '../http/schema.js'
 import { QuotaBody } from './admin.js'
 import { sumOf, verifyStore } from '../monitor/verify-store.js'
 
@@ -154,9 +154,9 @@ export function monitoringRoutes(parts: {
             shard: Type.Integer(),
             owner: Type.String(),
             epoch: Type.Integer(),
-            leaseUntil: Type.Number(),
-            readPosition: Type.Number(),
-            settledPosition: Type.Number(),
+            leaseUntil: EpochMs,
+            readPosition: EpochMs,
+            settledPosition: EpochMs,
           }),
         ),
       }),

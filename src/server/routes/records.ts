@@ -2,17 +2,21 @@ import { Type } from '@sinclair/typebox'
 import { RequestError, shown } from '../../error/index.js'
 import type { Clock } from '../../time/index.js'
 import type { WhichDead } from '../../front/index.js'
+import { epochMsOf } from '../../timer/index.js'
 import { type Route, route } from '../http/route.js'
 import {
   DeadBody,
   DurationText,
+  EpochMs,
   HistoryBody,
+  Instant,
   InstantText,
   Key,
   Kind,
   Page,
   page,
   ScheduleInput,
+  shownAs,
 } from '../http/schema.js'
 import { millisecondsOrString, scheduleOf } from '../http/set-input.js'
 
@@ -72,8 +76,8 @@ export function recordRoutes(clock: Clock): Route[] {
       answer: Type.Object({
         slices: Type.Array(
           Type.Object({
-            fromInclusive: Type.Number(),
-            untilExclusive: Type.Number(),
+            fromInclusive: EpochMs,
+            untilExclusive: EpochMs,
             count: Type.Integer(),
           }),
         ),
@@ -101,28 +105,30 @@ export function recordRoutes(clock: Clock): Route[] {
         {
           on: ScheduleInput,
           count: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, description: 'Default 10.' })),
-          from: Type.Optional(Type.Integer({ minimum: 0, maximum: 8.64e15, description: 'Default now.' })),
+          from: Type.Optional(Instant),
         },
         closed,
       ),
       answer: Type.Object({
         description: Type.String(),
-        schedule: Type.Unknown({ description: 'The form that is stored.' }),
+        schedule: Type.Unknown(shownAs('Schedule', 'The form that is stored.')),
         occurrences: Type.Array(
           Type.Object({
-            at: Type.Number(),
+            at: EpochMs,
             local: Type.String(),
             offset: Type.String(),
             reasons: Type.Array(Type.String()),
           }),
         ),
       }),
-      handle: ({ body: { on, count = 10, from = clock.now() } }) => {
+      handle: ({ body: { on, count = 10, from } }) => {
         const schedule = scheduleOf(on)
         return {
           description: schedule.describe(),
           schedule: schedule.toJSON(),
-          occurrences: schedule.preview(count, { from }),
+          occurrences: schedule.preview(count, {
+            from: from === undefined ? clock.now() : epochMsOf(from),
+          }),
         }
       },
     }),

@@ -53,7 +53,7 @@ const Secret = Type.String({
   description: 'whsec_ and 24 to 64 bytes in base64.',
 })
 
-const TargetInput = Type.Union([
+export const TargetInput = Type.Union([
   Type.Object(
     {
       ...webhookFields,
@@ -77,7 +77,7 @@ const TargetInput = Type.Union([
 ])
 
 /** A target as answers show it: never with a secret. */
-const TargetBody = Type.Object(
+export const TargetBody = Type.Object(
   {
     kind: Type.String(),
     version: Type.Integer(),

@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import { RequestError } from '../../error/index.js'
+import { CarillonError, RequestError } from '../../error/index.js'
 import type { SetTimer, When } from '../../front/index.js'
 import { type Idempotency, type RunOnce, timerKeyFrom } from '../http/idempotency.js'
 import { outcomeAnswer } from '../http/outcome-answer.js'
@@ -24,6 +24,7 @@ import {
   changeOptionsOf,
   conditionOf,
   millisecondsOrString,
+  noCondition,
   type NamedKinds,
   setOptionsOf,
   withIdempotencyKey,
@@ -32,6 +33,8 @@ import {
 
 const KindAndKey = Type.Object({ kind: Kind, key: Key })
 const group = 'Timers'
+// How often `If-Match: *` reads the timer again, because somebody else has changed it meanwhile.
+const MAX_SET_TRIES = 5
 
 /** Set, get, move, cancel and fire a timer by its kind and key, and list timers. */
 export function timerRoutes({
@@ -47,8 +50,21 @@ export function timerRoutes({
     key: string | undefined,
     { setKey }: RunOnce,
   ): Promise<SetAnswered> => {
+    const { ifPresent, ...condition } = conditionOf(call.request)
+    if (ifPresent === true && key !== undefined) return await setPresent(call, kind, key, setKey)
+    return await setOnce(call, kind, key, setKey, ifPresent === undefined ? condition : noCondition)
+  }
+
+  const setOnce = async (
+    call: Call<unknown, unknown, SetBody>,
+    kind: string,
+    key: string | undefined,
+    setKey: string | undefined,
+    condition: typeof noCondition,
+  ): Promise<SetAnswered> => {
+    const isFree = Object.keys(condition).length === 0
     const options = withIdempotencyKey(
-      withTraceparent(setOptionsOf(call.body, conditionOf(call.request)), call.request),
+      withTraceparent(setOptionsOf(call.body, isFree ? noCondition : condition), call.request),
       setKey,
       call.request,
     )
@@ -60,6 +76,26 @@ export function timerRoutes({
     )
   }
 
+  /** Sets a timer that exists, at whatever revision it is. The store compares revisions, so this reads it first. */
+  const setPresent = async (
+    call: Call<unknown, unknown, SetBody>,
+    kind: string,
+    key: string,
+    setKey: string | undefined,
+  ): Promise<SetAnswered> => {
+    for (let tries = 1; ; tries++) {
+      const current = await call.timers.get(kind, key, call.limits)
+      if (current === undefined || current.state === 'settled')
+        throw new RequestError('revision-conflict', `If-Match: *, but there is no timer ${kind}/${key}`)
+      try {
+        return await setOnce(call, kind, key, setKey, { ifRevision: current.revision })
+      } catch (error) {
+        const isConflict = error instanceof CarillonError && error.code === 'revision-conflict'
+        if (!isConflict || tries === MAX_SET_TRIES) throw error
+      }
+    }
+  }
+
   return [
     route({
       method: 'PUT',
@@ -68,7 +104,7 @@ export function timerRoutes({
       group,
       summary: 'Set a timer. It replaces a timer with the same key.',
       description:
-        'With `If-None-Match: *` only if there is no such timer, with `If-Match: "7"` only if it is at revision 7.',
+        'With `If-None-Match: *` only if there is no such timer, with `If-Match: "7"` only if it is at revision 7, with `If-Match: *` only if there is one.',
       params: KindAndKey,
       body: SetBody,
       headers: ['if-match', 'if-none-match', 'idempotency-key'],
