@@ -7,6 +7,7 @@ import {
   lastOutcome,
   latestStartOf,
   MISSED,
+  UNREADABLE,
   type Firing,
   type FiringTransaction,
   type NextOccurrence,
@@ -325,6 +326,17 @@ export class Handlers {
    * policy, or it is later than the latest start.
    */
   #isGivenUp(handler: Handler, firing: Firing): boolean {
+    // Most rows have no details, so nothing can be wrong with them.
+    if (firing.row.details === '') return this.#isTooLate(handler, firing)
+    try {
+      return this.#isTooLate(handler, firing)
+    } catch (error) {
+      this.#giveUpUnreadable(new TimerFiring(firing, this.#clock), error)
+      return true
+    }
+  }
+
+  #isTooLate(handler: Handler, firing: Firing): boolean {
     const { row, attempt } = firing
     const made = attempt - 1
     if (made > 0 && attempt > retryOf(handler, row).attempts) {
@@ -367,9 +379,23 @@ export class Handlers {
   #fail(handler: Handler, given: TimerFiring, error: unknown): void {
     if (error instanceof NotStarted) return
     const firing = TimerFiring.firingOf(given)
-    const outcome = lastOutcome(firing.row, this.#failure(handler, given, error))
+    let outcome: Outcome
+    try {
+      outcome = lastOutcome(firing.row, this.#failure(handler, given, error))
+    } catch (unreadable) {
+      this.#giveUpUnreadable(given, unreadable)
+      return
+    }
     this.#onFailure(given, error, outcome)
     firing.report(outcome)
+  }
+
+  /** No retry could read more of the row, and a schedule that cannot be read has no next occurrence. */
+  #giveUpUnreadable(given: TimerFiring, error: unknown): void {
+    const reason = UNREADABLE + (error instanceof Error ? error.message : String(error))
+    const outcome: Outcome = { type: 'dead', reason }
+    this.#onFailure(given, error, outcome)
+    TimerFiring.firingOf(given).report(outcome)
   }
 
   #failure(handler: Handler, given: TimerFiring, error: unknown): Outcome {

@@ -1,4 +1,4 @@
-import type { Firing, Outcome, TimerRow } from '../timer/index.js'
+import { type Firing, type Outcome, type TimerRow, UNREADABLE } from '../timer/index.js'
 import { LatenessHistogram } from './lateness-histogram.js'
 
 /** How late an attempt began: a timer cannot fire before it was accepted, however long it had been due by then. */
@@ -21,6 +21,8 @@ export class EngineCounts {
   dead = 0
   /** Timers that were not started, because their latest start had passed. They count as dead, too. */
   missed = 0
+  /** Timers whose row could not be read when they were due. They count as dead, too. */
+  unreadable = 0
   /** Finished timers that are settled. */
   settled = 0
   /** Rows that were carried. */
@@ -56,7 +58,9 @@ export class EngineCounts {
 
   /** An attempt has ended. One that was missed was not started after all. */
   ended({ firedAt, row }: Firing, outcome: Outcome): void {
-    if (outcome.type !== 'dead' || outcome.isMissed !== true) return
+    if (outcome.type !== 'dead') return
+    if (outcome.reason.startsWith(UNREADABLE)) this.unreadable++
+    if (outcome.isMissed !== true) return
     this.missed++
     this.notStarted(lateMsOf(row, firedAt))
   }
@@ -74,6 +78,7 @@ const sums = [
   'retried',
   'dead',
   'missed',
+  'unreadable',
   'settled',
   'carried',
   'putBack',

@@ -47,6 +47,8 @@ export interface TimerView<Payload = unknown> {
   readonly on: unknown
   /** How and when it ended, if its state is 'settled'. */
   readonly settled?: SettledView
+  /** Why its row cannot be read, if it cannot. It becomes a dead letter when it is due. */
+  readonly fault?: string
 }
 
 /** How a timer ended. */

@@ -30,9 +30,11 @@ export { checkTraceparent, isTraceparent, traceparentOf } from './trace.js'
 export {
   decodeDetails,
   encodeDetails,
+  knownDetails,
   occurrenceDueAt,
   type OccurrenceName,
   type TimerDetails,
+  UNREADABLE,
 } from './details/details.js'
 export {
   endingDetails,

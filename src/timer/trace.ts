@@ -1,5 +1,5 @@
 import { InvalidInputError, shown } from '../error/index.js'
-import { decodeDetails } from './details/details.js'
+import { knownDetails } from './details/details.js'
 import type { Firing } from './firing.js'
 
 const TRACEPARENT = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/
@@ -20,5 +20,5 @@ export function checkTraceparent(text: unknown): void {
 /** The trace of a firing: that of its attempt, or else the one in which its timer was set. */
 export function traceparentOf({ traceparent, row }: Firing): string | undefined {
   if (traceparent !== undefined || row.details === '') return traceparent
-  return decodeDetails(row.details).trace
+  return knownDetails(row.details).trace
 }

@@ -22,7 +22,7 @@ function diagnosisOf({ owned = [0, 1, 2], busy = [] as number[], isClockOff = fa
   const engine = {
     clock: { now: () => NOW },
     settings: { stallMs: 10_000, maxClockOffsetMs: 500 },
-    stats: () => ({ shards: [], unowned: [], isClockOff, clockOffsetMs: 700 }),
+    stats: () => ({ shards: [], unowned: [], isClockOff, clockOffsetMs: 700, counts: { unreadable: 0 } }),
   } as unknown as TimerEngine
   return new Diagnosis({ engine, store, namespace: 'default', factsOf: (kind) => ({ ...fine, kind }) })
 }

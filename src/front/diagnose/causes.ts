@@ -21,6 +21,7 @@ export type CauseCode =
   | 'target-refused'
   | 'breaker-open'
   | 'unhandled'
+  | 'unreadable'
 
 /** What an instance knows about its target for a kind that keeps it from firing. */
 export type TargetTrouble = 'gone' | 'refused' | 'open'
@@ -67,6 +68,18 @@ export function instanceCauses(
 }
 
 const OWNER_REMEDY = 'start carillon serve, or check /readyz and the clock of every instance'
+
+/** Timers that this instance could not read when they were due. */
+export function unreadableCauses(count: number): readonly Cause[] {
+  if (count === 0) return []
+  return [
+    {
+      code: 'unreadable',
+      text: `${count} timers could not be read when they were due, since this instance started: they are dead letters`,
+      remedy: 'carillon dead shows them; carillon verify --deep finds what else is damaged',
+    },
+  ]
+}
 
 /** Causes in the shards of a store, by their numbers. */
 export function shardCauses(facts: {

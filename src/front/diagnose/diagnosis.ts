@@ -1,7 +1,14 @@
 import type { TimerEngine } from '../../engine/index.js'
 import type { Store } from '../../store/index.js'
 import { shardOf, type TimerName } from '../../timer/index.js'
-import { type Cause, instanceCauses, kindCauses, type KindFacts, shardCauses } from './causes.js'
+import {
+  type Cause,
+  instanceCauses,
+  kindCauses,
+  type KindFacts,
+  shardCauses,
+  unreadableCauses,
+} from './causes.js'
 
 /** How many kinds a diagnosis looks at, at most. */
 const MAX_KINDS = 1000
@@ -39,7 +46,11 @@ export class Diagnosis {
   /** Why timers of these kinds do not fire if any is due. A kind without due timers is left out. */
   async ofKinds(kinds: readonly string[]): Promise<readonly Cause[]> {
     const namespace = this.#namespace
-    const causes = [...instanceCauses(this.#engine.stats(), this.#engine.settings)]
+    const stats = this.#engine.stats()
+    const causes = [
+      ...instanceCauses(stats, this.#engine.settings),
+      ...unreadableCauses(stats.counts.unreadable),
+    ]
     const isKnown = new Set(causes.map(({ code }) => code))
     for (const cause of await this.#ofShards()) if (!isKnown.has(cause.code)) causes.push(cause)
     const untilExclusive = Math.floor(this.#engine.clock.now())

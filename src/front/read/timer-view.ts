@@ -4,6 +4,7 @@ import {
   decodeDetails,
   decodePayload,
   handleOf,
+  knownDetails,
   MISSED,
   occurrenceDueAt,
   revisionOf,
@@ -16,16 +17,16 @@ export const NEVER = 8.64e15
 
 /** Whether a timer is paused. A timer that was moved since its pause is not. */
 export function isPausedRow(row: TimerRow): boolean {
-  return row.dueAt === NEVER && decodeDetails(row.details).pausedDueAt !== undefined
+  return row.dueAt === NEVER && knownDetails(row.details).pausedDueAt !== undefined
 }
 
 /** When a row is due. For a paused timer, this is the due time that it keeps for later. */
 export function dueAtOfRow(row: TimerRow): number {
-  return row.dueAt === NEVER ? (decodeDetails(row.details).pausedDueAt ?? NEVER) : row.dueAt
+  return row.dueAt === NEVER ? (knownDetails(row.details).pausedDueAt ?? NEVER) : row.dueAt
 }
 
 export function timerViewOf(row: TimerRow, isFiring: boolean): TimerView {
-  const { on } = decodeDetails(row.details)
+  const { fault, on, payload } = contentOf(row)
   return {
     namespace: row.namespace,
     kind: row.kind,
@@ -37,9 +38,23 @@ export function timerViewOf(row: TimerRow, isFiring: boolean): TimerView {
     createdAt: row.createdAt,
     attempts: row.attempt,
     occurrence: row.occurrence,
-    payload: decodePayload(row.payload),
+    payload,
     tags: row.tags,
     on,
+    ...(fault !== undefined && { fault }),
+  }
+}
+
+/** One row that cannot be read must not hide the others of a list. */
+function contentOf(row: TimerRow): {
+  readonly on?: unknown
+  readonly payload?: unknown
+  readonly fault?: string
+} {
+  try {
+    return { on: decodeDetails(row.details).on, payload: decodePayload(row.payload) }
+  } catch (error) {
+    return { fault: error instanceof Error ? error.message : String(error) }
   }
 }
 
@@ -52,6 +67,6 @@ export function deadViewOf({ id, row, diedAt, reason }: DeadLetter): DeadView {
     diedAt,
     reason,
     attempts: reason.startsWith(MISSED) ? row.attempt : row.attempt + 1,
-    payload: decodePayload(row.payload),
+    payload: contentOf({ ...row, details: '' }).payload,
   }
 }

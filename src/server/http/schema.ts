@@ -145,6 +145,9 @@ export const TimerBody = Type.Object({
   occurrence: Type.Integer(),
   payload: Type.Optional(Json),
   tags: Type.Array(Type.String()),
+  fault: Type.Optional(
+    Type.String({ description: 'Why the timer cannot be read. It becomes a dead letter when it is due.' }),
+  ),
   on: Type.Optional(Type.Unknown(shownAs('Schedule', 'Absent for a timer that fires once.'))),
 })
 

@@ -112,6 +112,12 @@ export class Metrics {
       counts.missed,
     )
     yield* metric(
+      'carillon_unreadable_total',
+      'counter',
+      'Timers whose row could not be read when they were due. They are dead letters.',
+      counts.unreadable,
+    )
+    yield* metric(
       'carillon_put_back_total',
       'counter',
       'Due timers put back into the store because they could not start and memory was crowded.',

@@ -1,3 +1,4 @@
+import { StoreError } from '../../error/index.js'
 import type { Hold } from './holder.js'
 import type { NotAfter } from './not-after.js'
 import type { RetryOptions } from '../retry-policy.js'
@@ -47,13 +48,33 @@ export function encodeDetails(details: TimerDetails): string {
   return text === '{}' ? '' : text
 }
 
+/** Throws 'store-damaged' if they cannot be read. */
 export function decodeDetails(text: string): TimerDetails {
-  return text === '' ? none : (JSON.parse(text) as TimerDetails)
+  if (text === '') return none
+  try {
+    return JSON.parse(text) as TimerDetails
+  } catch (error) {
+    throw new StoreError('store-damaged', `the details of a timer cannot be read: ${String(error)}`, {
+      cause: error,
+    })
+  }
+}
+
+/** The details as far as they can be read. For what must never fail, such as events. */
+export function knownDetails(text: string): TimerDetails {
+  try {
+    return decodeDetails(text)
+  } catch {
+    return none
+  }
 }
 
 /** When the current occurrence was first due, before any retry. */
 export function occurrenceDueAt(row: TimerRow): number {
-  return row.details === '' ? row.dueAt : (decodeDetails(row.details).firstDueAt ?? row.dueAt)
+  return row.details === '' ? row.dueAt : (knownDetails(row.details).firstDueAt ?? row.dueAt)
 }
+
+/** The reasons of dead letters whose row could not be read begin with this. */
+export const UNREADABLE = 'unreadable: '
 
 const none: TimerDetails = Object.freeze({})

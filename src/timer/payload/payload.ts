@@ -1,4 +1,4 @@
-import { InvalidInputError, shown } from '../../error/index.js'
+import { InvalidInputError, shown, StoreError } from '../../error/index.js'
 import { JsonWriter } from './json-writer.js'
 
 const empty = new Uint8Array(0)
@@ -64,9 +64,17 @@ export function ownBytes(payload: Uint8Array): Uint8Array {
   return payload.buffer.byteLength > 2 * payload.length + SHARED_BYTES ? Buffer.from(payload) : payload
 }
 
+/** Throws 'store-damaged' if it cannot be read. */
 export function decodePayload(bytes: Uint8Array): unknown {
   const text = payloadTextOf(bytes)
-  return text === undefined ? undefined : JSON.parse(text)
+  if (text === undefined) return undefined
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    throw new StoreError('store-damaged', `the payload of a timer cannot be read: ${String(error)}`, {
+      cause: error,
+    })
+  }
 }
 
 /** The JSON of a stored payload; undefined if it is empty. */
