@@ -289,5 +289,13 @@ export const mendedChecks: readonly { readonly seed: number; readonly title: str
     seed: 21990,
     title: 'a timer is cancelled during an attempt that follows one whose report came too late',
   },
+  {
+    seed: 700206,
+    title: 'a timer is cancelled while it fires, and its process loses the shard and gets it back',
+  },
+  {
+    seed: 707382,
+    title: 'a timer is cancelled while it fires, and its process loses the shard to a visit and gets it back',
+  },
   { seed: 36116, title: 'the only machine is cut off or stops all the time, and fires only 4 timers' },
 ]

@@ -5,8 +5,10 @@
 export interface Mutant {
   readonly name: string
   readonly patches: readonly Patch[]
-  /** Why no seed needs to notice it: the test that does, and why seeds hardly ever meet the case. */
-  readonly unseen?: string
+  /** A test that fails with it, for a case that seeds hardly ever meet. `npm run sim:mutants` runs the test. */
+  readonly test?: string
+  /** Why seeds hardly ever meet the case. */
+  readonly rare?: string
 }
 
 interface Patch {
@@ -201,8 +203,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'requests for held timers wait for room in memory',
-    unseen:
-      'Seed 7070 of test/engine/simulation.test.ts notices it. Memory must be full of held timers for it.',
+    rare: 'memory must be full of held timers',
     patches: [
       {
         file: 'engine/write/writer.ts',
@@ -249,7 +250,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'a visit ends only when the inbox is empty',
-    unseen: 'test/engine/from-anywhere.test.ts, and seed 21511 of test/engine/simulation.test.ts',
+    test: 'test/engine/from-anywhere.test.ts',
     patches: [
       {
         file: 'engine/own/idle-shard-visitor.ts',
@@ -260,7 +261,8 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'a visit that ends still applies the inbox',
-    unseen: 'test/engine/from-anywhere.test.ts: it lasts for stopMs at most, which is short in the simulator',
+    test: 'test/engine/from-anywhere.test.ts',
+    rare: 'it lasts for stopMs at most, which is short in the simulator',
     patches: [
       {
         file: 'engine/shard-engine.ts',
@@ -271,7 +273,8 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'a visit that ends answers barriers behind requests that it has left',
-    unseen: 'test/engine/from-anywhere.test.ts: few reads wait while a visit ends',
+    test: 'test/engine/from-anywhere.test.ts',
+    rare: 'few reads wait while a visit ends',
     patches: [
       {
         file: 'engine/write/inbox.ts',
@@ -292,8 +295,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'rows that are due before the tick of the wheel wait for the clock to catch up',
-    unseen:
-      'Seed 962 of test/engine/simulation.test.ts notices it. An owner must acquire a shard just while the clock is ahead.',
+    rare: 'an owner must acquire a shard just while the clock is ahead',
     patches: [
       {
         file: 'engine/load/window.ts',
@@ -709,8 +711,8 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'a report that waits to be settled does not notice the cancel',
-    unseen:
-      'test/front/ending.test.ts notices it: the cancel must come while the attempt runs in a process that has let go of the shard',
+    test: 'test/front/ending.test.ts',
+    rare: 'the cancel must come while the attempt runs in a process that has let go of the shard',
     patches: [
       {
         file: 'engine/settle/settlement-builder.ts',
@@ -742,7 +744,8 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'a move of a suspect forgets its attempt',
-    unseen: 'test/engine/suspects.test.ts: a row is nearly always loaded before it is moved',
+    test: 'test/engine/suspects.test.ts',
+    rare: 'a row is nearly always loaded before it is moved',
     patches: [
       {
         file: 'engine/write/operation-planner.ts',
@@ -753,7 +756,8 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'an early token is used for another row',
-    unseen: 'test/engine/early-tokens.test.ts: a token is reused only after a thousand rows',
+    test: 'test/engine/early-tokens.test.ts',
+    rare: 'a token is reused only after a thousand rows',
     patches: [
       {
         file: 'engine/fire/due-alarm.ts',
@@ -774,7 +778,8 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'a settlement finds rows below the settled level',
-    unseen: 'test/store/settled-rows.test.ts: an owner never names a row below its settled level',
+    test: 'test/store/settled-rows.test.ts',
+    rare: 'an owner never names a row below its settled level',
     patches: [
       {
         file: shard,
@@ -786,7 +791,8 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'suspects are found without an allowance for clock offsets',
-    unseen: 'test/engine/suspects.test.ts: it takes renewals without heartbeats and a clock that is set back',
+    test: 'test/engine/suspects.test.ts',
+    rare: 'it takes renewals without heartbeats and a clock that is set back',
     patches: [
       {
         file: 'engine/load/loader.ts',
@@ -801,7 +807,8 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: "the end of the lease is not compared with the store's clock",
-    unseen: 'test/engine/suspects.test.ts: a machine and the store must be set forward by the same time',
+    test: 'test/engine/suspects.test.ts',
+    rare: 'a machine and the store must be set forward by the same time',
     patches: [
       {
         file: 'engine/own/ownership.ts',
@@ -853,7 +860,8 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'an unstarted attempt that was handed over is not reported',
-    unseen: 'test/engine/rebalance.test.ts: a shard rarely moves between a delivery and its start',
+    test: 'test/engine/rebalance.test.ts',
+    rare: 'a shard rarely moves between a delivery and its start',
     patches: [
       {
         file: 'engine/fire/attempts.ts',
@@ -922,8 +930,8 @@ export const mutants: readonly Mutant[] = [
   // ---- a level ahead of the clock (issue 21, point 2)
   {
     name: 'rows at a level ahead of the clock are not loaded',
-    unseen:
-      'test/engine/level-ahead.test.ts: every loaded row must be settled just before the clock is corrected',
+    test: 'test/engine/level-ahead.test.ts',
+    rare: 'every loaded row must be settled just before the clock is corrected',
     patches: [
       {
         file: 'engine/load/loader.ts',
@@ -954,8 +962,8 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'lowering the read level forgets where it was',
-    unseen:
-      'test/store/memory.test.ts: a late row must be set just before the clock is corrected, and leave memory',
+    test: 'test/store/memory.test.ts',
+    rare: 'a late row must be set just before the clock is corrected, and leave memory',
     patches: [
       {
         file: shardRow,
@@ -976,7 +984,8 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'late rows that a shorter window dropped are not loaded again',
-    unseen: 'test/engine/level-ahead.test.ts: the rows must be set just before the clock is corrected',
+    test: 'test/engine/level-ahead.test.ts',
+    rare: 'the rows must be set just before the clock is corrected',
     patches: [
       {
         file: 'engine/load/loader.ts',
@@ -987,7 +996,6 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'a shorter window does not plan an earlier load',
-    unseen: 'test/engine/simulation.test.ts: only seed 6504 of thousands',
     patches: [
       {
         file: 'engine/load/lookahead-policy.ts',
@@ -1018,7 +1026,6 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'a heartbeat from a clock that was ahead is never cut short',
-    unseen: 'test/engine/simulation.test.ts: only seed 5789 of thousands',
     patches: [
       {
         file: 'store/member-table.ts',
@@ -1095,8 +1102,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'a request that the inbox has forgotten is accepted again',
-    unseen:
-      'test/engine/simulation.test.ts: only seeds 2230 and 2307 of thousands; the store contract checks it too',
+    test: 'test/store/memory.test.ts',
     patches: [
       {
         file: 'store/memory/memory-inbox.ts',
@@ -1138,8 +1144,8 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'a holder counts as gone before the inbox is read again',
-    unseen:
-      'test/engine/handed-over-reports.test.ts: an inbox is nearly always read between a report and the next heartbeat',
+    test: 'test/engine/handed-over-reports.test.ts',
+    rare: 'an inbox is nearly always read between a report and the next heartbeat',
     patches: [
       {
         file: 'engine/fire/held-attempts.ts',
@@ -1150,8 +1156,8 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'reports wait behind requests that wait for memory',
-    unseen:
-      'test/engine/handed-over-reports.test.ts: the reports are late, but settled once the inbox is read again',
+    test: 'test/engine/handed-over-reports.test.ts',
+    rare: 'the reports are late, but settled once the inbox is read again',
     patches: [
       {
         file: 'engine/write/inbox.ts',
@@ -1189,11 +1195,10 @@ export const mutants: readonly Mutant[] = [
         replace: 'void this.#firstHandedOver',
       },
     ],
-    unseen: 'seed 20403 of test/engine/simulation.test.ts notices it',
   },
   {
     name: 'a hand-over of unknown outcome is not looked up',
-    unseen: 'test/engine/rebalance.test.ts, and seed 15035 of test/engine/simulation.test.ts',
+    test: 'test/engine/rebalance.test.ts',
     patches: [
       {
         file: 'engine/settle/settler.ts',
@@ -1204,7 +1209,6 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'a report is repeated while the row waits for another process',
-    unseen: 'seed 88686 of test/engine/simulation.test.ts',
     patches: [
       {
         file: 'engine/own/report-sender.ts',
@@ -1215,7 +1219,6 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'a member is passed over by an instance that could not read the shards',
-    unseen: 'seed 63845 of test/engine/simulation.test.ts',
     patches: [
       {
         file: 'engine/own/shard-acquirer.ts',
@@ -1226,7 +1229,6 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'a refused claim is forgotten while another sending of it is on its way',
-    unseen: 'seed 99340 of test/engine/simulation.test.ts',
     patches: [
       {
         file: 'engine/own/shard-acquirer.ts',
@@ -1247,7 +1249,8 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'a row that an owner of protocol 2 rewrote keeps its holder',
-    unseen: 'test/engine/handed-over-reports.test.ts: all simulated members speak one protocol',
+    test: 'test/engine/handed-over-reports.test.ts',
+    rare: 'all simulated members speak one protocol',
     patches: [
       {
         file: 'timer/details/holder.ts',
@@ -1258,7 +1261,8 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'a report that an owner of protocol 2 removed is not sent again',
-    unseen: 'test/engine/handed-over-reports.test.ts: all simulated members speak one protocol',
+    test: 'test/engine/handed-over-reports.test.ts',
+    rare: 'all simulated members speak one protocol',
     patches: [
       {
         file: 'engine/own/report-sender.ts',
@@ -1269,7 +1273,8 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'an attempt that an owner of protocol 2 repeats is not aborted',
-    unseen: 'test/engine/handed-over-reports.test.ts: all simulated members speak one protocol',
+    test: 'test/engine/handed-over-reports.test.ts',
+    rare: 'all simulated members speak one protocol',
     patches: [
       {
         file: 'engine/own/handed-over-attempts.ts',
@@ -1392,7 +1397,6 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: "an offer from before the store's clock was set forward still counts",
-    unseen: 'seed 23359 of test/engine/simulation.test.ts',
     patches: [
       {
         file: 'engine/cluster/membership.ts',
@@ -1418,7 +1422,8 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'timers are offered to a member whose heartbeats are overdue',
-    unseen: 'test/engine/pools.test.ts. It breaks no promise: it only costs an attempt.',
+    test: 'test/engine/pools.test.ts. It breaks no promise',
+    rare: 'it only costs an attempt.',
     patches: [
       {
         file: 'engine/offer/offers.ts',

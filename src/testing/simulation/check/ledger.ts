@@ -368,7 +368,7 @@ export class Ledger {
         this.#journal.violated(1, `a dead letter and its row do not agree: timer ${row.identity}`)
       }
       if (life === undefined) continue
-      if (!hasEnded(life, process, 'dead')) {
+      if (!hasEnded(life, process, 'dead', this.claims[life.shard]!)) {
         this.#journal.violated(1, `${lifeText(life)} became a dead letter but no attempt was reported dead`)
       }
       this.#letters++
@@ -403,7 +403,7 @@ export class Ledger {
   }
 
   #settled(life: Life, process: number, how: string): void {
-    if (!hasEnded(life, process, 'done')) {
+    if (!hasEnded(life, process, 'done', this.claims[life.shard]!)) {
       const attempts = life.attempts.map((attempt) => `${attempt.number}:${attempt.outcome?.type ?? 'open'}`)
       this.#journal.violated(
         5,

@@ -83,13 +83,15 @@ export interface Attempt {
  * Whether an attempt at this version, or at one carried since, was reported to this process with this outcome. A timer
  * that was cancelled while it fired has no follow-up: it is done instead, or a dead letter. It may also be dead because
  * nobody knows how its last attempt ended. Earlier attempts do not matter then: they had been counted as failed before
- * the timer was cancelled, and a late report on them is ignored.
+ * the timer was cancelled, and a late report on them is ignored. Nor do attempts from before the shard was last acquired
+ * (`claim`), unless their outcome came through the inbox: a process that loses its shard forgets them.
  */
-export function hasEnded(life: Life, process: number, type: 'done' | 'dead'): boolean {
+export function hasEnded(life: Life, process: number, type: 'done' | 'dead', claim: number): boolean {
   const { lastAttempt } = life
   const ended = endedAttempts(life, process)
   if (lastAttempt !== undefined && type === 'dead') {
-    return !ended.some((attempt) => attempt.number >= lastAttempt.attempt && isSuccess(attempt))
+    const known = ended.filter((attempt) => attempt.claim === claim || attempt.sentAt !== undefined)
+    return !known.some((attempt) => attempt.number >= lastAttempt.attempt && isSuccess(attempt))
   }
   return ended.some(
     (attempt) => attempt.outcome?.type === type || (lastAttempt !== undefined && isSuccess(attempt)),
