@@ -203,6 +203,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'requests for held timers wait for room in memory',
+    test: 'test/engine/from-anywhere.test.ts',
     rare: 'memory must be full of held timers',
     patches: [
       {
@@ -295,6 +296,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'rows that are due before the tick of the wheel wait for the clock to catch up',
+    test: 'test/engine/window.test.ts',
     rare: 'an owner must acquire a shard just while the clock is ahead',
     patches: [
       {
@@ -996,6 +998,8 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'a shorter window does not plan an earlier load',
+    test: 'test/engine/lookahead-policy.test.ts',
+    rare: 'the next load must have been planned by a clock that was ahead',
     patches: [
       {
         file: 'engine/load/lookahead-policy.ts',
@@ -1188,6 +1192,8 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'the level passes a row that was handed over',
+    test: 'test/engine/rebalance.test.ts',
+    rare: 'more outcomes than one settlement takes must wait when an attempt is handed over',
     patches: [
       {
         file: 'engine/settle/settlement-builder.ts',
@@ -1209,6 +1215,8 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'a report is repeated while the row waits for another process',
+    test: 'test/engine/handed-over-reports.test.ts',
+    rare: 'the attempt must be given back unstarted, and offered to another process',
     patches: [
       {
         file: 'engine/own/report-sender.ts',
@@ -1219,6 +1227,8 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'a member is passed over by an instance that could not read the shards',
+    test: 'test/engine/shard-acquirer.test.ts',
+    rare: 'the shard must be taken and left again while the instance cannot read the shards',
     patches: [
       {
         file: 'engine/own/shard-acquirer.ts',
@@ -1229,6 +1239,8 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'a refused claim is forgotten while another sending of it is on its way',
+    test: 'test/engine/shard-acquirer.test.ts',
+    rare: 'a claim must be sent twice, and the first sending granted after the second was refused',
     patches: [
       {
         file: 'engine/own/shard-acquirer.ts',
