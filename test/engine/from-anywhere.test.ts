@@ -117,7 +117,7 @@ describe('an instance that does not own the shard', () => {
     const carriage: Carriage = {
       carry: async (call, commit) => {
         if (isSlow && call.name === 'requests')
-          await new Promise<void>((go) => worker.clock.wakeAfter(50, go))
+          await new Promise<void>((go) => worker.clock.wakeAfter(readMs, go))
         // The first write is refused because of the inbox, the second applies it, and the third passes it. Other sets of
         // the names are acknowledged just before the third.
         if (isSlow && call.name === 'write' && ++writes === 3) {

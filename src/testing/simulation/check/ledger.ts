@@ -108,7 +108,7 @@ export class Ledger {
     if (commit.name === 'removeMember') this.#heartbeats.remove(commit.args[0])
     if (commit.name === 'append') {
       for (const [index, request] of commit.args[0].entries()) {
-        if (commit.answer[index] === 'appended') this.#noteAppended(request)
+        if (commit.answer[index] === 'appended') this.#noteAppended(request, process)
       }
     }
     if (commit.name === 'write') {
@@ -231,16 +231,20 @@ export class Ledger {
     return undefined
   }
 
-  #noteAppended(request: InboxRequest): void {
+  #noteAppended(request: InboxRequest, process: number): void {
     this.requests.set(request.id, request)
     this.#appendedUnder.set(request.id, this.claims[request.shard]!)
     if (request.operation.type === 'set') this.appended.add(request.operation.identity)
     if (request.operation.type !== 'report') return
     const { identity, occurrence, attempt: number, result, offer } = request.operation
     const reported = this.life(identity)?.attempts.filter(
-      (other) => other.occurrence === occurrence && other.number === number && other.offer?.token === offer,
+      (other) =>
+        other.process === process &&
+        other.occurrence === occurrence &&
+        other.number === number &&
+        other.offer?.token === offer,
     )
-    // After the store's clock was set back, two attempts may have the same number (promise 11). One of them has ended.
+    // After the store's clock was set back, two attempts may have the same number (promise 11), also in one process.
     const attempt = reported?.find(({ outcome }) => outcome !== undefined) ?? reported?.[0]
     if (result.type === 'unstarted') {
       if (attempt === undefined) this.#journal.count('given back by the inbox')
