@@ -106,49 +106,6 @@ describe('an instance that does not own the shard', () => {
     expect(delivered[1]!.start()).toBe(true)
   })
 
-  // Memory must be full of held timers, so seeds hardly ever meet this (mutant 'requests for held timers wait for room in
-  // memory').
-  it('replaces timers that wait for the replacement, although memory is full of such timers', async () => {
-    const keys = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h']
-    let isSlow = false
-    let readMs = 50
-    let writes = 0
-    const answers: string[] = []
-    const carriage: Carriage = {
-      carry: async (call, commit) => {
-        if (isSlow && call.name === 'requests')
-          await new Promise<void>((go) => worker.clock.wakeAfter(readMs, go))
-        // The first write is refused because of the inbox, the second applies it, and the third passes it. Other sets of
-        // the names are acknowledged just before the third.
-        if (isSlow && call.name === 'write' && ++writes === 3) {
-          const sets = keys.map((key, index) => web.set(key, 30_000, { identity: 100 + index }))
-          answers.push(...outcomesOf(await web.engine.submit(sets)))
-          // All timers are due before the owner reads their replacements. So they cannot leave memory.
-          readMs = 8000
-        }
-        return commit()
-      },
-      wake: (wake) => wake(),
-    }
-    const worker = new Rig({
-      settings: { ...settings, maxTimers: keys.length },
-      memberId: 'worker',
-      carriage,
-    })
-    const web = new Rig({ settings, rig: worker, memberId: 'web' })
-    await worker.settled(worker.engine.start())
-    await worker.settled(web.engine.open())
-    await worker.clock.advance(500)
-    isSlow = true
-    await web.submit(web.set('other', 3_600_000))
-    await worker.submit(...keys.map((key) => worker.set(key, 5000)))
-    expect(answers).toEqual(keys.map(() => 'appended'))
-    isSlow = false
-    await worker.clock.advance('60s')
-    const wanted = keys.map((_, index) => `${(100 + index).toString(36)}-0`)
-    expect(worker.fired.map(({ id }) => id).toSorted()).toEqual(wanted)
-  })
-
   it('sees what was acknowledged to it and to others', async () => {
     const { worker, web } = await pair()
     const other = new Rig({ settings, rig: worker, memberId: 'other' })

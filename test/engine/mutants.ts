@@ -203,7 +203,6 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'requests for held timers wait for room in memory',
-    test: 'test/engine/from-anywhere.test.ts',
     rare: 'memory must be full of held timers',
     patches: [
       {
