@@ -1,6 +1,6 @@
-// npm run chaos [-- power | engine | servers | instances | outages | hostile | pools], npm run soak: compiles the chaos trials and
+// npm run chaos [-- power | engine | servers | instances | outages | hostile | pools | parallel], npm run soak: compiles the chaos trials and
 // runs one. They test the file store, the engine on it, three engines on one server, three `carillon serve`, outages, broken
-// requests, and workers that handle different kinds. Arguments go to the trial.
+// requests, workers that handle different kinds, and timers on threads. Arguments go to the trial.
 import process from 'node:process'
 import { run, runnable, tool } from './ready.mjs'
 
@@ -19,6 +19,7 @@ const usage = `usage: npm run chaos -- [trial] [options], npm run soak -- [optio
   npm run chaos -- hostile      broken requests to a server:        --minutes 60 --seed N
   npm run chaos -- pools        workers for some kinds, a deploy:   --timers 100000 --rate 500 --seed N
                                 --server postgres,redis
+  npm run chaos -- parallel     timers on threads:                  --operations 20000000 --deaths 1000 --no-plant
   npm run soak                  the file store in long use:         --minutes 10 --live 100000 --seed N
                                 --most-disk 5 --most-memory 1.5
 `
@@ -43,6 +44,7 @@ const folders = {
   instances: 'servers/instances',
   hostile: 'servers/hostile',
   pools: 'servers/pools',
+  parallel: 'parallel/chaos',
   power: 'store/power',
 }
 const [name, ...rest] = process.argv.slice(2)

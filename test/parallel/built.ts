@@ -1,5 +1,5 @@
 import { fileURLToPath, pathToFileURL } from 'node:url'
-import type * as parallel from '../../src/parallel/index.js'
+import type * as parallel from 'carillon/parallel'
 
 /** The built pool: its threads run compiled files, so the tests use these, too. */
 export async function builtPool(): Promise<Pick<typeof parallel, 'TimerPool'>> {

@@ -1,4 +1,4 @@
-import type { TimerPool } from '../../src/parallel/index.js'
+import type { TimerPool } from 'carillon/parallel'
 import { fates, type Ledger, newLedger } from './built.js'
 
 export interface ChurnOptions {
