@@ -40,13 +40,13 @@ export const MAX_BATCH_ROWS = 5000
 export const MAX_BATCH_BYTES = 8_388_608
 /** As many as a worker can lease at once. */
 export const MAX_LEASE_BATCH_ROWS = 1000
-/** How many rows of a streamed batch run together. */
 /** How many rows with schedules batches check in a turn of the event loop: some milliseconds at most. */
 export const SCHEDULES_PER_TURN = 20
 /** After this many schedules that never match, a batch refuses the rest of its schedules unseen. */
 export const MAX_USELESS_SCHEDULES = 100
 /** How many pieces of a stream of lines are read in a turn. */
 export const PIECES_PER_TURN = 256
+/** How many rows of a streamed batch run together. */
 export const STREAMED_BATCH_ROWS = 1000
 export const MAX_LINE_LENGTH = 1_048_576
 export const MAX_CACHED_KINDS = 10_000
