@@ -43,6 +43,7 @@ export const requests: readonly (readonly [route: string, url: string, body?: un
   ['DELETE /v1/keys/{id}', '/v1/keys/0123456789ab'],
   ['GET /v1/statistics', '/v1/statistics'],
   ['GET /v1/verify', '/v1/verify'],
+  ['POST /v1/verify', '/v1/verify', {}],
   ['GET /v1/shards', '/v1/shards'],
   ['GET /v1/members', '/v1/members'],
   ['GET /metrics', '/metrics'],
