@@ -393,7 +393,7 @@ export class Handlers {
   /** No retry could read more of the row, and a schedule that cannot be read has no next occurrence. */
   #giveUpUnreadable(given: TimerFiring, error: unknown): void {
     const reason = UNREADABLE + (error instanceof Error ? error.message : String(error))
-    const outcome: Outcome = { type: 'dead', reason }
+    const outcome: Outcome = { type: 'dead', reason, isUnreadable: true }
     this.#onFailure(given, error, outcome)
     TimerFiring.firingOf(given).report(outcome)
   }

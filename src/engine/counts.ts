@@ -1,4 +1,4 @@
-import { type Firing, type Outcome, type TimerRow, UNREADABLE } from '../timer/index.js'
+import type { Firing, Outcome, TimerRow } from '../timer/index.js'
 import { LatenessHistogram } from './lateness-histogram.js'
 
 /** How late an attempt began: a timer cannot fire before it was accepted, however long it had been due by then. */
@@ -59,7 +59,7 @@ export class EngineCounts {
   /** An attempt has ended. One that was missed was not started after all. */
   ended({ firedAt, row }: Firing, outcome: Outcome): void {
     if (outcome.type !== 'dead') return
-    if (outcome.reason.startsWith(UNREADABLE)) this.unreadable++
+    if (outcome.isUnreadable === true) this.unreadable++
     if (outcome.isMissed !== true) return
     this.missed++
     this.notStarted(lateMsOf(row, firedAt))

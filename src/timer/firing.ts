@@ -63,6 +63,8 @@ export type Outcome =
       readonly next?: NextOccurrence
       /** It could not start by its latest start, and was never started. */
       readonly isMissed?: true
+      /** Its row could not be read. */
+      readonly isUnreadable?: true
     }
 
 /** Passes firings to their handlers. It must not throw, and must report each firing, now or later. */

@@ -90,7 +90,7 @@ export class ShardOffers {
     credit.release()
   }
 
-  /** Tells the members of what `stored` has gathered. */
+  /** Notifies the members of the offers that were stored since the last call. */
   notify(): void {
     const rows = this.#toNotify
     if (rows.length === 0) return

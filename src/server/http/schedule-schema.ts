@@ -33,6 +33,15 @@ const storedTerms = {
   windowMs: Type.Optional(Type.Number()),
 }
 
+/** A recurrence rule is written the same way in requests and in answers. */
+const rule = {
+  type: Type.Literal('rrule'),
+  rule: Type.String(),
+  start: Type.String(),
+  except: Type.Optional(Type.Array(Type.String())),
+  also: Type.Optional(Type.Array(Type.String())),
+}
+
 /** A schedule as it is stored and answered. */
 export const Schedule = Type.Union(
   [
@@ -69,11 +78,7 @@ export const Schedule = Type.Union(
       ...storedTerms,
     }),
     Type.Object({
-      type: Type.Literal('rrule'),
-      rule: Type.String(),
-      start: Type.String(),
-      except: Type.Optional(Type.Array(Type.String())),
-      also: Type.Optional(Type.Array(Type.String())),
+      ...rule,
       ...wall,
       ...storedTerms,
     }),
@@ -139,11 +144,7 @@ export const ScheduleGiven = Type.Union(
       ...givenTerms,
     }),
     Type.Object({
-      type: Type.Literal('rrule'),
-      rule: Type.String(),
-      start: Type.String(),
-      except: Type.Optional(Type.Array(Type.String())),
-      also: Type.Optional(Type.Array(Type.String())),
+      ...rule,
       ...givenWall,
       ...givenTerms,
     }),
