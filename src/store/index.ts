@@ -18,5 +18,5 @@ export {
 export { RedisStore } from './redis/redis-store.js'
 export type { RedisStoreOptions } from './redis/redis-store-options.js'
 export type * from './store.js'
-export type { Finding, StoredFormat, StoreSurvey } from './survey.js'
-export { surveyStore, switchStrategy } from './survey-store.js'
+export type { Finding, StoredFormat, StoreSurvey } from './survey/survey.js'
+export { surveyStore, switchStrategy } from './survey/survey-store.js'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { Idempotency } from '../../src/server/http/idempotency.js'
+import { Idempotency } from '../../src/server/http/idempotency/idempotency.js'
 import { systemClock } from '../../src/time/index.js'
 import { TestServer } from './test-server.js'
 

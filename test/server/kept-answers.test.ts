@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { KeptAnswers } from '../../src/server/http/kept-answers.js'
+import { KeptAnswers } from '../../src/server/http/idempotency/kept-answers.js'
 import { VirtualClock } from '../../src/time/index.js'
 
 describe('kept answers', () => {

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { deadViewOf, timerViewOf } from '../../src/front/read/timer-view.js'
-import { DeadBody, TimerBody } from '../../src/server/http/schema.js'
+import { DeadBody, TimerBody } from '../../src/server/http/schema/schema.js'
 import { encodePayload, type TimerRow } from '../../src/timer/index.js'
 
 const row: TimerRow = {

@@ -6,8 +6,8 @@ import type { CallOptions, SetManyRow, SetTimer, TimerChange, Timers, When } fro
 import { parseHandle } from '../../timer/index.js'
 import { MAX_USELESS_SCHEDULES, SCHEDULES_PER_TURN } from '../defaults.js'
 import { isRefusal } from './refusal.js'
-import { type BatchAnswer, BatchRow } from './schema.js'
-import { misfitText } from './misfit-text.js'
+import { type BatchAnswer, BatchRow } from './schema/schema.js'
+import { mismatchText } from './schema/mismatch-text.js'
 import {
   type NamedKinds,
   noCondition,
@@ -251,5 +251,5 @@ function failedRow({ kind, key }: BatchRow, error: unknown): BatchAnswer {
 }
 
 function refusedRow(row: unknown): BatchAnswer {
-  return { outcome: 'refused', code: 'invalid-body', detail: misfitText(checker.Errors(row), 'the row') }
+  return { outcome: 'refused', code: 'invalid-body', detail: mismatchText(checker.Errors(row), 'the row') }
 }

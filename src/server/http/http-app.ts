@@ -13,7 +13,7 @@ import { HEADERS_TIMEOUT_MS, KEEP_ALIVE_MS, MAX_PARAM_LENGTH } from '../defaults
 import { PEER_PATH } from '../peers/peer-message.js'
 import { checkFastify } from '../server-packages.js'
 import { KnownMethods } from './known-methods.js'
-import { misfitText } from './misfit-text.js'
+import { mismatchText } from './schema/mismatch-text.js'
 import { problemOf } from './problem.js'
 import { ConnectionSignals } from './connection-signals.js'
 import { fastifyPath, type Route } from './route.js'
@@ -209,7 +209,7 @@ function validatorOf(schema: TSchema, part: string | undefined) {
     const value = isQuery ? Value.Convert(schema, given) : given
     if (check.Check(value)) return { value }
     const whole = `the ${isQuery ? 'query' : (part ?? 'request')}`
-    return { error: new RequestError('invalid-body', misfitText(check.Errors(value), whole)) }
+    return { error: new RequestError('invalid-body', mismatchText(check.Errors(value), whole)) }
   }
 }
 

@@ -5,7 +5,7 @@ import type { Scope } from '../api-keys.js'
 import type { AuditSubject } from '../audit/audit-entry.js'
 import type { Admission } from './access.js'
 import type { RequestLimits } from './connection-signals.js'
-import type { RunOnce } from './idempotency.js'
+import type { RunOnce } from './idempotency/idempotency.js'
 
 /** A request that was admitted and checked. */
 export interface Call<Params, Query, Body> {

@@ -5,7 +5,7 @@ import { cron, parseSchedule, type Schedule } from '../../schedule/index.js'
 import type { FastifyRequest } from 'fastify'
 import { epochMsOf, isTraceparent } from '../../timer/index.js'
 import { MAX_CACHED_KINDS } from '../defaults.js'
-import type { SetBody } from './schema.js'
+import type { SetBody } from './schema/schema.js'
 
 // `If-Match: *`
 const ANY = '*'

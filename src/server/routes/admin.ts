@@ -2,7 +2,7 @@ import { Type } from '@sinclair/typebox'
 import type { ApiKeys } from '../api-keys.js'
 import { scopes } from '../api-keys.js'
 import { type Route, route } from '../http/route.js'
-import { EpochMs, Kind, Outcome } from '../http/schema.js'
+import { EpochMs, Kind, Outcome } from '../http/schema/schema.js'
 import { RequestError } from '../../error/index.js'
 
 const closed = { additionalProperties: false } as const

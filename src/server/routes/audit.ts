@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import type { AuditLog } from '../audit/audit-log.js'
 import { type Route, route } from '../http/route.js'
-import { EpochMs, InstantText, page, Page } from '../http/schema.js'
+import { EpochMs, InstantText, page, Page } from '../http/schema/schema.js'
 import { instantOf } from '../http/set-input.js'
 
 export const AuditBody = Type.Object({

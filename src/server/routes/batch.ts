@@ -8,7 +8,7 @@ import { parseJson } from '../http/json-body.js'
 import { isPassing } from '../http/refusal.js'
 import { linesOf } from '../http/lines.js'
 import { type Route, route } from '../http/route.js'
-import { BatchAnswer, BatchRow } from '../http/schema.js'
+import { BatchAnswer, BatchRow } from '../http/schema/schema.js'
 import type { NamedKinds } from '../http/set-input.js'
 import { MAX_BATCH_BYTES, MAX_BATCH_ROWS, STREAMED_BATCH_ROWS } from '../defaults.js'
 

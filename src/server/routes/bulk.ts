@@ -3,7 +3,7 @@ import type { When } from '../../front/index.js'
 import { MAX_BULK_TIMERS } from '../defaults.js'
 import type { Call, Route } from '../http/route.js'
 import { route } from '../http/route.js'
-import { Duration, Instant, Kind } from '../http/schema.js'
+import { Duration, Instant, Kind } from '../http/schema/schema.js'
 
 const group = 'Bulk changes'
 const closed = { additionalProperties: false } as const

@@ -4,7 +4,7 @@ import type { When } from '../../front/index.js'
 import { parseHandle } from '../../timer/index.js'
 import { outcomeAnswer } from '../http/outcome-answer.js'
 import { type Call, type Route, route } from '../http/route.js'
-import { Handle, MoveBody, Outcome, TimerBody } from '../http/schema.js'
+import { Handle, MoveBody, Outcome, TimerBody } from '../http/schema/schema.js'
 import { unknownTimer } from './timers.js'
 
 const ByHandle = Type.Object({ handle: Handle })

@@ -3,8 +3,8 @@ import { TypeCompiler } from '@sinclair/typebox/compiler'
 import { CarillonError } from '../../error/index.js'
 import { MAX_BATCH_BYTES, MAX_LEASE_BATCH_ROWS } from '../defaults.js'
 import { type Route, route } from '../http/route.js'
-import { AckBody, ackOptionsOf, ExtendBody, Receipt, ReleaseBody } from '../http/lease-schema.js'
-import { misfitText } from '../http/misfit-text.js'
+import { AckBody, ackOptionsOf, ExtendBody, Receipt, ReleaseBody } from '../http/schema/lease-schema.js'
+import { mismatchText } from '../http/schema/mismatch-text.js'
 import { isRefusal } from '../http/refusal.js'
 import type { LeaseAction, LeaseActionOn, LeaseResult } from '../peers/lease-action.js'
 import type { LeaseRouter } from '../peers/lease-router.js'
@@ -91,5 +91,5 @@ function answerOf(result: LeaseResult): LeaseRowAnswer {
 }
 
 function refusedRow(row: unknown): LeaseRowAnswer {
-  return { outcome: 'refused', code: 'invalid-body', detail: misfitText(checker.Errors(row), 'the row') }
+  return { outcome: 'refused', code: 'invalid-body', detail: mismatchText(checker.Errors(row), 'the row') }
 }

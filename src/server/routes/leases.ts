@@ -3,9 +3,9 @@ import { RequestError } from '../../error/index.js'
 import type { LeaseOutcome, LeaseAction } from '../peers/lease-action.js'
 import type { LeaseFinder } from '../peers/lease-finder.js'
 import type { LeaseRouter } from '../peers/lease-router.js'
-import { AckBody, ackOptionsOf, ExtendBody, Receipt, ReleaseBody } from '../http/lease-schema.js'
+import { AckBody, ackOptionsOf, ExtendBody, Receipt, ReleaseBody } from '../http/schema/lease-schema.js'
 import { type Call, type Route, route } from '../http/route.js'
-import { Duration, EpochMs, Json, Kind, Outcome } from '../http/schema.js'
+import { Duration, EpochMs, Json, Kind, Outcome } from '../http/schema/schema.js'
 
 const closed = { additionalProperties: false } as const
 const group = 'Workers'

@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import type { Maintenance } from '../maintenance.js'
 import { type Route, route } from '../http/route.js'
-import { EpochMs } from '../http/schema.js'
+import { EpochMs } from '../http/schema/schema.js'
 
 const group = 'Maintenance'
 

@@ -8,7 +8,7 @@ import type { QuotaLimits } from '../../timer/index.js'
 import { MAX_VERIFY_MS, METRICS_STORE_MS } from '../defaults.js'
 import type { Readiness } from '../monitor/readiness.js'
 import { type Route, route } from '../http/route.js'
-import { CauseBody, EpochMs } from '../http/schema.js'
+import { CauseBody, EpochMs } from '../http/schema/schema.js'
 import { QuotaBody } from './admin.js'
 import { sumOf, verifyStore } from '../monitor/verify-store.js'
 

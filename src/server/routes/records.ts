@@ -17,7 +17,7 @@ import {
   page,
   ScheduleInput,
   shownAs,
-} from '../http/schema.js'
+} from '../http/schema/schema.js'
 import { millisecondsOrString, scheduleOf } from '../http/set-input.js'
 
 const closed = { additionalProperties: false } as const

@@ -3,7 +3,7 @@ import { RequestError, shown } from '../../error/index.js'
 import { parseDuration } from '../../time/index.js'
 import { MAX_WEBHOOK_ANSWER_BYTES, MAX_WEBHOOK_CONNECTIONS, MAX_WEBHOOK_TIMEOUT_MS } from '../defaults.js'
 import { type Route, route } from '../http/route.js'
-import { Duration, Kind, Outcome, Retry } from '../http/schema.js'
+import { Duration, Kind, Outcome, Retry } from '../http/schema/schema.js'
 
 const closed = { additionalProperties: false } as const
 const group = 'Targets'

@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import { CarillonError, RequestError } from '../../error/index.js'
 import type { SetTimer, When } from '../../front/index.js'
-import { type Idempotency, type RunOnce, timerKeyFrom } from '../http/idempotency.js'
+import { type Idempotency, type RunOnce, timerKeyFrom } from '../http/idempotency/idempotency.js'
 import { outcomeAnswer } from '../http/outcome-answer.js'
 import { type Call, type Route, route } from '../http/route.js'
 import {
@@ -19,7 +19,7 @@ import {
   TimerBody,
   CauseBody,
   DeadBody,
-} from '../http/schema.js'
+} from '../http/schema/schema.js'
 import {
   changeOptionsOf,
   conditionOf,

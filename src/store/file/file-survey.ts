@@ -1,7 +1,7 @@
 import { accessSync, constants, existsSync } from 'node:fs'
 import path from 'node:path'
 import { StoreError } from '../../error/index.js'
-import { type Finding, finding, type StoredFormat, type StoreSurvey } from '../survey.js'
+import { type Finding, finding, type StoredFormat, type StoreSurvey } from '../survey/survey.js'
 import { Environment } from './lmdb/environment.js'
 import { type FileSystem, isNetwork, thisFileSystem } from './lmdb/file-system.js'
 import { openDefaults } from './defaults.js'

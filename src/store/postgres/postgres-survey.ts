@@ -1,4 +1,4 @@
-import { finding, type StoreSurvey } from '../survey.js'
+import { finding, type StoreSurvey } from '../survey/survey.js'
 import { stringOf } from './codec/answer-row.js'
 import { columnTypes } from './net/database.js'
 import { migrations, readFormat } from './schema/migrations.js'

@@ -1,4 +1,4 @@
-import { finding, type Finding, type StoredFormat, type StoreSurvey } from '../survey.js'
+import { finding, type Finding, type StoredFormat, type StoreSurvey } from '../survey/survey.js'
 import { FORMAT_VERSION } from './format.js'
 import { storeKey } from './keys.js'
 import { RedisNodes, type ServerReport } from './net/nodes.js'

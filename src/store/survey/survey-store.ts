@@ -1,6 +1,6 @@
-import { StoreError } from '../error/index.js'
-import { parseStoreUrl } from './open-store.js'
-import type { StoreMode } from './store.js'
+import { StoreError } from '../../error/index.js'
+import { parseStoreUrl } from '../open-store.js'
+import type { StoreMode } from '../store.js'
 import type { StoreSurvey } from './survey.js'
 
 /** Inspects the store that a URL names, without opening or making it. */
@@ -10,11 +10,11 @@ export async function surveyStore(url: string): Promise<StoreSurvey> {
     case 'memory':
       return { format: undefined, knownVersion: 1, heldBy: undefined, findings: [] }
     case 'file':
-      return await (await import('./file/file-survey.js')).surveyFile(location.folder)
+      return await (await import('../file/file-survey.js')).surveyFile(location.folder)
     case 'postgres':
-      return await (await import('./postgres/postgres-survey.js')).surveyPostgres(url)
+      return await (await import('../postgres/postgres-survey.js')).surveyPostgres(url)
     case 'redis':
-      return await (await import('./redis/redis-survey.js')).surveyRedis(url)
+      return await (await import('../redis/redis-survey.js')).surveyRedis(url)
   }
 }
 
@@ -27,5 +27,5 @@ export async function switchStrategy(url: string, to: StoreMode): Promise<void> 
       `a ${kind} store keeps the strategy that it was made with: export its timers and import them into a new store`,
     )
   }
-  await (await import('./postgres/schema/strategy-switch.js')).switchPostgres(url, to)
+  await (await import('../postgres/schema/strategy-switch.js')).switchPostgres(url, to)
 }

@@ -1,4 +1,4 @@
-import type { Clock } from '../../time/index.js'
+import type { Clock } from '../../../time/index.js'
 
 interface Kept<Answer> {
   readonly answer: Answer

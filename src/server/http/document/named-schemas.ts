@@ -1,13 +1,13 @@
 import { type TSchema, Type } from '@sinclair/typebox'
-import { ApiKeyBody, QuotaBody } from '../routes/admin.js'
-import { AuditBody } from '../routes/audit.js'
-import { LeaseRow } from '../routes/lease-batch.js'
-import { LeasedFiringBody } from '../routes/leases.js'
-import { Job } from '../routes/maintenance.js'
-import { TargetBody, TargetInput } from '../routes/targets.js'
-import { AckBody, ReleaseBody } from './lease-schema.js'
-import { Problem } from './problem.js'
-import { Schedule, ScheduleGiven } from './schedule-schema.js'
+import { ApiKeyBody, QuotaBody } from '../../routes/admin.js'
+import { AuditBody } from '../../routes/audit.js'
+import { LeaseRow } from '../../routes/lease-batch.js'
+import { LeasedFiringBody } from '../../routes/leases.js'
+import { Job } from '../../routes/maintenance.js'
+import { TargetBody, TargetInput } from '../../routes/targets.js'
+import { AckBody, ReleaseBody } from '../schema/lease-schema.js'
+import { Problem } from '../problem.js'
+import { Schedule, ScheduleGiven } from '../schema/schedule-schema.js'
 import {
   BatchAnswer,
   BatchRow,
@@ -23,7 +23,7 @@ import {
   SetBody,
   SetNewBody,
   TimerBody,
-} from './schema.js'
+} from '../schema/schema.js'
 
 /** A schema as JSON, for the document. */
 export type SchemaJson = Record<string, unknown>

@@ -1,7 +1,7 @@
 import type { TObject, TSchema } from '@sinclair/typebox'
 import { exampleBodies } from './examples.js'
 import { DocumentSchemas } from './named-schemas.js'
-import type { Route } from './route.js'
+import type { Route } from '../route.js'
 
 /** The error statuses that any route may answer with. */
 const ALWAYS = [400, 401, 403, 408, 413, 415, 429, 500, 503, 504, 507]

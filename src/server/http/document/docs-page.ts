@@ -1,9 +1,9 @@
 import { hash } from 'node:crypto'
 import type { TSchema } from '@sinclair/typebox'
-import { errorCodes } from '../../error/index.js'
+import { errorCodes } from '../../../error/index.js'
 import { curlOf } from './examples.js'
 import { DocumentSchemas } from './named-schemas.js'
-import type { Route } from './route.js'
+import type { Route } from '../route.js'
 
 const style = `
 body { font: 16px/1.5 system-ui, sans-serif; margin: 0 auto; max-width: 60rem; padding: 1rem; color: #1d2430; background: #fff; }

@@ -1,5 +1,5 @@
 import { type Static, type TSchema, Type } from '@sinclair/typebox'
-import { saying } from './misfit-text.js'
+import { saying } from './mismatch-text.js'
 
 /** The JSON of requests and answers. The same schemas check requests and build the OpenAPI document. */
 

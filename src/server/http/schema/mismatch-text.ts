@@ -1,6 +1,6 @@
 import type { TSchema } from '@sinclair/typebox'
 import { type ValueError, ValueErrorType } from '@sinclair/typebox/compiler'
-import { shown } from '../../error/index.js'
+import { shown } from '../../../error/index.js'
 
 /** A schema as far as its description in words needs it. */
 interface Described {
@@ -22,7 +22,7 @@ interface Described {
 }
 
 /** Says which field of a request is wrong, what was wanted, and what was got. `whole` names the request's part. */
-export function misfitText(errors: Iterable<ValueError>, whole: string): string {
+export function mismatchText(errors: Iterable<ValueError>, whole: string): string {
   const first = deepest(errors)
   if (first === undefined) return `${whole} does not match its schema`
   const field = fieldOf(first.path)

@@ -1,11 +1,11 @@
 import { hash } from 'node:crypto'
 import { Readable } from 'node:stream'
-import { RequestError, shown } from '../../error/index.js'
-import { type Clock, parseDuration } from '../../time/index.js'
-import { IDEMPOTENCY_TTL, MAX_IDEMPOTENCY_KEY_LENGTH, MAX_KEPT_ANSWERS } from '../defaults.js'
-import type { Admission } from './access.js'
+import { RequestError, shown } from '../../../error/index.js'
+import { type Clock, parseDuration } from '../../../time/index.js'
+import { IDEMPOTENCY_TTL, MAX_IDEMPOTENCY_KEY_LENGTH, MAX_KEPT_ANSWERS } from '../../defaults.js'
+import type { Admission } from '../access.js'
 import { KeptAnswers } from './kept-answers.js'
-import type { Call, Route } from './route.js'
+import type { Call, Route } from '../route.js'
 
 interface KeptAnswer {
   readonly fingerprint: string

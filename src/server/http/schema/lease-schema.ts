@@ -1,5 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox'
-import { epochMsOf } from '../../timer/index.js'
+import { epochMsOf } from '../../../timer/index.js'
 import { Duration, Instant } from './schema.js'
 
 /** The JSON of a worker's answers for its leases, alone and in a batch. */
