@@ -107,9 +107,10 @@ export class Simulation {
       machine.boot()
     }
     await this.#pass(FINALE_MS)
-    for (let passed = 0; passed < MAX_CALM_MS && !this.#hasEnded(); passed += SLICE_MS)
-      await this.#pass(SLICE_MS)
+    await this.#passUntilEnded()
     await this.#pass(AFTERWARDS_MS)
+    // A long attempt may have reported just now. Its request needs time to be applied.
+    await this.#passUntilEnded()
     if (this.journal.violations.length === 0) this.#checkEnd()
     this.journal.count('virtual seconds', Math.round(this.journal.at / 1000))
   }
@@ -428,6 +429,11 @@ export class Simulation {
     for (let passed = 0; passed < ms && this.journal.violations.length === 0; passed += SLICE_MS) {
       await clock.advance(Math.min(SLICE_MS, ms - passed))
     }
+  }
+
+  async #passUntilEnded(): Promise<void> {
+    for (let passed = 0; passed < MAX_CALM_MS && !this.#hasEnded(); passed += SLICE_MS)
+      await this.#pass(SLICE_MS)
   }
 
   #hasEnded(): boolean {
