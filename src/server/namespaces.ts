@@ -166,7 +166,7 @@ export class Namespaces {
   }
 
   async #close(namespace: string, { timers }: OpenNamespace): Promise<void> {
-    // All in one turn with the last look at `users`, so that no request gets timers that are being stopped.
+    // No `await` between the check of `users` and this: otherwise a request could get timers that are being stopped.
     this.#open.delete(namespace)
     this.#empty.delete(namespace)
     await timers.stop()

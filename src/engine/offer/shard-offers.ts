@@ -123,7 +123,7 @@ export class ShardOffers {
     this.#open.delete(attempt)
   }
 
-  /** Notifies members again that live and have not reported. To be called about every second. */
+  /** Notifies the members again that are alive and have not reported yet. Call it about every second. */
   notifyAgain(): void {
     if (this.#open.size === 0) return
     const { offers } = this.#parts

@@ -31,7 +31,7 @@ export class Task implements OverListener {
   held: TimerRow | undefined = undefined
   /** It need not wait for an empty inbox: it is a request itself, or the inbox was applied for it. */
   mayPassInbox: boolean
-  /** It is on its way to the store, or it is not known whether it has arrived there. */
+  /** It was sent to the store, and its outcome is not known yet. */
   isSent = false
   /** Its call is over, and its caller was answered without it. It is never sent (again). */
   isGivenUp = false

@@ -248,7 +248,7 @@ export class FiringRouter implements NamespaceDelivery {
 
   #noteTrouble({ kind, state }: TargetEvent): void {
     if (state === 'gone' || state === 'refused' || state === 'open') this.#troubles.set(kind, state)
-    // While it is tried, it is not known to work again.
+    // A target in the state 'trying' may still fail, so its trouble stays on record.
     else if (state !== 'trying') this.#troubles.delete(kind)
   }
 

@@ -7,7 +7,7 @@ export interface PoolTask {
 
 /** What it reports, one line of JSON each. Times are those of the machine's wall clock, which nothing moves here. */
 export type PoolLine =
-  /** It is open, and has started. */
+  /** The process has opened its timers. */
   | { readonly say: 'open' }
   | { readonly say: 'up'; readonly at: number }
   /** Attempts that started. */
