@@ -18,7 +18,7 @@ const usage = `usage: npm run compat -- [options]
   --step 300      how many seconds one command may take
   --help          print this
 
-Groups: install, drivers, server, bundlers, types. Exits with 1 if a combination does not work.
+Groups: install, drivers, server, bundlers, types, orm. Exits with 1 if a combination does not work.
 `
 
 const { values } = parseArgs({
@@ -44,7 +44,11 @@ const context = {
   folder,
   setup,
   tarball: '',
-  urls: { redis: () => storeOn('redis', 'prefix'), postgres: () => storeOn('postgres', 'schema') },
+  urls: {
+    redis: () => storeOn('redis', 'prefix'),
+    postgres: () => storeOn('postgres', 'schema'),
+    server: () => servers.postgres.url,
+  },
   withProject: (options, attempt) => {
     const project = new Project(path.join(folder, `project-${++made}`), setup, options)
     try {
@@ -102,7 +106,7 @@ async function prepare() {
   const args = ['pack', '--json', '--ignore-scripts', '--pack-destination', folder]
   const packed = execFileSync('npm', args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] })
   context.tarball = path.join(folder, JSON.parse(packed)[0].filename)
-  const isNeeded = (word) => combinations.some(({ group, name }) => `${group} ${name}`.includes(word))
+  const isNeeded = (word) => combinations.some(({ group, name }) => `${group}: ${name}`.includes(word))
   const nodes = nodeMajors.filter((major) => !isRunning(major) && isNeeded(`Node.js ${major}`))
   const nodePackage = `node-${process.platform === 'win32' ? 'win' : process.platform}-${process.arch}`
   say('installing package managers and versions of Node.js')
@@ -127,8 +131,8 @@ async function prepare() {
       ? path.dirname(process.execPath)
       : path.join(modules, `node${major}`, 'bin')
   }
-  const drivers = isNeeded('drivers') || isNeeded('with pg and redis')
-  if (!drivers) return
+  const needsServers = ['drivers', 'with pg and redis', 'orm:'].some((word) => isNeeded(word))
+  if (!needsServers) return
   say('starting PostgreSQL and Redis')
   servers.redis = await (await import('../.carillon/run/test/servers/redis.js')).startRedis()
   servers.postgres = await (await import('../.carillon/run/test/servers/postgres.js')).startPostgres()

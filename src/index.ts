@@ -39,7 +39,13 @@ export {
 } from './error/index.js'
 export * from './front/index.js'
 export * from './schedule/index.js'
-export { openStore, type OpenStoreOptions, type Store, type StoreUrl } from './store/index.js'
+export {
+  openStore,
+  type OpenStoreOptions,
+  type Store,
+  type StoreUrl,
+  type TransactionConnection,
+} from './store/index.js'
 export * from './time/index.js'
 export type { RetryOptions, TimerHandle } from './timer/index.js'
 export * from './wheel/index.js'

@@ -2,6 +2,7 @@
 import { cpSync } from 'node:fs'
 import path from 'node:path'
 import { Project } from './project.mjs'
+import { stacksOf } from './stacks.mjs'
 import { firing, refusing, rollupConfig, serving, typed, webpackConfig } from './programs.mjs'
 
 const managers = ['npm', 'pnpm', 'yarn1', 'yarn4']
@@ -65,6 +66,7 @@ export function combinationsOf(context) {
     ...nodeMajors.flatMap((node) => managers.map((manager) => server(context, manager, node))),
     ...Object.keys(bundlers).flatMap((name) => [bundle(context, name, false), bundle(context, name, true)]),
     oldResolution(context),
+    ...stacksOf(context, { combination, expectPrinted }),
   ]
 }
 

@@ -59,10 +59,10 @@ export class Project {
   }
 
   /** Runs a command. Throws if it fails or takes too long. */
-  run(command, args, { mayFail = false } = {}) {
+  run(command, args, { mayFail = false, environment = {} } = {}) {
     const { status, stdout, stderr, error } = spawnSync(command, args, {
       cwd: this.folder,
-      env: this.environment,
+      env: { ...this.environment, ...environment },
       encoding: 'utf8',
       timeout: this.setup.stepMs,
       maxBuffer: MAX_OUTPUT_BYTES,

@@ -30,11 +30,6 @@ export const HANDLER_THREADS = 1
 /** A call with fewer rows is not worth the columns of a plain set. */
 export const MIN_PLAIN_ROWS = 16
 
-/** How long the inbox keeps the owner's answer to a set in a transaction. Nobody waits for it. */
-export const TRANSACTION_ANSWER_MS = 60_000
-/** How far the store's clock may be ahead before a set in a transaction fails. */
-export const TRANSACTION_MAX_ANSWER_MS = 86_400_000
-
 // ---- firing windows
 
 export const MAX_SLICES_OF_WINDOW = 600

@@ -2,7 +2,7 @@ import { type CallLimit, PeriodicTasks } from '../async/index.js'
 import type { Handle, HandleMany, LeasedFiring, Target, TargetForm, TargetView } from '../delivery/index.js'
 import type { TimerEngine } from '../engine/index.js'
 import { checkFunction, StateError } from '../error/index.js'
-import type { Listed } from '../store/index.js'
+import type { Listed, TransactionConnection } from '../store/index.js'
 import type { Duration } from '../time/index.js'
 import { keyOfRow } from '../timer/index.js'
 import type { DeadView, QuotaLimits, QuotaView, SetTimer, SetTimers, TimerView } from '../timer/index.js'
@@ -11,6 +11,7 @@ import { type CancelOutcome, type ChangeOptions, Changes, type MoveOutcome } fro
 import type { ChangeResult, TimerChange } from './change/each-change.js'
 import type { ManyOptions, ManyOutcome } from './change/many-changes.js'
 import type { Redriven } from './change/redrives.js'
+import { Operations } from './change/operations.js'
 import type { Many, WhichDead } from './change/selection.js'
 import type { PauseOutcome, ResumeOutcome } from './change/timer-pauses.js'
 import { CLAIM_MS, timersDefaults } from './defaults.js'
@@ -45,9 +46,9 @@ import { Outcomes } from './read/outcomes.js'
 import { NamespaceQuota } from './set/namespace-quota.js'
 import type { SetManyRow, SetOptions } from './set/set-request.js'
 import { Sets } from './set/sets.js'
-import type { TransactionSets } from './set/transaction-sets.js'
 import { SharedEngine } from './shared-engine.js'
 import { TimerNames } from './kind/timer-names.js'
+import { TransactionTimers } from './transaction/transaction-timers.js'
 import type { TimersParts } from './timers-parts.js'
 import type { TimersStats } from './timers-stats.js'
 import { Upkeep } from './upkeep.js'
@@ -336,9 +337,33 @@ export class Timers extends FrontDoor {
     return await this.calls.run(limits, (limit) => this.#sets.set(kind, rows, keyOf, limit))
   }
 
-  /** Sets timers in your own transaction, if the store has them: `timers.using(client).set(…)` before `commit`. */
-  using(transaction: unknown): TransactionSets {
-    return this.#sets.using(transaction)
+  /**
+   * Sets, moves and cancels timers in your own transaction: they take effect if it commits. For stores on PostgreSQL. Takes
+   * a client of `pg`. `carillon/orm` makes a connection from the transaction of an ORM or another driver.
+   *
+   * @example
+   * ```ts
+   * await client.query('begin')
+   * await client.query("insert into orders (id) values ('7')")
+   * await timers.using(client).set(remind, 'order:7', { in: '5m', payload: { orderId: '7' } })
+   * await client.query('commit')
+   * ```
+   */
+  using(transaction: TransactionConnection): TransactionTimers {
+    const { store, random, history } = this.#parts
+    return new TransactionTimers(
+      {
+        store,
+        random,
+        kinds: this.#kinds,
+        names: this.#names,
+        quota: this.#quota,
+        sets: this.#sets,
+        operations: new Operations(this.engine.clock, history),
+        checkOpen: () => this.checkOpen(),
+      },
+      transaction,
+    )
   }
 
   protected moveTimer(

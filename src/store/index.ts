@@ -17,6 +17,7 @@ export {
 } from './open-store.js'
 export { RedisStore } from './redis/redis-store.js'
 export type { RedisStoreOptions } from './redis/redis-store-options.js'
+export { NO_DEADLINE } from './contract/inbox.js'
 export type * from './store.js'
 export type { Finding, StoredFormat, StoreSurvey } from './survey/survey.js'
 export { surveyStore, switchStrategy } from './survey/survey-store.js'

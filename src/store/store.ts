@@ -12,7 +12,7 @@ import type { StoreTransactions } from './contract/transactions.js'
 
 export type * from './contract/claims.js'
 export type * from './contract/cluster.js'
-export type * from './contract/inbox.js'
+export * from './contract/inbox.js'
 export type * from './contract/inspection.js'
 export type * from './contract/mail.js'
 export type * from './contract/maintenance.js'
@@ -21,6 +21,7 @@ export type * from './contract/owner.js'
 export type * from './contract/reading.js'
 export type * from './contract/records.js'
 export type * from './contract/shards.js'
+export type * from './contract/transaction-connection.js'
 export type * from './contract/transactions.js'
 
 /**

@@ -113,7 +113,7 @@ describe('timers on a server', () => {
     expect(await codeOf(() => timers.get('never-seen', 'a'))).toBe('unknown-kind')
     expect(await codeOf(() => timers.set('remind' as never, 'a', { in: 1 }))).toBe('unknown-kind')
     const unchecked = timers as unknown as Timers
-    expect(await codeOf(() => unchecked.using({}))).toBe('not-over-http')
+    expect(await codeOf(() => unchecked.using({} as never))).toBe('not-over-http')
     expect(await codeOf(() => unchecked.stats())).toBe('not-over-http')
     expect(await codeOf(() => unchecked.deliver(remind, log()))).toBe('not-over-http')
     expect(await codeOf(() => unchecked.handleOthers(() => undefined))).toBe('not-over-http')

@@ -9,7 +9,7 @@ import {
   timer,
   type TimerKind,
   Timers,
-  type TransactionSets,
+  type TransactionTimers,
 } from '../../src/front/index.js'
 import { openStore, type StoreUrl } from '../../src/store/index.js'
 
@@ -56,7 +56,7 @@ const undeclared = timer('undeclared', {
   },
 })
 
-export async function compilesPayloads(timers: Timers, sets: TransactionSets): Promise<void> {
+export async function compilesPayloads(timers: Timers, sets: TransactionTimers): Promise<void> {
   await timers.set(digest, 'k', { in: '5m' })
   await timers.set(letter, 'k', { in: '5m', payload: 'b' })
   await timers.set(maybe, 'k', { in: '5m' })
@@ -117,7 +117,7 @@ export function compilesKinds(): void {
 
 export async function compilesKeys(
   timers: Timers,
-  sets: TransactionSets,
+  sets: TransactionTimers,
   client: Client,
   user: { readonly id: string } | undefined,
 ): Promise<void> {

@@ -18,6 +18,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   timer: ['error', 'time'],
   store: ['error', 'time', 'async', 'timer'],
   engine: ['error', 'time', 'async', 'wheel', 'timer', 'store'],
+  orm: ['error', 'store'],
   webhooks: ['error', 'time'],
   delivery: ['error', 'time', 'wheel', 'schedule', 'timer', 'webhooks'],
   client: ['error', 'time', 'async', 'timer'],

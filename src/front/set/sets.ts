@@ -17,7 +17,6 @@ import { type SetOptions, type SetRequest, setRequestOf, windowsOf } from './set
 import { currentTimerOf, SetResults, isConflict, setTimerOf } from './set-results.js'
 import { RepeatedSets } from './repeated-sets.js'
 import { Spread } from './spread.js'
-import { TransactionSets } from './transaction-sets.js'
 import type { Tracing } from '../event/tracing.js'
 import { UnchangedSets } from './unchanged-sets.js'
 
@@ -70,11 +69,6 @@ export class Sets {
     if (tracing === undefined) return this.#set(kind, rows, keyOf, limit, undefined)
     const where = { namespace, kind: kind.name, count: rows.length }
     return tracing.setting(where, parentOf(rows), (trace) => this.#set(kind, rows, keyOf, limit, trace))
-  }
-
-  /** Sets timers in a transaction of the caller. */
-  using(transaction: unknown): TransactionSets {
-    return new TransactionSets(this.#parts, this, transaction)
   }
 
   async #set(

@@ -2,6 +2,10 @@ import type { Outcome, TimerName } from '../../timer/index.js'
 import type { CancelOperation, MoveOperation, OperationAnswer, SetOperation } from './operation.js'
 import type { HistoryNote } from './records.js'
 import type { Fence } from './shards.js'
+import type { TransactionConnection } from './transaction-connection.js'
+
+/** The deadline of a request that never expires. Only `appendWith` takes it: its answer is kept nowhere. */
+export const NO_DEADLINE = 8_640_000_000_000_000
 
 /** What processes ask of a shard that they do not own. Appending needs no lock and no fence. */
 export interface StoreInbox {
@@ -16,9 +20,13 @@ export interface StoreInbox {
   append(requests: readonly InboxRequest[]): Promise<readonly AppendAnswer[]>
   /**
    * The same as a part of the caller's own transaction, given by its connection. The requests exist, and the owners are
-   * woken, if and when the caller commits. Only stores with such transactions have this method.
+   * woken, if and when the caller commits. A request with `NO_DEADLINE` is applied however late that is, and its answer is
+   * not kept. Only stores with such transactions have this method.
    */
-  appendWith?(transaction: unknown, requests: readonly InboxRequest[]): Promise<readonly AppendAnswer[]>
+  appendWith?(
+    transaction: TransactionConnection,
+    requests: readonly InboxRequest[],
+  ): Promise<readonly AppendAnswer[]>
   /** The oldest requests of the shard, in order of arrival. Reading does not remove them: operations do. */
   requests(fence: Fence, limit: number): Promise<readonly InboxRequest[]>
   /** The outcomes of requests, in the order of `ids`: undefined before the answer, and after the deadline. */
@@ -29,7 +37,10 @@ export interface StoreInbox {
    * sure.
    */
   areFree(requests: readonly InboxRequest<RequestedOperation>[]): Promise<readonly boolean[]>
-  /** Whether a set for each name waits. A store may answer true if it is not sure. */
+  /**
+   * Whether a set for each name waits, or a move or cancel of a caller's transaction. A store may answer true if it is not
+   * sure.
+   */
   areWaiting(names: readonly TimerName[]): Promise<readonly boolean[]>
   /** The shards whose inbox is not empty. */
   busyInboxes(): Promise<readonly number[]>

@@ -1,12 +1,20 @@
 import { nameHash, shardOf, type TimerName } from '../../timer/index.js'
 import { nameOfSet } from '../request-names.js'
-import type { AppendAnswer, Fence, OperationAnswer, InboxRequest, RequestedOperation } from '../store.js'
+import type {
+  AppendAnswer,
+  Fence,
+  OperationAnswer,
+  InboxRequest,
+  RequestedOperation,
+  TransactionConnection,
+} from '../store.js'
 import { EmptyInboxCheck } from './calls/empty-inbox-check.js'
 import { arrayOf, sentArrays } from './codec/answer-row.js'
+import { arrayText, byteaText } from './codec/array-text.js'
 import { byteaArray, ArrayElements, int8Array, int8Values, textArray } from './codec/binary-array.js'
 import { fenceParameters, placeholders } from './codec/parameters.js'
 import type { Database } from './net/database.js'
-import type { PostgresClient, Row } from './net/driver.js'
+import type { Row } from './net/driver.js'
 import { outcomes } from './schema/common.js'
 
 const appendAnswers: readonly AppendAnswer[] = ['appended', 'answered-before', 'expired']
@@ -14,10 +22,13 @@ const appendAnswers: readonly AppendAnswer[] = ['appended', 'answered-before', '
 // The hash of a request that is no set. Other hashes are not negative.
 const NO_NAME = -1
 
-const appendBy = (name: string): string =>
-  `select ${sentArrays(['answers'])} from S.${name}(${placeholders(7)})`
-const APPEND = appendBy('append')
-const APPEND_WITH = appendBy('append_with')
+const APPEND = `select ${sentArrays(['answers'])} from S.append(${placeholders(7)})`
+
+// For connections of any driver: every parameter and every column is text.
+const APPEND_WITH = `select array_to_string(a.answers, ',') as answers,
+    (select count(pg_notify($8::text, w.shard::text)) from unnest($9::text::bigint[]) w(shard))::text as woken
+  from S.append_with(nullif($1::text, '')::bigint, $2::text::bigint[], $3::text::text[], $4::text::bigint[],
+    $5::text::text[], $6::text::bytea[], $7::text::bigint[]) a`
 
 const ARE_FREE = `select ${sentArrays(['are_free'])} from S.are_free(${placeholders(6)})`
 const ARE_WAITING = `select ${sentArrays(['are_waiting'])} from S.are_waiting(${placeholders(2)})`
@@ -51,14 +62,31 @@ export class PostgresInbox {
     return appendedOf(row!)
   }
 
-  /** Appends in the caller's transaction, on the caller's connection. The requests arrive when it commits. */
+  /**
+   * Appends in the caller's transaction, on the caller's connection. The requests arrive, and `channel` is notified of their
+   * shards, when it commits.
+   */
   async appendWith(
-    client: PostgresClient,
+    connection: TransactionConnection,
     requests: readonly InboxRequest[],
+    channel: string,
   ): Promise<readonly AppendAnswer[]> {
     if (requests.length === 0) return []
-    const [row] = await this.#database.writeWith(client, 'append', APPEND_WITH, this.#parameters(requests))
-    return appendedOf(row!)
+    const rows = await this.#database.writeInTransaction(connection, 'append', APPEND_WITH, [
+      String(this.#now() ?? ''),
+      arrayText(requests, ({ shard }) => String(shard)),
+      arrayText(requests, ({ id }) => id),
+      arrayText(requests, ({ deadline }) => String(deadline)),
+      arrayText(requests, textOf),
+      arrayText(requests, ({ operation }) =>
+        operation.type === 'set' ? byteaText(operation.payload) : null,
+      ),
+      arrayText(requests, ({ operation }) => String('key' in operation ? nameHash(operation) : NO_NAME)),
+      channel,
+      arrayText([...new Set(requests.map(({ shard }) => shard))], String),
+    ])
+    const answers = String(rows[0]?.['answers']).split(',')
+    return answers.map((code) => appendAnswers[Number(code)]!)
   }
 
   async requests(fence: Fence, limit: number): Promise<InboxRequest[]> {
@@ -132,11 +160,16 @@ export class PostgresInbox {
       int8Array(requests, (request) => request.shard),
       textArray(requests, (request) => request.id),
       int8Array(requests, (request) => request.deadline),
-      textArray(requests, ({ operation }) => JSON.stringify({ ...operation, payload: undefined })),
+      textArray(requests, textOf),
       byteaArray(requests, ({ operation }) => (operation.type === 'set' ? operation.payload : null)),
       int8Array(requests, hashOf),
     ]
   }
+}
+
+/** The operation without its payload, which has a column of its own. */
+function textOf({ operation }: InboxRequest): string {
+  return JSON.stringify({ ...operation, payload: undefined })
 }
 
 /** The hash of the name that a set is about. No name has the hash of another request. */

@@ -42,11 +42,18 @@ import type {
   AppendAnswer,
   RequestedOperation,
   Swept,
+  TransactionConnection,
 } from '../store.js'
 import { numberOf } from './codec/answer-row.js'
 import { LEASE_CONNECTIONS, MAX_TCP_USER_TIMEOUT_MS } from './defaults.js'
 import { Database } from './net/database.js'
-import { clientOf, type ConnectionOptions, connectionOptions, type Driver, loadDriver } from './net/driver.js'
+import {
+  checkConnection,
+  type ConnectionOptions,
+  connectionOptions,
+  type Driver,
+  loadDriver,
+} from './net/driver.js'
 import { checkDurability } from './net/durability.js'
 import { openSessionPool } from './net/session-pool.js'
 import { WakeChannel } from './net/wake-channel.js'
@@ -242,14 +249,12 @@ export class PostgresStore implements Store {
    * wakes the owners of their shards. A rollback undoes both.
    */
   async appendWith(
-    transaction: unknown,
+    transaction: TransactionConnection,
     requests: readonly InboxRequest[],
   ): Promise<readonly AppendAnswer[]> {
     this.#checkRequests(requests)
-    const client = clientOf(transaction)
-    const answers = await this.#inbox.appendWith(client, requests)
-    await this.#wakes.wakeWith(client, [...new Set(requests.map((request) => request.shard))])
-    return answers
+    checkConnection(transaction)
+    return await this.#inbox.appendWith(transaction, requests, this.#wakes.channel)
   }
 
   requests(fence: Fence, limit: number): Promise<readonly InboxRequest[]> {

@@ -2,6 +2,7 @@ import pg from 'pg'
 import { afterEach, describe, expect, it } from 'vitest'
 import { openTimers, timer, type Timers } from '../../../src/index.js'
 import { eventually } from '../../eventually.js'
+import { NO_DEADLINE } from '../../../src/store/index.js'
 import { own, setOf } from '../owner.js'
 import { newSchema, openStoreIn, sql, thisServer, usePostgres } from './scratch.js'
 
@@ -123,6 +124,66 @@ describe('timers set in a PostgreSQL transaction of the caller', () => {
     expect(payloads).toEqual(keys.map(() => 'set'))
   })
 
+  it('are moved and cancelled by the commit, in the order of the calls, and `get` sees it at once', async () => {
+    const { timers } = await opened({ inboxPollMs: 600_000 })
+    const keys = ['moved', 'cancelled', 'kept']
+    const before = await timers.setMany(
+      remind,
+      keys.map((key) => ({ key, in: '1h', payload: key })),
+    )
+    const client = await connected()
+    await client.query('begin')
+    const inTransaction = timers.using(client)
+    expect(await inTransaction.move(remind, 'moved', { at: 4e12 })).toBe('queued')
+    expect(await inTransaction.cancel(before.at(1)!.handle)).toBe('queued')
+    await inTransaction.set(remind, 'set-and-cancelled', { in: '1h', payload: '' })
+    await inTransaction.cancel(remind, 'set-and-cancelled')
+    await inTransaction.cancel(remind, 'set-again')
+    await inTransaction.set(remind, 'set-again', { in: '1h', payload: '' })
+    expect((await timers.list()).items.map(({ key }) => key).toSorted()).toEqual(keys.toSorted())
+    await client.query('commit')
+    expect((await timers.get(remind, 'moved'))!.dueAt).toBe(4e12)
+    const gone = ['cancelled', 'set-and-cancelled']
+    expect(await Promise.all(gone.map((key) => timers.get(remind, key)))).toEqual([undefined, undefined])
+    expect((await timers.get(remind, 'set-again'))?.state).toBe('waiting')
+    expect((await timers.get(remind, 'kept'))!.revision).toBe(before.at(2)!.revision)
+  })
+
+  it('stay as they were if a transaction that moves and cancels them is rolled back', async () => {
+    const { timers } = await opened()
+    const { dueAt } = await timers.set(remind, 'kept', { in: '1h', payload: '' })
+    const client = await connected()
+    await client.query('begin')
+    await timers.using(client).move(remind, 'kept', { at: 4e12 })
+    await timers.using(client).cancel(remind, 'kept')
+    await client.query('rollback')
+    expect(await timers.get(remind, 'kept')).toMatchObject({ dueAt, state: 'waiting' })
+  })
+
+  it('are cancelled however late the commit and its owner come, and no answer is kept', async () => {
+    const store = await openStoreIn({ shardCount: 1 })
+    const fence = await own(store)
+    const name = { namespace: 'test', kind: 'sample', key: 'late' }
+    await store.write(fence, { operations: [setOf('late', 4e12)] })
+    const client = await connected()
+    await client.query('begin')
+    const request = {
+      id: 'tx-1',
+      shard: 0,
+      deadline: NO_DEADLINE,
+      operation: { type: 'cancel', ...name },
+    } as const
+    expect(await store.appendWith(client, [request])).toEqual(['appended'])
+    await client.query('commit')
+    expect(await store.areWaiting([name])).toEqual([true])
+    const { answers } = await store.write(fence, {
+      operations: [{ ...request.operation, request: 'tx-1' }],
+    })
+    expect(answers).toMatchObject([{ outcome: 'cancelled' }])
+    expect(await store.answers(0, ['tx-1'])).toEqual([undefined])
+    expect(await store.requests(fence, 10)).toEqual([])
+  })
+
   it('are applied in the order of commits, and within a transaction in the order of calls', async () => {
     const store = await openStoreIn({ shardCount: 1 })
     const fence = await own(store)
@@ -195,7 +256,7 @@ describe('timers set in a PostgreSQL transaction of the caller', () => {
     const pool = new pg.Pool({ connectionString: thisServer().url })
     const options = { in: 0, payload: '' } as const
     for (const wrong of [undefined, {}, 'begin', pool]) {
-      await expect(timers.using(wrong).set(remind, 'a', options)).rejects.toMatchObject({
+      await expect(timers.using(wrong as never).set(remind, 'a', options)).rejects.toMatchObject({
         code: 'invalid-option',
       })
     }
@@ -209,7 +270,9 @@ describe('timers set in a PostgreSQL transaction of the caller', () => {
   it('are refused by a store without transactions', async () => {
     const timers = await openTimers({ store: 'memory:' })
     all.push(timers)
-    expect(() => timers.using({})).toThrow(expect.objectContaining({ code: 'no-transactions' }) as Error)
+    expect(() => timers.using({} as never)).toThrow(
+      expect.objectContaining({ code: 'no-transactions' }) as Error,
+    )
   })
 })
 

@@ -1,7 +1,8 @@
 import { StateError } from '../../../error/index.js'
+import type { TransactionConnection } from '../../store.js'
 import { MAX_COLLISIONS } from '../defaults.js'
 import type { PostgresClient, PostgresResult, Row } from './driver.js'
-import { faultOf, isCollision, isConnectionLost, type Progress } from './fault.js'
+import { faultOf, isCollision, isConnectionLost, type Progress, serverErrorOf } from './fault.js'
 import type { SessionPool } from './session-pool.js'
 
 const BYTEA = 17
@@ -34,7 +35,22 @@ export class Database {
     return this.#tracked(call, 'writing', sql, values)
   }
 
-  /** Sends a statement on the caller's connection. */
+  /** Sends a statement in a transaction of the caller. Until the caller commits it, it has no effect. */
+  async writeInTransaction(
+    connection: TransactionConnection,
+    call: string,
+    sql: string,
+    values: readonly string[],
+  ): Promise<readonly Readonly<Record<string, unknown>>[]> {
+    this.#checkRunning(call)
+    try {
+      return (await connection.query(this.#inOwnSchema(sql), values)).rows
+    } catch (error) {
+      throw faultOf(serverErrorOf(error), 'reading', call)
+    }
+  }
+
+  /** Sends a statement on a connection that another part of the store holds. */
   async writeWith(
     client: PostgresClient,
     call: string,

@@ -1,4 +1,5 @@
 import { InvalidInputError, shown, StoreError } from '../../../error/index.js'
+import type { TransactionConnection } from '../../store.js'
 import { CLIENT_TIMEOUT_EXTRA_MS } from '../defaults.js'
 
 /** The part of the package `pg` that this store uses. So this file compiles and loads without the package. */
@@ -64,18 +65,18 @@ export function connectionOptions(
   }
 }
 
-/** The caller's connection inside a transaction. A pool is refused: it sends each statement on any connection. */
-export function clientOf(transaction: unknown): PostgresClient {
-  const isClient =
+/** Refuses what is no connection of a transaction. A pool sends each statement on any connection, so it is none. */
+export function checkConnection(transaction: unknown): asserts transaction is TransactionConnection {
+  const isConnection =
     typeof transaction === 'object' &&
     transaction !== null &&
     'query' in transaction &&
     typeof transaction.query === 'function' &&
     !('totalCount' in transaction)
-  if (isClient) return transaction as PostgresClient
+  if (isConnection) return
   throw new InvalidInputError(
     'invalid-option',
-    `a transaction must be a connection from pool.connect() or new pg.Client(), got ${shown(transaction)}`,
+    `using needs a connection from pool.connect(), a new pg.Client(), or what carillon/orm makes of a transaction, got ${shown(transaction)}`,
   )
 }
 

@@ -4,6 +4,8 @@ import { refusalStates } from '../schema/common.js'
 
 // The driver's message if it knew that the connection was lost before it sent anything.
 const NEVER_SENT = 'not queryable'
+// How deep an ORM may wrap the server's error.
+const MAX_CAUSES = 5
 
 /** What a call was doing when it failed. */
 export type Progress = 'connecting' | 'reading' | 'writing'
@@ -102,6 +104,17 @@ export function faultOf(
     )
   }
   return new StoreError('store-unavailable', `${call} did not happen: ${message || code}`, { cause: error })
+}
+
+/** The server's error inside the error of an ORM, which most keep as the cause. */
+export function serverErrorOf(error: unknown): unknown {
+  let inner: unknown = error
+  for (let depth = 0; depth < MAX_CAUSES && inner instanceof Error; depth++) {
+    const { severity, cause, driverError } = inner as DriverError & { readonly driverError?: unknown }
+    if (severity !== undefined) return inner
+    inner = driverError ?? cause
+  }
+  return error
 }
 
 /** Whether the server undid a statement because of a concurrent one. It can be sent again as it is. */

@@ -2,7 +2,7 @@ import { type Clock, systemClock, type Wake } from '../../../time/index.js'
 import { int8Array } from '../codec/binary-array.js'
 import { MAX_RECONNECT_MS, PING_MS, RECONNECT_MS, WAKE_INTERVAL_MS } from '../defaults.js'
 import type { Database } from './database.js'
-import type { PostgresClient, SingleClient } from './driver.js'
+import type { SingleClient } from './driver.js'
 
 const NOTIFY = 'select pg_notify($1, shard::text) from unnest($2::bigint[]) shard'
 
@@ -23,7 +23,8 @@ export function wakeChannelOf({ schema }: Database): string {
 export class WakeChannel {
   readonly #database: Database
   readonly #connect: (() => SingleClient) | undefined
-  readonly #channel: string
+  /** The name of the channel. */
+  readonly channel: string
   readonly #shardCount: number
   readonly #clock: Clock
   readonly #listeners = new Set<(shard: number) => void>()
@@ -47,7 +48,7 @@ export class WakeChannel {
   ) {
     this.#database = database
     this.#connect = connect
-    this.#channel = wakeChannelOf(database)
+    this.channel = wakeChannelOf(database)
     this.#shardCount = shardCount
     this.#clock = clock
   }
@@ -67,14 +68,6 @@ export class WakeChannel {
   /** How long until the shard may be woken again. */
   #delayMs(shard: number): number {
     return (this.#lastSent.get(shard) ?? -Infinity) + WAKE_INTERVAL_MS - this.#clock.monotonic()
-  }
-
-  /** Wakes in the caller's transaction. The server sends the wake-ups when it commits. */
-  async wakeWith(client: PostgresClient, shards: readonly number[]): Promise<void> {
-    await this.#database.writeWith(client, 'wake', NOTIFY, [
-      this.#channel,
-      int8Array(shards, (shard) => shard),
-    ])
   }
 
   onWake(listener: (shard: number) => void): () => void {
@@ -125,7 +118,7 @@ export class WakeChannel {
       for (const shard of shards) this.#lastSent.set(shard, now)
       // Owners also poll, so a lost wake-up only costs time.
       this.#database
-        .write('wake', NOTIFY, [this.#channel, int8Array(shards, (shard) => shard)])
+        .write('wake', NOTIFY, [this.channel, int8Array(shards, (shard) => shard)])
         .catch(() => undefined)
     })
   }
@@ -142,7 +135,7 @@ export class WakeChannel {
     client.on('notification', ({ payload }) => this.#notified(payload ?? ''))
     try {
       await client.connect()
-      await client.query({ text: `listen "${this.#channel}"` })
+      await client.query({ text: `listen "${this.channel}"` })
       this.#retryMs = RECONNECT_MS
       for (let shard = 0; shard < this.#shardCount; shard++) this.#callListeners(shard)
       this.#ping(client)

@@ -51,6 +51,8 @@ ${functions}`,
   () => functions,
   // Version 8: a due window finds the rows whose position is not their due time.
   () => displacedIndex,
+  // Version 9: the answer to a request without a deadline is not kept.
+  () => functions,
 ]
 
 /**

@@ -1,3 +1,4 @@
+import { NO_DEADLINE } from '../../contract/inbox.js'
 import {
   checkIsolation,
   jsonOfTags,
@@ -328,7 +329,7 @@ begin
     ), answers as (
       insert into S.answer (shard, id, outcome, deadline)
       select j.shard, j.o_request, j.outcome, j.deadline from judged j
-      where j.outcome <> ${below} and j.request_tid is not null
+      where j.outcome <> ${below} and j.request_tid is not null and j.deadline < ${NO_DEADLINE}
       on conflict (shard, id) do update set outcome = excluded.outcome, deadline = excluded.deadline
     ), history as (
       insert into S.history (namespace, kind, key, identity, at, event, details)
