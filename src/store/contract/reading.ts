@@ -22,6 +22,8 @@ export interface StoreReading {
   list(query: ListQuery): Promise<Listed<TimerRow>>
   /** How many rows are due in each slice of [fromInclusive, untilExclusive). */
   histogram(query: HistogramQuery): Promise<readonly number[]>
+  /** How many rows each kind has, by the time at which they are due. Reads every row. */
+  countKinds(query: KindCountQuery): Promise<readonly KindCount[]>
   /** Counters since the store was made: created = rows + settled + cancelled + replaced + dead. */
   counts(): Promise<Counts>
   /** How many rows there are. Reads every row. */
@@ -73,6 +75,25 @@ export interface HistogramQuery {
   readonly fromInclusive: number
   readonly untilExclusive: number
   readonly sliceMs: number
+}
+
+export interface KindCountQuery {
+  /** Only the kinds of this namespace. */
+  readonly namespace?: string
+  /** Slice i is [edges[i], edges[i + 1]). Ascending. Rows due before the first or from the last on are left out. */
+  readonly edges: readonly number[]
+}
+
+/** The rows of one kind. A kind without rows in the slices has none. */
+export interface KindCount {
+  readonly namespace: string
+  readonly kind: string
+  /** How many rows are due in each slice. */
+  readonly counts: readonly number[]
+  /** How many of them have attempts at their current occurrence. */
+  readonly attempted: number
+  /** When the first of them is due. */
+  readonly firstDueAt: number
 }
 
 export interface Counts {

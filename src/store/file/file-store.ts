@@ -19,6 +19,8 @@ import type {
   DeadQuery,
   Fence,
   HistogramQuery,
+  KindCount,
+  KindCountQuery,
   HistoryEntry,
   HistoryQuery,
   Listed,
@@ -382,6 +384,10 @@ export class FileStore implements Store {
 
   histogram(query: HistogramQuery): Promise<readonly number[]> {
     return this.#queries.histogram(query)
+  }
+
+  countKinds(query: KindCountQuery): Promise<readonly KindCount[]> {
+    return this.#queries.countKinds(query)
   }
 
   counts(): Promise<Counts> {

@@ -9,6 +9,7 @@ import {
   shardOf,
   type TimerName,
 } from '../../timer/index.js'
+import { KindCounter } from '../kind-counter.js'
 import { anyInteger, cursorOf, integerUpTo, parseCursor, textLike } from '../cursor.js'
 import { matches, matchesName } from '../filter.js'
 import { Mailboxes } from '../mailboxes.js'
@@ -20,6 +21,8 @@ import type {
   DeadQuery,
   DueClaim,
   HistogramQuery,
+  KindCount,
+  KindCountQuery,
   HistoryEntry,
   HistoryQuery,
   Listed,
@@ -231,6 +234,15 @@ export class MemoryData {
       }
     }
     return counts
+  }
+
+  countKinds(query: KindCountQuery): readonly KindCount[] {
+    const counter = new KindCounter(query)
+    for (let shard = 0; shard < this.shards.length; shard++) {
+      for (const row of this.unsettledRows(shard, firstPlace))
+        counter.add(row.namespace, row.kind, row.dueAt, row.attempt > 0)
+    }
+    return counter.all()
   }
 
   /** The unsettled rows of a shard from `level` on. */

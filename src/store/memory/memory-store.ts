@@ -15,6 +15,8 @@ import type {
   DueClaim,
   Fence,
   HistogramQuery,
+  KindCount,
+  KindCountQuery,
   HistoryEntry,
   HistoryQuery,
   Listed,
@@ -298,6 +300,10 @@ export class MemoryStore implements Store {
 
   histogram(query: HistogramQuery): Promise<readonly number[]> {
     return this.#call({ name: 'histogram' }, () => this.#data.histogram(query))
+  }
+
+  countKinds(query: KindCountQuery): Promise<readonly KindCount[]> {
+    return this.#call({ name: 'countKinds' }, () => this.#data.countKinds(query))
   }
 
   counts(): Promise<Counts> {

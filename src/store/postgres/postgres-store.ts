@@ -13,6 +13,8 @@ import type {
   DueClaim,
   Fence,
   HistogramQuery,
+  KindCount,
+  KindCountQuery,
   HistoryEntry,
   HistoryQuery,
   Listed,
@@ -331,6 +333,10 @@ export class PostgresStore implements Store {
 
   histogram(query: HistogramQuery): Promise<readonly number[]> {
     return this.#reading.histogram(query)
+  }
+
+  countKinds(query: KindCountQuery): Promise<readonly KindCount[]> {
+    return this.#reading.countKinds(query)
   }
 
   counts(): Promise<Counts> {

@@ -9,12 +9,15 @@ import {
   parseCursor,
   textLike,
 } from '../cursor.js'
+import { KindCounter } from '../kind-counter.js'
 import { matches, matchesName } from '../filter.js'
 import type {
   Counts,
   DeadLetter,
   DeadQuery,
   HistogramQuery,
+  KindCount,
+  KindCountQuery,
   HistoryEntry,
   HistoryQuery,
   Listed,
@@ -73,6 +76,13 @@ export class RedisReading implements StoreReading {
     const args = [String(fromInclusive), String(untilExclusive), String(sliceMs), namespace, kind]
     await Promise.all(this.#shards.map((shard) => shard.addToHistogram(slices, args)))
     return slices
+  }
+
+  async countKinds(query: KindCountQuery): Promise<readonly KindCount[]> {
+    const counter = new KindCounter(query)
+    const args = [query.namespace ?? '', ...query.edges.map(String)]
+    if (query.edges.length >= 2) await Promise.all(this.#shards.map((shard) => shard.addKinds(counter, args)))
+    return counter.all()
   }
 
   async counts(): Promise<Counts> {

@@ -21,6 +21,7 @@ import type {
   RequestedOperation,
   Swept,
 } from '../store.js'
+import type { KindCounter } from '../kind-counter.js'
 import { NewTimers } from '../new-timers.js'
 import type { Reply, Argument } from './net/connection.js'
 import { SWEEP_ROWS } from './defaults.js'
@@ -316,6 +317,23 @@ export class RedisShard {
         number[],
       ]
       for (let index = 0; index < flat.length; index += 2) slices[flat[index]!]! += flat[index + 1]!
+      cursor = String(next)
+    }
+  }
+
+  /** Adds the rows by kind and slice. `args` are a namespace, empty for any, and the edges of the slices. */
+  async addKinds(counter: KindCounter, args: readonly string[]): Promise<void> {
+    for (let cursor = '-'; cursor !== '';) {
+      const [next, kinds] = (await this.run(this.#scripts.countKinds, [cursor, ...args])) as [
+        Buffer,
+        readonly [Buffer, number, Buffer, readonly number[]][],
+      ]
+      for (const [scope, attempted, first, flat] of kinds) {
+        const [namespace = '', kind = ''] = String(scope).split('\0')
+        const counts = new Array<number>(args.length - 2).fill(0)
+        for (let index = 0; index < flat.length; index += 2) counts[flat[index]!] = flat[index + 1]!
+        counter.addAll({ namespace, kind, counts, attempted, firstDueAt: Number(first) })
+      }
       cursor = String(next)
     }
   }

@@ -12,6 +12,8 @@ import type {
   DueClaim,
   Fence,
   HistogramQuery,
+  KindCount,
+  KindCountQuery,
   HistoryEntry,
   HistoryQuery,
   Listed,
@@ -299,6 +301,10 @@ export class RedisStore implements Store {
 
   histogram(query: HistogramQuery): Promise<readonly number[]> {
     return this.#run(() => this.#reading.histogram(query))
+  }
+
+  countKinds(query: KindCountQuery): Promise<readonly KindCount[]> {
+    return this.#run(() => this.#reading.countKinds(query))
   }
 
   counts(): Promise<Counts> {

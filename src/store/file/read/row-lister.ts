@@ -1,7 +1,8 @@
 import { isBefore, type Place, type TimerRow } from '../../../timer/index.js'
 import { anyInteger, cursorOf, integerUpTo, parseCursor } from '../../cursor.js'
+import type { KindCounter } from '../../kind-counter.js'
 import type { HistogramQuery, Listed } from '../../store.js'
-import { type Chunk, dueAtOf, payloadBytesOf, scopeOf } from '../rows/chunk.js'
+import { type Chunk, dueAtOf, isAttempted, payloadBytesOf, scopeOf } from '../rows/chunk.js'
 import type { Bucket } from '../rows/bucket.js'
 import type { RowTable } from '../rows/row-table.js'
 
@@ -39,6 +40,14 @@ export class RowLister {
       if (scopeOf(chunk, ordinal).namespace !== namespace) return
       usage.timers++
       usage.bytes += payloadBytesOf(chunk, ordinal)
+    })
+  }
+
+  /** Counts the rows of one bucket by kind and due time. */
+  addKinds(counter: KindCounter, bucket: Bucket): void {
+    this.#eachLive(bucket, (chunk, ordinal) => {
+      const { namespace, kind } = scopeOf(chunk, ordinal)
+      counter.add(namespace, kind, dueAtOf(chunk, ordinal), isAttempted(chunk, ordinal))
     })
   }
 

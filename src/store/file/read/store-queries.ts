@@ -1,6 +1,7 @@
 import type { Clock } from '../../../time/index.js'
 import { firstPlace, laterOf, type Place, type TimerRow } from '../../../timer/index.js'
-import type { HistogramQuery, Listed, ListQuery, Usage } from '../../store.js'
+import { KindCounter } from '../../kind-counter.js'
+import type { HistogramQuery, KindCount, KindCountQuery, Listed, ListQuery, Usage } from '../../store.js'
 import { readDefaults } from '../defaults.js'
 import type { Batch } from '../lmdb/batch.js'
 import type { Bucket } from '../rows/bucket.js'
@@ -118,6 +119,12 @@ export class StoreQueries {
     ).fill(0)
     await this.#eachBucket((bucket) => this.#lister.addToHistogram(slices, bucket, query))
     return slices
+  }
+
+  async countKinds(query: KindCountQuery): Promise<readonly KindCount[]> {
+    const counter = new KindCounter(query)
+    await this.#eachBucket((bucket) => this.#lister.addKinds(counter, bucket))
+    return counter.all()
   }
 
   /** The number of live rows in each shard. */

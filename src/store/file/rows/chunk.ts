@@ -114,6 +114,15 @@ export function displacedDueAtOf(source: RowSource, ordinal: number): number | u
   return (source.bytes[tail]! & DUE) === 0 ? undefined : source.view.getFloat64(tail + chunkLayout.tail, true)
 }
 
+/** Whether a row has attempts at its current occurrence. */
+export function isAttempted(source: RowSource, ordinal: number): boolean {
+  const { view } = source
+  const tail = source.tail(ordinal)
+  const flags = source.bytes[tail]!
+  if ((flags & PROGRESS) === 0) return false
+  return view.getUint32(tail + chunkLayout.tail + ((flags & DUE) === 0 ? 0 : 8), true) > 0
+}
+
 export function identityOf(source: RowSource, ordinal: number): number {
   return source.view.getFloat64(source.tail(ordinal) + 9, true)
 }

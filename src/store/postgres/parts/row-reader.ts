@@ -1,7 +1,16 @@
 import { nameKey, shardOf, type TimerName, type TimerRow } from '../../../timer/index.js'
-import type { Counts, HistogramQuery, StoreMode, Tally, Usage } from '../../store.js'
+import { KindCounter } from '../../kind-counter.js'
+import type {
+  Counts,
+  HistogramQuery,
+  KindCount,
+  KindCountQuery,
+  StoreMode,
+  Tally,
+  Usage,
+} from '../../store.js'
 import { CallCoalescer } from '../calls/call-coalescer.js'
-import { arrayOf, numberOf } from '../codec/answer-row.js'
+import { arrayOf, numberOf, stringOf } from '../codec/answer-row.js'
 import { int8Array, int8Values, textArray } from '../codec/binary-array.js'
 import { RowColumns } from '../codec/row-columns.js'
 import { MAX_NAMES, MAX_STATEMENTS } from '../defaults.js'
@@ -98,6 +107,33 @@ export class RowReader {
     )
     for (const row of rows) counts[numberOf(row, 'slice')] = numberOf(row, 'count')
     return counts
+  }
+
+  async countKinds({ namespace, edges }: KindCountQuery): Promise<readonly KindCount[]> {
+    const counter = new KindCounter({ edges })
+    if (edges.length < 2) return []
+    const rows = await this.#database.read(
+      'countKinds',
+      `select t.namespace, t.kind, width_bucket(t.due_at, $1::bigint[])::bigint as slice, count(*) as count,
+        count(*) filter (where t.attempt > 0) as attempted, min(t.due_at) as first
+      from S.timer t join S.shard s using (shard)
+      where (t.position, t.revision) >= (s.settled_position, s.settled_revision)
+        and t.due_at >= $2::bigint and t.due_at < $3::bigint and ($4::text is null or t.namespace = $4)
+      group by 1, 2, 3`,
+      [int8Array(edges, (edge) => edge), edges[0]!, edges.at(-1)!, namespace],
+    )
+    for (const row of rows) {
+      const counts = edges.slice(1).map(() => 0)
+      counts[numberOf(row, 'slice') - 1] = numberOf(row, 'count')
+      counter.addAll({
+        namespace: stringOf(row, 'namespace'),
+        kind: stringOf(row, 'kind'),
+        counts,
+        attempted: numberOf(row, 'attempted'),
+        firstDueAt: numberOf(row, 'first'),
+      })
+    }
+    return counter.all()
   }
 
   async counts(): Promise<Counts> {

@@ -13,6 +13,7 @@ import {
 import { answersLua, appendLua, areFreeLua, areWaitingLua, requestsLua } from './inbox.lua.js'
 import { acquireLua, lowerLua, refenceLua, releaseLua, renewLua } from './ownership.lua.js'
 import { partsLua } from './parts.lua.js'
+import { countKindsLua } from './kinds.lua.js'
 import { countLua, findLua, listLua, loadLua, tallyLua, usageLua } from './read.lua.js'
 import { removeDeadLua } from './records.lua.js'
 import { settleLua, sweepLua } from './settle.lua.js'
@@ -56,6 +57,7 @@ export function shardScripts({ bucketMs, strategy }: RedisFormat, { partRows, ch
     findSettled: Script.reading(findLua(parts, 'settledEntry')),
     list: Script.withLargeReply(listLua, false),
     count: Script.reading(countLua),
+    countKinds: Script.reading(countKindsLua),
     usage: Script.reading(usageLua),
     tally: Script.reading(tallyLua),
     removeDead: Script.writingWhenFull(removeDeadLua),

@@ -68,6 +68,7 @@ export function describeLifecycle(suite: Suite): void {
       findSettled: () => store.findSettled([name]),
       list: () => store.list(page),
       histogram: () => store.histogram({ fromInclusive: 0, untilExclusive: 10, sliceMs: 5 }),
+      countKinds: () => store.countKinds({ edges: [0, 1] }),
       counts: () => store.counts(),
       countRows: () => store.countRows(),
       tallies: () => store.tallies(),

@@ -208,6 +208,40 @@ export function describeList(suite: Suite): void {
     await owner.write(cancelOf(first!))
     assert.deepEqual(await slices(at + 30), [3, 2, 2])
   })
+
+  suite.case(
+    'countKinds counts the timers of each kind by the slice in which they are due',
+    async (world) => {
+      const owner = await world.own()
+      const at = world.now() + 100_000
+      const other = { ...world.newName(), kind: 'other' }
+      const elsewhere = { ...world.newName(), namespace: 'elsewhere' }
+      const dues = [0, 9, 10, 30, 2_000_000].map((offset) => at + offset)
+      // Their position is not their due time.
+      const sets = dues.map((dueAt) => setOf(world.newName(), at + 1_000_000, { dueAt }))
+      await owner.set(...sets, setOf(other, at + 5, { attempt: 2 }), setOf(elsewhere, at + 7))
+      const counted = async (namespace?: string) =>
+        (
+          await world.store.countKinds({
+            edges: [at, at + 10, at + 30, at + 40],
+            ...(namespace !== undefined && { namespace }),
+          })
+        ).toSorted((a, b) => (a.namespace + a.kind < b.namespace + b.kind ? -1 : 1))
+      const own = [
+        { namespace: NAMESPACE, kind: 'other', counts: [1, 0, 0], attempted: 1, firstDueAt: at + 5 },
+        { namespace: NAMESPACE, kind: 'sample', counts: [2, 1, 1], attempted: 0, firstDueAt: at },
+      ]
+      assert.deepEqual(await counted(NAMESPACE), own)
+      const foreign = { namespace: 'elsewhere', kind: elsewhere.kind, counts: [1, 0, 0], attempted: 0 }
+      assert.deepEqual(await counted(), [...own, { ...foreign, firstDueAt: at + 7 }])
+      assert.deepEqual(await counted('nowhere'), [])
+      assert.deepEqual(await world.store.countKinds({ edges: [] }), [])
+      const [first] = await world.store.find([sets[0]!])
+      await owner.write(cancelOf(first!))
+      assert.deepEqual((await counted(NAMESPACE))[1]?.counts, [1, 1, 1])
+      assert.equal((await counted(NAMESPACE))[1]?.firstDueAt, at + 9)
+    },
+  )
 }
 
 /** Cursors of the usual form with parts that no store wrote. */
