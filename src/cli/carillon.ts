@@ -14,6 +14,7 @@ import { targets } from './commands/target-command.js'
 import { timerCommands } from './commands/timer-commands.js'
 import { top } from './commands/top-command.js'
 import { transferCommands } from './commands/transfer-commands.js'
+import { viewCommands } from './commands/view-commands.js'
 import { verify } from './commands/verify-command.js'
 
 const commands: readonly Command[] = [
@@ -22,6 +23,7 @@ const commands: readonly Command[] = [
   ...adminCommands,
   targets,
   ...inspectCommands,
+  ...viewCommands,
   ...storeCommands,
   verify,
   ...transferCommands,

@@ -7,6 +7,7 @@ import { type ClientOptions, clientOptions } from './client-options.js'
 import { HttpCalls } from './http-calls.js'
 import { LeaseBatches } from './lease-batches.js'
 import { maybeInstant, nameOf, newKey, segmentOf, setBodyOf, timerPath } from './input.js'
+import { Operator } from './operator.js'
 import type { Problem } from './problem-error.js'
 import { ServerRecords } from './server-records.js'
 import type {
@@ -46,6 +47,8 @@ const outcomes: Readonly<Record<string, string>> = Object.freeze({
  * temporary reason is retried, and executed once. Proven by test/client/client.test.ts.
  */
 export class Client extends ServerRecords {
+  /** What operators need: counts, rates, groups of dead letters. */
+  readonly operator: Operator
   readonly #calls: HttpCalls
   readonly #batches: Batches
   readonly #leaseBatches: LeaseBatches
@@ -55,6 +58,7 @@ export class Client extends ServerRecords {
     const calls = limited ?? new HttpCalls(clientOptions(url, options))
     super(calls)
     this.#calls = calls
+    this.operator = new Operator(calls)
     this.#batches = new Batches(calls)
     this.#leaseBatches = new LeaseBatches(calls)
     this.#limitedBy = (limit) => new Client(url, options, calls.limitedBy(limit))
@@ -170,8 +174,12 @@ export class Client extends ServerRecords {
   }
 
   /** Pauses a timer, a kind, or the whole namespace. */
-  async pause(kind?: KindGiven, key?: string): Promise<'paused' | UnchangedAnswer> {
-    return await this.#putPause('pause', kind, key)
+  async pause(
+    kind?: KindGiven,
+    key?: string,
+    options: { readonly note?: string } = {},
+  ): Promise<'paused' | UnchangedAnswer> {
+    return await this.#putPause('pause', kind, key, options)
   }
 
   /** Ends a pause. */
@@ -273,10 +281,12 @@ export class Client extends ServerRecords {
     verb: 'pause' | 'resume',
     kind: KindGiven | undefined,
     key: string | undefined,
+    { note }: { readonly note?: string } = {},
   ): Promise<Outcome> {
+    const body = note === undefined ? undefined : { note }
     if (kind !== undefined && key !== undefined)
-      return await this.#change(`${timerPath(kind, key)}/${verb}`, undefined)
-    return await this.#change(`/v1/${verb}`, kind === undefined ? {} : { kind: nameOf(kind) })
+      return await this.#change(`${timerPath(kind, key)}/${verb}`, body)
+    return await this.#change(`/v1/${verb}`, { ...body, ...(kind !== undefined && { kind: nameOf(kind) }) })
   }
 }
 

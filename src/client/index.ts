@@ -23,4 +23,6 @@ export type {
   TimersQuery,
   WhenGiven,
 } from './wire.js'
-export type { DeadView, QuotaLimits, QuotaView, SetTimer, TimerView } from '../timer/index.js'
+export type { DeadView, PauseView, QuotaLimits, QuotaView, SetTimer, TimerView } from '../timer/index.js'
+export type { Operator } from './operator.js'
+export type * from './operator-wire.js'

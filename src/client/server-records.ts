@@ -9,6 +9,7 @@ import type {
   HistoryQuery,
   KindGiven,
   Page,
+  PausedAnswer,
   PageQuery,
   Redriven,
   TimersQuery,
@@ -121,8 +122,8 @@ export class ServerRecords {
     return (await this.#calls.send<{ kinds: readonly string[] }>({ method: 'GET', path: '/v1/kinds' })).kinds
   }
 
-  /** The names of the paused kinds, and whether the whole namespace is paused. */
-  async paused(): Promise<{ readonly all: boolean; readonly kinds: readonly string[] }> {
+  /** What is paused: kinds, or the whole namespace, and why. */
+  async paused(): Promise<PausedAnswer> {
     return await this.#calls.send({ method: 'GET', path: '/v1/pauses' })
   }
 

@@ -1,6 +1,6 @@
 import type { CarillonError } from '../error/index.js'
 import type { Duration } from '../time/index.js'
-import type { DeadView, RetryOptions, TimerView } from '../timer/index.js'
+import type { DeadView, PauseView, RetryOptions, TimerView } from '../timer/index.js'
 
 /** The types of the client's calls and results. */
 
@@ -56,6 +56,14 @@ export interface TimersQuery {
   readonly tag?: string
   readonly dueFrom?: InstantGiven
   readonly dueUntil?: InstantGiven
+}
+
+/** What is paused, and why. */
+export interface PausedAnswer {
+  readonly all: boolean
+  readonly kinds: readonly string[]
+  readonly allPause?: PauseView
+  readonly ofKinds: readonly ({ readonly kind: string } & PauseView)[]
 }
 
 export interface HistoryQuery {

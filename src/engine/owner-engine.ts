@@ -203,6 +203,10 @@ export class OwnerEngine implements TimerEngine {
     return this.#shared.offers.isHandled(namespace, kind)
   }
 
+  handlersOf(namespace: string, kind: string): readonly string[] {
+    return this.#shared.offers.handlersOf(namespace, kind)
+  }
+
   stats(): EngineStats {
     const counts = new EngineCounts()
     counts.addAll(this.#endedCounts)

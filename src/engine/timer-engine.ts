@@ -44,6 +44,8 @@ export interface TimerEngine {
   hearMembers(): Promise<void>
   /** Whether this instance or another that it knows has a handler or a target for a kind. */
   isHandled(namespace: string, kind: string): boolean
+  /** The members that are known to handle a kind. One that has paused it may be missing. */
+  handlersOf(namespace: string, kind: string): readonly string[]
   /** How another member can be asked directly; undefined if it cannot. */
   peerOf(memberId: string): PeerMember | undefined
   /**

@@ -15,6 +15,10 @@ export const timersDefaults = Object.freeze({
 /** The longest timeout of a call. */
 export const MAX_CALL_MS = 86_400_000
 
+// ---- pauses
+
+export const MAX_PAUSE_NOTE_LENGTH = 500
+
 // ---- kinds and handlers
 
 /** Attempts of a kind at once, in each instance, unless the kind says otherwise. */

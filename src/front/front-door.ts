@@ -26,6 +26,7 @@ import type { CancelOutcome, ChangeOptions, MoveOutcome } from './change/changes
 import type { ManyOptions, ManyOutcome } from './change/many-changes.js'
 import type { Redriven } from './change/redrives.js'
 import type { Many, WhichDead } from './change/selection.js'
+import { type Paused, type PauseOptions, pauseOptionNames } from './change/pauses.js'
 import type { PauseOutcome, ResumeOutcome } from './change/timer-pauses.js'
 import type {
   AckOptions,
@@ -336,12 +337,14 @@ export abstract class FrontDoor extends Lifecycle {
    * are resumed. Other instances apply it within about two seconds. A paused timer that is set, moved or fired is no
    * longer paused.
    */
-  pause(kind?: AnyKind, key?: undefined, options?: CallOptions): Promise<'paused'>
-  pause(kind: AnyKind, key: string, options?: CallOptions): Promise<PauseOutcome>
-  async pause(kind?: AnyKind, key?: string, options?: CallOptions): Promise<PauseOutcome> {
+  pause(kind?: AnyKind, key?: undefined, options?: PauseOptions): Promise<'paused'>
+  pause(kind: AnyKind, key: string, options?: PauseOptions): Promise<PauseOutcome>
+  async pause(kind?: AnyKind, key?: string, options: PauseOptions = {}): Promise<PauseOutcome> {
+    checkOptions('pause', options, pauseOptionNames)
+    const limits = callOptionsOf(options)
     if (kind !== undefined && key !== undefined)
-      return await this.calls.run(options, (limit) => this.pauseTimer(kind, key, limit))
-    await this.calls.run(options, (limit) => this.putPause(kind, true, limit))
+      return await this.calls.run(limits, (limit) => this.pauseTimer(kind, key, options, limit))
+    await this.calls.run(limits, (limit) => this.putPause(kind, options, limit))
     return 'paused'
   }
 
@@ -351,14 +354,12 @@ export abstract class FrontDoor extends Lifecycle {
   async resume(kind?: AnyKind, key?: string, options?: CallOptions): Promise<ResumeOutcome> {
     if (kind !== undefined && key !== undefined)
       return await this.calls.run(options, (limit) => this.resumeTimer(kind, key, limit))
-    await this.calls.run(options, (limit) => this.putPause(kind, false, limit))
+    await this.calls.run(options, (limit) => this.putPause(kind, undefined, limit))
     return 'resumed'
   }
 
-  /** The names of the paused kinds, and whether the whole namespace is paused. `get` shows whether a timer is. */
-  abstract paused(
-    options?: CallOptions,
-  ): Promise<{ readonly all: boolean; readonly kinds: readonly string[] }>
+  /** What is paused: kinds, or the whole namespace, and why. `get` shows whether a timer is. */
+  abstract paused(options?: CallOptions): Promise<Paused>
 
   // ---- for the front doors
 
@@ -399,10 +400,19 @@ export abstract class FrontDoor extends Lifecycle {
     key: string | undefined,
     limit: CallLimit,
   ): Promise<TimerView | undefined>
-  protected abstract pauseTimer(kind: AnyKind, key: string, limit: CallLimit): Promise<PauseOutcome>
+  protected abstract pauseTimer(
+    kind: AnyKind,
+    key: string,
+    options: PauseOptions,
+    limit: CallLimit,
+  ): Promise<PauseOutcome>
   protected abstract resumeTimer(kind: AnyKind, key: string, limit: CallLimit): Promise<ResumeOutcome>
-  /** Pauses or resumes a kind; the whole namespace when `kind` is undefined. */
-  protected abstract putPause(kind: AnyKind | undefined, isPaused: boolean, limit: CallLimit): Promise<void>
+  /** Pauses a kind, the whole namespace when `kind` is undefined. Without options, it resumes it. */
+  protected abstract putPause(
+    kind: AnyKind | undefined,
+    options: PauseOptions | undefined,
+    limit: CallLimit,
+  ): Promise<void>
 }
 
 /** With a handle, the options follow it directly, because it has no key. */

@@ -27,9 +27,19 @@ export type { StandardSchema } from './kind/schema.js'
 export type { Many, WhichDead } from './change/selection.js'
 export { firstTry } from './set/repeated-sets.js'
 export type { SetManyRow, SetOptions } from './set/set-request.js'
+export type { Paused, PauseOptions } from './change/pauses.js'
 export type { PauseOutcome, ResumeOutcome } from './change/timer-pauses.js'
-export type { DeadView, QuotaLimits, QuotaView, SetTimer, SetTimers, TimerView } from '../timer/index.js'
+export type {
+  DeadView,
+  PauseView,
+  QuotaLimits,
+  QuotaView,
+  SetTimer,
+  SetTimers,
+  TimerView,
+} from '../timer/index.js'
 export { type Cause, type CauseCode, instanceCauses } from './diagnose/causes.js'
+export type { KindHere } from './deliver/firing-router.js'
 export { eventLog } from './event/event-log.js'
 export type { Logger, TimersEvent } from './event/timers-event.js'
 export type { TimerChange } from './change/each-change.js'

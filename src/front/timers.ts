@@ -13,10 +13,11 @@ import type { ManyOptions, ManyOutcome } from './change/many-changes.js'
 import type { Redriven } from './change/redrives.js'
 import { Operations } from './change/operations.js'
 import type { Many, WhichDead } from './change/selection.js'
+import { newPause, type Paused, type PauseOptions } from './change/pauses.js'
 import type { PauseOutcome, ResumeOutcome } from './change/timer-pauses.js'
 import { CLAIM_MS, timersDefaults } from './defaults.js'
 import { type Drained, type DrainOptions, Drains } from './deliver/drain.js'
-import { FiringRouter } from './deliver/firing-router.js'
+import { FiringRouter, type KindHere } from './deliver/firing-router.js'
 import {
   type AckOptions,
   type AckOutcome,
@@ -73,6 +74,7 @@ export class Timers extends FrontDoor {
   readonly #drains: Drains
   readonly #tasks: PeriodicTasks
   readonly #upkeep: Upkeep
+  readonly #setCounts = new Map<string, number>()
   readonly #namespaces = new NamespaceTimers((namespace, onLeft) => this.#openWithin(namespace, onLeft))
 
   constructor(parts: TimersParts) {
@@ -322,6 +324,7 @@ export class Timers extends FrontDoor {
     const limit = this.calls.begin(limits)
     try {
       const answers = await this.#sets.set(kind, [options], () => key, limit)
+      this.#countSets(kind, 1)
       return answers.at(0)!
     } finally {
       this.calls.end(limit)
@@ -334,7 +337,18 @@ export class Timers extends FrontDoor {
     limits?: CallOptions,
   ): Promise<SetTimers> {
     const keyOf = (index: number): string | undefined => keyOfRow(kind, rows[index]!)
-    return await this.calls.run(limits, (limit) => this.#sets.set(kind, rows, keyOf, limit))
+    const answers = await this.calls.run(limits, (limit) => this.#sets.set(kind, rows, keyOf, limit))
+    this.#countSets(kind, rows.length)
+    return answers
+  }
+
+  /** How many sets of each kind this instance has accepted. */
+  get setCounts(): ReadonlyMap<string, number> {
+    return this.#setCounts
+  }
+
+  #countSets({ name }: UnknownKind, count: number): void {
+    this.#setCounts.set(name, (this.#setCounts.get(name) ?? 0) + count)
   }
 
   /**
@@ -472,6 +486,12 @@ export class Timers extends FrontDoor {
     return { ...this.engine.stats(), pending, store }
   }
 
+  /** What this instance could do with a firing of the kinds that it knows, and of others. */
+  kindsHere(others: Iterable<string>): readonly KindHere[] {
+    const names = new Set([...this.#kinds.names, ...others])
+    return Array.from(names, (kind) => this.#router.kindHere(kind))
+  }
+
   async kinds(options?: CallOptions): Promise<readonly string[]> {
     await this.calls.run(options, () => this.#kinds.refresh())
     return this.#kinds.names
@@ -493,22 +513,32 @@ export class Timers extends FrontDoor {
     return this.#quota.known
   }
 
-  async paused(): Promise<{ readonly all: boolean; readonly kinds: readonly string[] }> {
+  async paused(): Promise<Paused> {
     return this.#router.pauses.current
   }
 
-  protected async pauseTimer(kind: AnyKind, key: string, limit: CallLimit): Promise<PauseOutcome> {
-    return await this.#changes.pause(kind, key, limit)
+  protected async pauseTimer(
+    kind: AnyKind,
+    key: string,
+    options: PauseOptions,
+    limit: CallLimit,
+  ): Promise<PauseOutcome> {
+    return await this.#changes.pause(kind, key, options, limit)
   }
 
   protected async resumeTimer(kind: AnyKind, key: string, limit: CallLimit): Promise<ResumeOutcome> {
     return await this.#changes.resume(kind, key, limit)
   }
 
-  protected async putPause(kind: AnyKind | undefined, isPaused: boolean, limit: CallLimit): Promise<void> {
+  protected async putPause(
+    kind: AnyKind | undefined,
+    options: PauseOptions | undefined,
+    limit: CallLimit,
+  ): Promise<void> {
     this.checkOpen()
+    const pause = options && newPause(options, this.engine.clock.now())
     const name = kind === undefined ? undefined : await this.#kinds.nameOf(kind)
-    await this.#router.putPause(name, isPaused, limit)
+    await this.#router.putPause(name, pause, limit)
   }
 
   // ---- other namespaces and the engine

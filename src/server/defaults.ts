@@ -142,3 +142,42 @@ export const PEER_REST_MS = 5000
 export const MAX_WEBHOOK_CONNECTIONS = 1000
 export const MAX_WEBHOOK_TIMEOUT_MS = 600_000
 export const MAX_WEBHOOK_ANSWER_BYTES = 1_048_576
+
+// ---- views of the whole cluster
+
+/** How long an instance waits for the other instances' part of a view, before it answers without them. */
+export const VIEW_TIMEOUT_MS = 1000
+/** How long a request waits for a count that is running, before it answers with the one before. */
+export const COUNT_WAIT_MS = 150
+/** A count is used for this long, and for longer if counting takes long: then it takes 1/20 of the time. */
+export const COUNT_FRESH_MS = 1000
+export const COUNT_SPACING = 20
+/** How many kinds an overview shows. */
+export const MAX_OVERVIEW_KINDS = 1000
+/** A timer that has been due for this long counts as overdue: until then it may be done and not yet settled. */
+export const OVERDUE_MS = 5000
+
+// ---- series of rates and lateness
+
+/** The resolutions that an instance keeps: short steps for an hour, long ones for a day. */
+export const seriesSteps = Object.freeze({
+  '1h': Object.freeze({ stepMs: 10_000, steps: 360 }),
+  '1d': Object.freeze({ stepMs: 60_000, steps: 1440 }),
+})
+/** How many kinds and namespaces have series of their own, each about 180 KB. */
+export const MAX_SERIES = 100
+/** A series that had nothing for this long gives its place to another. */
+export const SERIES_IDLE_MS = 3_600_000
+
+// ---- dead letters
+
+/** How many dead letters of a namespace are grouped. */
+export const MAX_SURVEYED_DEAD = 200_000
+/** How many are read at a time. */
+export const DEAD_SURVEY_ROWS = 200
+export const DEAD_SURVEY_BUDGET_MS = 10
+/** Of how many namespaces the groups are kept. */
+export const MAX_DEAD_SURVEYS = 50
+export const MAX_DEAD_GROUPS = 200
+/** Longer reasons are cut before they are compared. */
+export const MAX_GROUP_REASON = 200

@@ -72,6 +72,11 @@ export class Namespaces {
     return this.#open.get(namespace)?.timers
   }
 
+  /** The open namespaces. */
+  *open(): Generator<readonly [namespace: string, timers: Timers]> {
+    for (const [namespace, { timers }] of this.#open) yield [namespace, timers]
+  }
+
   /** How many are open. */
   get size(): number {
     return this.#open.size

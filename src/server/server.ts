@@ -47,6 +47,7 @@ import {
   STOP_TIMEOUT_MS,
 } from './defaults.js'
 import { version } from './version.js'
+import { ServerViews } from './views/server-views.js'
 
 interface ServerParts {
   readonly options: CompleteServerOptions
@@ -79,6 +80,7 @@ export class Server {
   readonly #readiness: Readiness
   readonly #leaseTaker: LeaseTaker | undefined
   readonly #maintenance: Maintenance
+  readonly #views: ServerViews
   readonly #routes: readonly Route[]
   #openRequests = 0
   #isStarting = false
@@ -122,6 +124,13 @@ export class Server {
           options.logger?.error({ err: error }, 'a change was made, but the audit log could not keep it'),
         ),
       )
+    this.#views = new ServerViews({
+      timers,
+      store,
+      clock,
+      namespaces: this.#namespaces,
+      peers: parts.forwarding?.peers,
+    })
     const kinds = new NamedKinds()
     const leaseRouter = new LeaseRouter(parts.forwarding?.peers)
     const leaseFinder = new LeaseFinder(parts.forwarding?.peers, leaseRouter, clock)
@@ -136,6 +145,7 @@ export class Server {
       ...withIdempotency(this.#leaseBatchIdempotency, leaseBatchRoutes(leaseRouter)),
       ...kept(adminRoutes(this.#keys)),
       ...kept(maintenanceRoutes(this.#maintenance)),
+      ...this.#views.routes,
       ...auditRoutes(audit),
       ...monitoringRoutes({
         timers,
@@ -172,6 +182,7 @@ export class Server {
         timersOf: (namespace) => this.#namespaces.timersOf(namespace),
         leaseTaker: this.#leaseTaker,
         leaseFinder,
+        views: this.#views.cluster,
       })
     }
     const onClose = (): void => void this.#openRequests--
@@ -305,6 +316,7 @@ export class Server {
     await this.#addHelloTarget()
     await addHandlerModules(options.handlers, (namespace) => this.#namespaces.timersOf(namespace))
     await timers.start()
+    this.#views.start()
     // The token is shown only if the start succeeds. So make the key after everything that can fail.
     if (options.auth) this.#firstToken = await this.#keys.createFirst()
     this.#isStarting = false
@@ -318,6 +330,7 @@ export class Server {
     this.#keyRefresh?.cancel()
     this.#events.stop()
     this.#namespaces.stop()
+    this.#views.stop()
     await this.#closeConnections()
     this.#leaseTaker?.stop()
     this.#metrics.stop()

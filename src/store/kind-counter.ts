@@ -39,7 +39,9 @@ export class KindCounter {
 
   /** What was counted. */
   all(): readonly KindCount[] {
-    return [...this.#byNamespace.values()].flatMap((kinds) => [...kinds.values()])
+    const all: KindCount[] = []
+    for (const kinds of this.#byNamespace.values()) for (const count of kinds.values()) all.push(count)
+    return all
   }
 
   #of(namespace: string, kind: string): Count {

@@ -24,6 +24,13 @@ export interface SetTimers extends Iterable<SetTimer> {
   map<Value>(of: (timer: SetTimer, index: number) => Value): Value[]
 }
 
+/** Why, since when and by whom something is paused, as far as that is known. */
+export interface PauseView {
+  readonly note?: string
+  readonly since?: number
+  readonly by?: string
+}
+
 /** The current state of a timer. */
 export interface TimerView<Payload = unknown> {
   readonly namespace: string
@@ -47,6 +54,8 @@ export interface TimerView<Payload = unknown> {
   readonly on: unknown
   /** How and when it ended, if its state is 'settled'. */
   readonly settled?: SettledView
+  /** Why it is paused, if its state is 'paused'. */
+  readonly pause?: PauseView
   /** Why its row cannot be read, if it cannot. It becomes a dead letter when it is due. */
   readonly fault?: string
 }

@@ -17,6 +17,7 @@ export {
 } from './place.js'
 export type {
   DeadView,
+  PauseView,
   QuotaLimits,
   QuotaView,
   SettledView,

@@ -172,7 +172,7 @@ describe('a client', () => {
   it('reads its API key from the URL, and never shows it', async () => {
     await using served = await TestServer.start()
     const url = served.url.replace('http://', `http://me:${served.token}@`)
-    expect(await new Client(url).paused()).toEqual({ all: false, kinds: [] })
+    expect(await new Client(url).paused()).toEqual({ all: false, kinds: [], ofKinds: [] })
     const gone = await failure(new Client(`http://me:ck_secret@127.0.0.1:1`, { retries: 0 }).kinds())
     expect(gone.code).toBe('server-unreachable')
     expect(JSON.stringify([gone.message, String(gone.cause)])).not.toContain('ck_secret')

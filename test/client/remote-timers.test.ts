@@ -85,7 +85,7 @@ describe('timers on a server', () => {
     })
     expect(await timers.cancel(remind, 'a')).toBe('cancelled')
     expect(await timers.pause(remind)).toBe('paused')
-    expect(await timers.paused()).toEqual({ all: false, kinds: ['remind'] })
+    expect(await timers.paused()).toMatchObject({ all: false, kinds: ['remind'] })
     expect(await timers.resume(remind)).toBe('resumed')
     const [slice] = await timers.forecast({ over: '4h', slice: '4h' })
     expect(slice!.count).toBe(1389)

@@ -240,7 +240,7 @@ describe('pause and resume', () => {
     const store = new MemoryStore()
     const outer = new Pauses(store, 'a')
     const inner = new Pauses(store, 'a/b')
-    await inner.put('c', true)
+    await inner.put('c', { since: 1 })
     await outer.refresh()
     expect([outer.isPaused('b/c'), inner.isPaused('c')]).toEqual([false, true])
     await store.stop()

@@ -10,18 +10,24 @@ import { durationOption, integerOption, jsonOption } from './options.js'
 const pauseCommand = (verb: 'pause' | 'resume', summary: string): Command =>
   apiCommand({
     name: verb,
-    usage: '[kind] [key]',
+    usage: verb === 'pause' ? '[kind] [key] [options]' : '[kind] [key]',
     summary,
-    options: {},
-    help: [],
+    options: verb === 'pause' ? { note: stringOption } : {},
+    help: verb === 'pause' ? [['--note', 'why, for other operators to see']] : [],
     examples: [`carillon ${verb}`, `carillon ${verb} remind`, `carillon ${verb} remind order:7`],
     positionals: [0, 2],
-    execute: async ({ api, positionals, print }) => {
+    execute: async ({ api, positionals, option, print }) => {
       const [kind, key] = positionals
+      const note = verb === 'pause' ? option('note') : undefined
+      const body = note === undefined ? {} : { note }
       const answer =
         kind !== undefined && key !== undefined
-          ? await api.call<{ outcome: string }>('POST', `${pathOf(kind, key)}/${verb}`)
-          : await api.call<{ outcome: string }>('POST', `/v1/${verb}`, kind === undefined ? {} : { kind })
+          ? await api.call<{ outcome: string }>(
+              'POST',
+              `${pathOf(kind, key)}/${verb}`,
+              verb === 'pause' ? body : undefined,
+            )
+          : await api.call<{ outcome: string }>('POST', `/v1/${verb}`, { ...body, kind })
       print(answer, answer.outcome)
       return undefined
     },

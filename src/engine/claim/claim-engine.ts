@@ -152,6 +152,10 @@ export class ClaimEngine implements TimerEngine {
     return this.#policy.handles(namespace, kind)
   }
 
+  handlersOf(namespace: string, kind: string): readonly string[] {
+    return this.isHandled(namespace, kind) ? [this.memberId] : []
+  }
+
   stats(): EngineStats {
     const counts = new EngineCounts()
     counts.addAll(this.#counts)

@@ -1,3 +1,4 @@
+import type { LatenessHistogram } from '../lateness-histogram.js'
 import type { Lane } from './lane.js'
 import type { Throttles } from './throttles.js'
 
@@ -15,6 +16,8 @@ export interface KindView {
   /** Attempts since this instance was opened, by how they ended. */
   readonly started: number
   readonly ended: Readonly<Record<'done' | 'next' | 'retry' | 'dead', number>>
+  /** How late they began. */
+  readonly lateness: LatenessHistogram
 }
 
 /** The kinds of which this instance has had a due timer. */
@@ -46,6 +49,7 @@ export function kindViews(
       inFlight: throttle.running,
       started: throttle.startedCount,
       ended: throttle.endedCounts,
+      lateness: throttle.lateness,
     }
   })
 }

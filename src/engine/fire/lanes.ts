@@ -152,7 +152,9 @@ export class Lanes {
   takeBack(attempt: Attempt): void {
     const lane = attempt.lane!
     this.#started.remove(attempt)
-    this.#counts.notStarted(lateMsOf(attempt.row, attempt.firedAt))
+    const lateMs = lateMsOf(attempt.row, attempt.firedAt)
+    this.#counts.notStarted(lateMs)
+    lane.throttle.lateness.remove(lateMs)
     lane.throttle.notStarted()
     lane.started--
     this.#policy.allowance.left++
@@ -220,7 +222,9 @@ export class Lanes {
       // The store has found a claimed row due. Its clock may be a little ahead of what this machine knows of it.
       attempt.firedAt = Math.max(now, attempt.row.dueAt)
       this.#started.add(attempt)
-      this.#counts.started(lateMsOf(attempt.row, attempt.firedAt))
+      const lateMs = lateMsOf(attempt.row, attempt.firedAt)
+      this.#counts.started(lateMs)
+      throttle.lateness.add(lateMs)
       batch.push(attempt)
     }
     throttle.started(batch.length)

@@ -1,5 +1,6 @@
 import type { Clock, Wake } from '../../time/index.js'
 import type { Outcome } from '../../timer/index.js'
+import { LatenessHistogram } from '../lateness-histogram.js'
 import { Rate } from './rate.js'
 
 /** A lane as the throttle of its kind sees it. */
@@ -18,6 +19,7 @@ export class Throttle {
   /** Since it exists, for monitoring. */
   startedCount = 0
   readonly endedCounts = { done: 0, next: 0, retry: 0, dead: 0 }
+  readonly lateness = new LatenessHistogram()
   #capacity: number
   #running = 0
   #rate: Rate | undefined

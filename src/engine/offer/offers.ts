@@ -74,6 +74,14 @@ export class Offers {
     return this.#parts.membership.takers.some(({ kinds }) => kinds.has(namespace, kind))
   }
 
+  /** The members that handle this kind, as far as they are known. */
+  handlersOf(namespace: string, kind: string): readonly string[] {
+    const { policy, membership } = this.#parts
+    const others = membership.takers.filter(({ kinds }) => kinds.has(namespace, kind))
+    const own = policy.handles(namespace, kind) ? [membership.id] : []
+    return [...own, ...others.map(({ member }) => member)]
+  }
+
   /** How many more timers of this kind may be offered now. */
   roomFor(namespace: string, kind: string): number {
     if (!this.isOffered(namespace, kind)) return 0

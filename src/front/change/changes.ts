@@ -14,6 +14,7 @@ import type { When } from '../when.js'
 import { type ChangeResult, EachChange, type TimerChange } from './each-change.js'
 import { ManyChanges, type ManyOptions, type ManyOutcome } from './many-changes.js'
 import { Operations } from './operations.js'
+import { newPause, type PauseOptions } from './pauses.js'
 import { type Redriven, Redrives } from './redrives.js'
 import { type Many, Selection, type WhichDead } from './selection.js'
 import { type PauseOutcome, type ResumeOutcome, TimerPauses } from './timer-pauses.js'
@@ -146,8 +147,9 @@ export class Changes {
     return count
   }
 
-  async pause(kind: AnyKind, key: string, limit: CallLimit): Promise<PauseOutcome> {
-    return await this.#pauses.pause(await this.#names.nameOf(kind, key), limit)
+  async pause(kind: AnyKind, key: string, options: PauseOptions, limit: CallLimit): Promise<PauseOutcome> {
+    const pause = newPause(options, this.#engine.clock.now())
+    return await this.#pauses.pause(await this.#names.nameOf(kind, key), pause, limit)
   }
 
   async resume(kind: AnyKind, key: string, limit: CallLimit): Promise<ResumeOutcome> {

@@ -1,7 +1,13 @@
 import type { CallLimit } from '../../async/index.js'
 import type { TimerEngine } from '../../engine/index.js'
 import type { HistoryNote } from '../../store/index.js'
-import { decodeDetails, encodeDetails, type TimerDetails, type TimerRow } from '../../timer/index.js'
+import {
+  decodeDetails,
+  encodeDetails,
+  type PauseView,
+  type TimerDetails,
+  type TimerRow,
+} from '../../timer/index.js'
 import { outcomeOf } from '../outcome.js'
 import type { Records } from '../read/records.js'
 import { isPausedRow, NEVER } from '../read/timer-view.js'
@@ -31,12 +37,12 @@ export class TimerPauses {
     this.#noted = parts.noted
   }
 
-  async pause(name: Named, limit: CallLimit): Promise<PauseOutcome> {
+  async pause(name: Named, pause: PauseView, limit: CallLimit): Promise<PauseOutcome> {
     for (;;) {
       const row = await this.#records.row(name)
       if (row === undefined) return 'unknown'
       if (isPausedRow(row)) return 'paused'
-      const details = { ...decodeDetails(row.details), pausedDueAt: row.dueAt }
+      const details = { ...decodeDetails(row.details), pausedDueAt: row.dueAt, pause }
       const outcome = await this.#rewrite(row, NEVER, details, this.#noted('paused', {}), limit)
       if (outcome === 'moved') return 'paused'
       if (outcome !== 'conflict') return outcome
@@ -47,7 +53,7 @@ export class TimerPauses {
     for (;;) {
       const row = await this.#records.row(name)
       if (row === undefined) return 'unknown'
-      const { pausedDueAt, ...details } = decodeDetails(row.details)
+      const { pausedDueAt, pause: _pause, ...details } = decodeDetails(row.details)
       if (!isPausedRow(row) || pausedDueAt === undefined) return 'resumed'
       const outcome = await this.#rewrite(
         row,

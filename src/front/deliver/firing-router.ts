@@ -12,8 +12,8 @@ import {
 } from '../../delivery/index.js'
 import type { KindsOfNamespace } from '../../engine/index.js'
 import type { KindName, Store } from '../../store/index.js'
-import type { Deliver } from '../../timer/index.js'
-import { Pauses } from '../change/pauses.js'
+import type { Deliver, PauseView } from '../../timer/index.js'
+import { newPause, Pauses } from '../change/pauses.js'
 import type { KindFacts, TargetTrouble } from '../diagnose/causes.js'
 import { type KindOptions, timer, type TimerKind, type UnknownKind } from '../kind/kind.js'
 import type { Kinds } from '../kind/kinds.js'
@@ -38,6 +38,14 @@ interface FiringRouterParts {
   readonly tasks: PeriodicTasks
   /** Throws when the timers were stopped. */
   readonly checkOpen: () => void
+}
+
+/** What an instance could do with a firing of a kind. */
+export interface KindHere {
+  readonly kind: string
+  /** Whether it has a handler or a target that it can use. */
+  readonly isHandled: boolean
+  readonly trouble?: TargetTrouble
 }
 
 /**
@@ -118,6 +126,12 @@ export class FiringRouter implements NamespaceDelivery {
       trouble: this.#troubles.get(kind),
       isHandled: shared.engine.isHandled(namespace, kind),
     }
+  }
+
+  /** What this instance could do with a firing of a kind, whether the kind is paused or not. */
+  kindHere(kind: string): KindHere {
+    const trouble = this.#troubles.get(kind)
+    return { kind, isHandled: this.#handlers.has(kind), ...(trouble !== undefined && { trouble }) }
   }
 
   // ---- for the engine
@@ -216,10 +230,10 @@ export class FiringRouter implements NamespaceDelivery {
     shared.engine.refresh()
   }
 
-  /** Pauses or resumes a kind; all kinds when `kind` is undefined. */
-  async putPause(kind: string | undefined, isPaused: boolean, limit?: CallLimit): Promise<void> {
+  /** Pauses a kind, all kinds when `kind` is undefined. Without a pause, it resumes them. */
+  async putPause(kind: string | undefined, pause: PauseView | undefined, limit?: CallLimit): Promise<void> {
     this.#parts.checkOpen()
-    await this.pauses.put(kind, isPaused, limit)
+    await this.pauses.put(kind, pause, limit)
     this.#parts.shared.engine.refresh()
   }
 
@@ -252,12 +266,17 @@ export class FiringRouter implements NamespaceDelivery {
     else if (state !== 'trying') this.#troubles.delete(kind)
   }
 
+  #pauseOfGone(): PauseView {
+    const since = this.#parts.shared.engine.clock.now()
+    return newPause({ note: 'its target answered 410: it is gone', by: 'carillon' }, since)
+  }
+
   #onTargetEvent(event: TargetEvent | LoggedEvent): void {
     const { listeners, shared, tasks } = this.#parts
     listeners.emit(event)
     if (event.type === 'logged') return
     this.#noteTrouble(event)
     if (event.state !== 'gone') shared.engine.refresh()
-    else void tasks.once('settings', () => this.putPause(event.kind, true))
+    else void tasks.once('settings', () => this.putPause(event.kind, this.#pauseOfGone()))
   }
 }

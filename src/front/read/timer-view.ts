@@ -27,13 +27,15 @@ export function dueAtOfRow(row: TimerRow): number {
 
 export function timerViewOf(row: TimerRow, isFiring: boolean): TimerView {
   const { fault, on, payload } = contentOf(row)
+  const isPaused = isPausedRow(row)
+  const pause = isPaused ? knownDetails(row.details).pause : undefined
   return {
     namespace: row.namespace,
     kind: row.kind,
     key: row.key,
     handle: handleOf(row),
     revision: revisionOf(row),
-    state: isPausedRow(row) ? 'paused' : isFiring ? 'firing' : 'waiting',
+    state: isPaused ? 'paused' : isFiring ? 'firing' : 'waiting',
     dueAt: dueAtOfRow(row),
     createdAt: row.createdAt,
     attempts: row.attempt,
@@ -41,6 +43,7 @@ export function timerViewOf(row: TimerRow, isFiring: boolean): TimerView {
     payload,
     tags: row.tags,
     on,
+    ...(pause !== undefined && { pause }),
     ...(fault !== undefined && { fault }),
   }
 }

@@ -14,6 +14,8 @@ const advice: Readonly<Record<Exclude<keyof Timers, keyof RemoteTimers>, string>
   knownQuota: 'ask the server: call getQuota',
   bounded: 'its calls go over HTTP, and each takes timeout and signal',
   changeEach: 'call moveMany and cancelMany',
+  kindsHere: 'call the overview of the server',
+  setCounts: 'call the series of the server',
 })
 
 /** Makes each of them throw 'not-over-http', for programs that no compiler has checked. */

@@ -19,6 +19,7 @@ import type { CancelOutcome, ChangeOptions, MoveOutcome } from '../change/change
 import type { ManyOptions, ManyOutcome } from '../change/many-changes.js'
 import type { Redriven } from '../change/redrives.js'
 import type { Many, WhichDead } from '../change/selection.js'
+import type { Paused, PauseOptions } from '../change/pauses.js'
 import type { PauseOutcome, ResumeOutcome } from '../change/timer-pauses.js'
 import { MAX_PAGE_ITEMS, MAX_PAGE_ITEMS_OF_SERVER, PAGE_ITEMS, REMOTE_STOP_MS } from '../defaults.js'
 import { type Drained, drainBoundsOf, type DrainOptions } from '../deliver/drain.js'
@@ -340,13 +341,19 @@ export class RemoteTimers extends FrontDoor {
     return await this.#call(options, (client) => client.getQuota())
   }
 
-  async paused(options?: CallOptions): Promise<{ readonly all: boolean; readonly kinds: readonly string[] }> {
+  async paused(options?: CallOptions): Promise<Paused> {
     return await this.#call(options, (client) => client.paused())
   }
 
-  protected async pauseTimer(kind: AnyKind, key: string, limit: CallLimit): Promise<PauseOutcome> {
+  protected async pauseTimer(
+    kind: AnyKind,
+    key: string,
+    options: PauseOptions,
+    limit: CallLimit,
+  ): Promise<PauseOutcome> {
     this.checkOpen()
-    return await orIfUnknownKind(kind, 'unknown', this.#client.limitedBy(limit).pause(kind, key))
+    const pausing = this.#client.limitedBy(limit).pause(kind, key, noteOf(options))
+    return await orIfUnknownKind(kind, 'unknown', pausing)
   }
 
   protected async resumeTimer(kind: AnyKind, key: string, limit: CallLimit): Promise<ResumeOutcome> {
@@ -354,10 +361,14 @@ export class RemoteTimers extends FrontDoor {
     return await orIfUnknownKind(kind, 'unknown', this.#client.limitedBy(limit).resume(kind, key))
   }
 
-  protected async putPause(kind: AnyKind | undefined, isPaused: boolean, limit: CallLimit): Promise<void> {
+  protected async putPause(
+    kind: AnyKind | undefined,
+    options: PauseOptions | undefined,
+    limit: CallLimit,
+  ): Promise<void> {
     this.checkOpen()
     const client = this.#client.limitedBy(limit)
-    await (isPaused ? client.pause(kind) : client.resume(kind))
+    await (options === undefined ? client.resume(kind) : client.pause(kind, undefined, noteOf(options)))
   }
 
   // ---- helpers
@@ -418,4 +429,9 @@ async function orIfUnknownKind<Result, Instead>(
     if (isUnknown && isKind(kind)) return instead
     throw error
   }
+}
+
+/** What a server is told of a pause. It knows itself who pauses. */
+function noteOf({ note }: PauseOptions): { readonly note?: string } {
+  return note === undefined ? {} : { note }
 }

@@ -206,7 +206,8 @@ function validatorOf(schema: TSchema, part: string | undefined) {
   // Query values are strings: convert them where the schema has numbers.
   const isQuery = part === 'querystring'
   return (given: unknown) => {
-    const value = isQuery ? Value.Convert(schema, given) : given
+    const present = (given === undefined || given === null) && schema['x-optional'] === true ? {} : given
+    const value = isQuery ? Value.Convert(schema, present) : present
     if (check.Check(value)) return { value }
     const whole = `the ${isQuery ? 'query' : (part ?? 'request')}`
     return { error: new RequestError('invalid-body', mismatchText(check.Errors(value), whole)) }

@@ -1,10 +1,11 @@
-import type { CallOptions, ChangeOptions, SetOptions, TimerKind } from '../../front/index.js'
+import type { CallOptions, ChangeOptions, PauseOptions, SetOptions, TimerKind } from '../../front/index.js'
 import { firstTry, timer } from '../../front/index.js'
 import { RequestError, shown } from '../../error/index.js'
 import { cron, parseSchedule, type Schedule } from '../../schedule/index.js'
 import type { FastifyRequest } from 'fastify'
 import { epochMsOf, isTraceparent } from '../../timer/index.js'
 import { MAX_CACHED_KINDS } from '../defaults.js'
+import type { Admission } from './access.js'
 import type { SetBody } from './schema/schema.js'
 
 // `If-Match: *`
@@ -117,4 +118,13 @@ export function instantOf(text: string): number {
 /** An instant or a duration in a query: digits are milliseconds, everything else is parsed later. */
 export function millisecondsOrString(text: string): number | string {
   return /^\d{1,16}$/.test(text) ? Number(text) : text
+}
+
+/** The options of a pause: its note, and the name of the key with which it is made. */
+export function pauseOptionsOf(
+  limits: CallOptions,
+  { key }: Admission,
+  note: string | undefined,
+): PauseOptions {
+  return { ...limits, by: key.name, ...(note !== undefined && { note }) }
 }

@@ -2,6 +2,7 @@ import type { TimerEngine } from '../../engine/index.js'
 import { CarillonError } from '../../error/index.js'
 import type { Timers } from '../../front/index.js'
 import type { ClusterSecret } from './cluster-secret.js'
+import type { ClusterViews } from '../views/cluster-views.js'
 import { applyLeaseActions } from './lease-action.js'
 import type { LeaseFinder } from './lease-finder.js'
 import type { LeaseTaker } from './lease-taker.js'
@@ -22,6 +23,7 @@ export interface PeerEndpointParts {
   readonly timersOf: (namespace: string) => Timers | Promise<Timers>
   readonly leaseTaker: LeaseTaker
   readonly leaseFinder: LeaseFinder
+  readonly views: ClusterViews
 }
 
 export interface SignedReply {
@@ -41,10 +43,12 @@ export class PeerEndpoint {
   readonly #timersOf: PeerEndpointParts['timersOf']
   readonly #leaseTaker: LeaseTaker
   readonly #leaseFinder: LeaseFinder
+  readonly #views: ClusterViews
   // Ids of received messages, each kept until its deadline.
   readonly #seen = new Map<string, number>()
 
-  constructor({ secret, engine, timersOf, leaseTaker, leaseFinder }: PeerEndpointParts) {
+  constructor({ secret, engine, timersOf, leaseTaker, leaseFinder, views }: PeerEndpointParts) {
+    this.#views = views
     this.#secret = secret
     this.#leaseTaker = leaseTaker
     this.#leaseFinder = leaseFinder
@@ -79,6 +83,8 @@ export class PeerEndpoint {
       case 'due':
         this.#leaseFinder.reportDue(ask)
         return { id }
+      case 'view':
+        return { id, view: await this.#views.own(ask.view, ask.asks as never) }
     }
   }
 

@@ -11,6 +11,7 @@ import {
 import type { RequestedOperation } from '../../store/index.js'
 import type { Duration } from '../../time/index.js'
 import type { ClusterSecret } from './cluster-secret.js'
+import type { ViewName } from '../views/view-request.js'
 import type { LeaseOutcome, LeaseAction, LeaseActionOn, LeaseResult } from './lease-action.js'
 
 /** The route for messages between instances. */
@@ -28,7 +29,7 @@ export interface PeerMessage {
   readonly id: string
   /** By the store's clock. The receiver does not start the message after it. */
   readonly deadline: number
-  readonly ask: OperationsRequest | LeaseActionRequest | TakeRequest | DueRequest
+  readonly ask: OperationsRequest | LeaseActionRequest | TakeRequest | DueRequest | PeerViewRequest
 }
 
 export interface OperationsRequest {
@@ -69,6 +70,14 @@ export interface DueRequest {
   readonly kind: string
 }
 
+/** Asks for the receiver's part of a view of the whole cluster. */
+interface PeerViewRequest {
+  readonly type: 'view'
+  readonly view: ViewName
+  /** What the view takes. */
+  readonly asks: unknown
+}
+
 /** An error, as JSON. */
 interface PeerProblem {
   readonly name: string
@@ -83,6 +92,8 @@ export interface PeerReply {
   readonly answers?: readonly unknown[]
   /** The firings that a `TakeRequest` has leased. */
   readonly firings?: readonly LeasedFiring[]
+  /** The receiver's part of a view. */
+  readonly view?: unknown
   /** The message arrived before: a proxy may send it twice. Only the first reply has its outcome. */
   readonly isRepeated?: true
   /** The result of a worker's action: the outcome or the problem. */

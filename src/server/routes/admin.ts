@@ -2,7 +2,8 @@ import { Type } from '@sinclair/typebox'
 import type { ApiKeys } from '../api-keys.js'
 import { scopes } from '../api-keys.js'
 import { type Route, route } from '../http/route.js'
-import { EpochMs, Kind, Outcome } from '../http/schema/schema.js'
+import { EpochMs, Kind, Outcome, PauseBody, PauseNote } from '../http/schema/schema.js'
+import { pauseOptionsOf } from '../http/set-input.js'
 import { RequestError } from '../../error/index.js'
 
 const closed = { additionalProperties: false } as const
@@ -56,8 +57,13 @@ export function adminRoutes(keys: ApiKeys): Route[] {
       path: '/v1/pauses',
       scope: 'read',
       group: 'Kinds',
-      summary: 'What is paused: kinds, or everything.',
-      answer: Type.Object({ all: Type.Boolean(), kinds: Type.Array(Type.String()) }),
+      summary: 'What is paused, kinds or everything, and why.',
+      answer: Type.Object({
+        all: Type.Boolean(),
+        kinds: Type.Array(Type.String()),
+        allPause: Type.Optional(PauseBody),
+        ofKinds: Type.Array(Type.Object({ kind: Type.String(), ...PauseBody.properties })),
+      }),
       handle: ({ timers }) => timers.paused(),
     }),
     route({
@@ -66,12 +72,15 @@ export function adminRoutes(keys: ApiKeys): Route[] {
       scope: 'write',
       group: 'Kinds',
       summary: 'Pause a kind, or everything in the namespace. Timers that fall due wait.',
-      body: MaybeKind,
+      body: Type.Object({ kind: Type.Optional(Kind), note: PauseNote }, closed),
       answer: Outcome('paused'),
       refusals: [404],
-      audit: { action: 'pause', describe: ({ body: { kind } }) => ({ subject: kind ?? 'everything' }) },
-      handle: async ({ timers, limits, body: { kind } }) => ({
-        outcome: await timers.pause(kind, undefined, limits),
+      audit: {
+        action: 'pause',
+        describe: ({ body: { kind, note } }) => ({ subject: kind ?? 'everything', details: { note } }),
+      },
+      handle: async ({ timers, limits, admission, body: { kind, note } }) => ({
+        outcome: await timers.pause(kind, undefined, pauseOptionsOf(limits, admission, note)),
       }),
     }),
     route({

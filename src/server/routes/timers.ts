@@ -13,6 +13,8 @@ import {
   Outcome,
   Page,
   page,
+  optionalBody,
+  PauseNote,
   SetAnswer,
   SetBody,
   SetNewBody,
@@ -26,11 +28,13 @@ import {
   millisecondsOrString,
   noCondition,
   type NamedKinds,
+  pauseOptionsOf,
   setOptionsOf,
   withIdempotencyKey,
   withTraceparent,
 } from '../http/set-input.js'
 
+const closed = { additionalProperties: false } as const
 const KindAndKey = Type.Object({ kind: Kind, key: Key })
 const group = 'Timers'
 // How often `If-Match: *` reads the timer again, because somebody else has changed it meanwhile.
@@ -205,20 +209,34 @@ export function timerRoutes({
           params,
         ),
     }),
-    ...(['pause', 'resume'] as const).map((verb) =>
-      route({
-        method: 'POST',
-        path: `/v1/timers/{kind}/{key}/${verb}`,
-        scope: 'write',
-        group,
-        summary: verb === 'pause' ? 'Pause a timer. It keeps its due time.' : 'Resume a timer.',
-        params: KindAndKey,
-        answer: Outcome(verb === 'pause' ? 'paused' : 'resumed'),
-        refusals: [404, 409, 410],
-        handle: async ({ timers, params, limits }) =>
-          outcomeAnswer(await timers[verb](params.kind, params.key, limits), params),
-      }),
-    ),
+    route({
+      method: 'POST',
+      path: '/v1/timers/{kind}/{key}/pause',
+      scope: 'write',
+      group,
+      summary: 'Pause a timer. It keeps its due time.',
+      params: KindAndKey,
+      body: Type.Object({ note: PauseNote }, { ...closed, ...optionalBody }),
+      answer: Outcome('paused'),
+      refusals: [404, 409, 410],
+      handle: async ({ timers, params, limits, admission, body }) =>
+        outcomeAnswer(
+          await timers.pause(params.kind, params.key, pauseOptionsOf(limits, admission, body.note)),
+          params,
+        ),
+    }),
+    route({
+      method: 'POST',
+      path: '/v1/timers/{kind}/{key}/resume',
+      scope: 'write',
+      group,
+      summary: 'Resume a timer.',
+      params: KindAndKey,
+      answer: Outcome('resumed'),
+      refusals: [404, 409, 410],
+      handle: async ({ timers, params, limits }) =>
+        outcomeAnswer(await timers.resume(params.kind, params.key, limits), params),
+    }),
     route({
       method: 'GET',
       path: '/v1/timers/{kind}/{key}/why',

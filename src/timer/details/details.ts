@@ -1,6 +1,7 @@
 import { StoreError } from '../../error/index.js'
 import type { Hold } from './holder.js'
 import type { NotAfter } from './not-after.js'
+import type { PauseView } from '../answers.js'
 import type { RetryOptions } from '../retry-policy.js'
 import type { KeptRevision } from './revision.js'
 import type { TimerRow } from '../timer-row.js'
@@ -23,6 +24,8 @@ export interface TimerDetails {
   readonly redriveOf?: OccurrenceName
   /** When the timer was due before it was paused. */
   readonly pausedDueAt?: number
+  /** Why it was paused, when and by whom. */
+  readonly pause?: PauseView
   /** No attempt starts later than this. */
   readonly notAfter?: NotAfter
   /** Set when a recurring timer is cancelled while it fires: no attempt after this one starts. */

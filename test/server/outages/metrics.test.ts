@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest'
-import type { EngineStats } from '../../../src/engine/index.js'
+import { type EngineStats, LatenessHistogram } from '../../../src/engine/index.js'
 import { MAX_METRIC_KINDS } from '../../../src/server/defaults.js'
 import { kindMetrics } from '../../../src/server/monitor/kind-metrics.js'
 import { systemClock } from '../../../src/time/index.js'
@@ -97,6 +97,7 @@ describe('/metrics', () => {
       inFlight: 0,
       started: 1,
       ended: { done: 1, next: 0, retry: 0, dead: 0 },
+      lateness: new LatenessHistogram(),
     }))
     const lines = [...kindMetrics(kinds)]
     const waiting = lines.filter((line) => line.startsWith('carillon_kind_waiting{'))

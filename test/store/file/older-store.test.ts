@@ -125,7 +125,11 @@ describe('a file store that an earlier build wrote', () => {
     timers.handle(halted, note)
     timers.handle(order, note)
     await settled(timers.start())
-    expect(await settled(timers.paused())).toEqual({ all: false, kinds: ['halted'] })
+    expect(await settled(timers.paused())).toEqual({
+      all: false,
+      kinds: ['halted'],
+      ofKinds: [{ kind: 'halted' }],
+    })
     await settled(timers.resume(halted))
     expect(await settled(timers.resume(order, 'order-15'))).toBe('resumed')
     await advanceTo(START + 16.5 * MINUTE, () => fired.length >= 4)

@@ -94,7 +94,7 @@ export class DocumentSchemas {
   }
 
   #inner(schema: TSchema): SchemaJson {
-    const { wanted: _wanted, 'x-schema': _name, ...rest } = schema as SchemaJson
+    const { wanted: _wanted, 'x-schema': _name, 'x-optional': _optional, ...rest } = schema as SchemaJson
     const { properties, anyOf, items, patternProperties, additionalProperties } = rest
     const each = (schemas: unknown): Record<string, SchemaJson> =>
       Object.fromEntries(

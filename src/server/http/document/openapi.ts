@@ -93,7 +93,7 @@ function operationOf(route: Route, schemas: DocumentSchemas): Record<string, unk
     parameters: parametersOf(route, schemas),
     ...(body !== undefined && {
       requestBody: {
-        required: true,
+        required: body['x-optional'] !== true,
         content: {
           'application/json': { schema: schemas.refer(body), example: exampleBodies[`${method} ${path}`] },
         },

@@ -28,6 +28,9 @@ export function shownAs(name: 'Json' | 'Schedule' | 'ScheduleInput', description
   return { 'x-schema': name, ...(description !== undefined && { description }) }
 }
 
+/** Of a body that may be left out: then it counts as `{}`. */
+export const optionalBody = { 'x-optional': true } as const
+
 /** Any JSON value. */
 export const Json = Type.Unknown(shownAs('Json'))
 export const Duration = saying(
@@ -119,6 +122,20 @@ export const SetAnswer = Type.Object({
   revision: Type.Optional(Type.Integer({ description: 'Absent if another instance owns the shard.' })),
 })
 
+/** Why, since when and by whom something is paused. */
+export const PauseBody = Type.Object({
+  note: Type.Optional(Type.String()),
+  since: Type.Optional(EpochMs),
+  by: Type.Optional(Type.String({ description: 'The name of an API key.' })),
+})
+export const PauseNote = Type.Optional(
+  Type.String({
+    minLength: 1,
+    maxLength: 500,
+    description: 'Why. Operators see it, with the name of the key.',
+  }),
+)
+
 export const TimerBody = Type.Object({
   namespace: Type.String(),
   kind: Type.String(),
@@ -145,6 +162,7 @@ export const TimerBody = Type.Object({
   occurrence: Type.Integer(),
   payload: Type.Optional(Json),
   tags: Type.Array(Type.String()),
+  pause: Type.Optional(PauseBody),
   fault: Type.Optional(
     Type.String({ description: 'Why the timer cannot be read. It becomes a dead letter when it is due.' }),
   ),

@@ -1,0 +1,100 @@
+import type { PauseView } from '../timer/index.js'
+
+/** The types of what an operator sees. */
+
+/** How many instances there are, and how many have answered. The rest is missing in the sums. */
+export interface InstancesAnswered {
+  readonly known: number
+  readonly answered: number
+}
+
+/** When something was counted in the background. Absent until the first count has ended. */
+export interface CountedAnswer {
+  readonly state: 'none' | 'running' | 'done'
+  readonly countedAt?: number
+}
+
+/** Timers by state. */
+export interface StateCounts {
+  readonly pending: number
+  /** Due for more than five seconds. */
+  readonly overdue: number
+  readonly oldestDueAt?: number
+  /** Due, and waiting in the memory of an instance. */
+  readonly waiting: number
+  readonly inFlight: number
+  readonly retrying: number
+  readonly paused: number
+  readonly dead: number
+}
+
+export interface KindOverview extends StateCounts {
+  readonly kind: string
+  readonly pause?: PauseView
+  readonly target?: {
+    readonly type: 'webhook' | 'lease' | 'log'
+    readonly version: number
+    readonly url?: string
+  }
+  /** What keeps an instance from using the target. */
+  readonly breaker?: 'gone' | 'refused' | 'open'
+  readonly handledBy: readonly string[]
+  /** Over the last minute. */
+  readonly perSecond: Readonly<Record<'set' | 'fired' | 'done' | 'failed' | 'dead', number>>
+  /** Of the last ten minutes, as upper bounds. */
+  readonly lateness?: { readonly p50Ms: number; readonly p99Ms: number }
+}
+
+/** The kinds of a namespace with their counts, summed over all instances. */
+export interface OverviewAnswer {
+  readonly at: number
+  readonly namespace: string
+  readonly isAllPaused: boolean
+  readonly allPause?: PauseView
+  readonly totals: StateCounts
+  readonly kinds: readonly KindOverview[]
+  readonly moreKinds: boolean
+  readonly counted: CountedAnswer
+  readonly instances: InstancesAnswered
+}
+
+/** What happened in one step. Divide by the length of a step for a rate. */
+export interface SeriesPoint {
+  readonly at: number
+  readonly set: number
+  readonly fired: number
+  readonly done: number
+  readonly failed: number
+  readonly dead: number
+  readonly p50Ms?: number
+  readonly p99Ms?: number
+}
+
+export interface SeriesAnswer {
+  readonly stepMs: number
+  readonly fromInclusive: number
+  readonly untilExclusive: number
+  readonly points: readonly SeriesPoint[]
+  readonly instances: InstancesAnswered
+}
+
+/** Dead letters of one kind with a like reason. */
+export interface DeadGroup {
+  readonly kind: string
+  readonly reason: string
+  readonly count: number
+  readonly firstAt: number
+  readonly lastAt: number
+  readonly sampleId: string
+  readonly slices: readonly number[]
+}
+
+export interface DeadGroups {
+  readonly groups: readonly DeadGroup[]
+  readonly fromInclusive: number
+  readonly untilExclusive: number
+  readonly sliceMs: number
+  readonly total: number
+  readonly isComplete: boolean
+  readonly counted: CountedAnswer
+}

@@ -1,0 +1,17 @@
+import type { KindHere } from './kinds-here.js'
+import type { SeriesHere, SeriesQuery } from './series.js'
+
+/** What each view takes, and what one instance answers. All of it is JSON: instances send it to each other. */
+interface Views {
+  readonly kinds: { readonly asks: { readonly namespace: string }; readonly answers: readonly KindHere[] }
+  readonly series: { readonly asks: SeriesQuery; readonly answers: SeriesHere }
+}
+
+export type ViewName = keyof Views
+export type AsksOf<Name extends ViewName> = Views[Name]['asks']
+export type AnswersOf<Name extends ViewName> = Views[Name]['answers']
+
+/** Answers each view from what this instance knows. */
+export type ViewAnswers = {
+  readonly [Name in ViewName]: (asks: AsksOf<Name>) => AnswersOf<Name> | Promise<AnswersOf<Name>>
+}
