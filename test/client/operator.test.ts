@@ -10,7 +10,7 @@ describe('what an operator sees', () => {
     await client.set('remind', 'a', { in: '1h' })
     await client.pause('remind', undefined, { note: 'the printer is on fire' })
     await client.pause('remind', 'a', { note: 'asked for' })
-    const [kind] = (await client.operator.overview()).kinds.filter((each) => each.kind === 'remind')
+    const kind = (await client.operator.overview()).kinds.find((each) => each.kind === 'remind')
     expect(kind).toMatchObject({ pending: 1, paused: 1, pause: { note: 'the printer is on fire' } })
     expect((await client.get('remind', 'a'))?.pause?.note).toBe('asked for')
     const { points, stepMs } = await client.operator.series({ kind: 'remind', over: '1h' })
