@@ -28,7 +28,7 @@ interface Series {
  * The memory is bounded: at most `MAX_SERIES` have one. Steps follow the store's clock, so that the series of several
  * instances can be added up.
  *
- * Proven by test/server/views/series.test.ts.
+ * Proven by test/server/views/overview.test.ts and test/server/views/step-ring.test.ts.
  */
 export class SeriesRecorder {
   readonly #timers: Timers
