@@ -1,9 +1,10 @@
-// Prepares the clone for a command: installs packages, builds the library, compiles benches and examples. Each step
+// Prepares the clone for a command: installs packages, builds the library and the page, compiles benches and examples. Each step
 // writes a stamp with the hash of its inputs, and is skipped while they do not change. Each step holds a lock, so that two
 // commands that start together do not disturb each other.
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import {
+  cpSync,
   existsSync,
   linkSync,
   mkdirSync,
@@ -18,6 +19,7 @@ import path from 'node:path'
 import process from 'node:process'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { gzipSync } from 'node:zlib'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const state = path.join(root, '.carillon')
@@ -25,7 +27,7 @@ const installStamp = path.join(root, 'node_modules', '.carillon-stamp')
 
 /** Makes sure that node_modules has the packages of the lock file. */
 export async function installed() {
-  const wanted = digest(['package.json', 'package-lock.json'])
+  const wanted = digest(['package.json', 'dashboard/package.json', 'package-lock.json'])
   if (stampOf(installStamp) === wanted) return
   await locked(() => {
     if (stampOf(installStamp) === wanted) return
@@ -39,10 +41,11 @@ export async function installed() {
   })
 }
 
-/** Makes sure that dist/ has the compiled library, so that every subpath export resolves. */
+/** Makes sure that dist/ has the compiled library, so that every subpath export resolves, and the page. */
 export async function built() {
   await installed()
   await compiled('library', 'dist', 'tsconfig.build.json', ['src'])
+  await bundled()
 }
 
 /** Makes sure that .carillon/run/ has the programs that import the library by its name: benches, examples, chaos. */
@@ -94,6 +97,48 @@ async function compiled(what, outDir, project, sources) {
     rmSync(last, { recursive: true, force: true })
     writeFileSync(stamp, wanted)
   })
+}
+
+/**
+ * Makes sure that dist/page has the web page. It is built in .carillon/page, because a build of the library replaces
+ * dist/ as a whole.
+ */
+async function bundled() {
+  const stamp = path.join(state, 'page.stamp')
+  const [fresh, out] = [path.join(state, 'page'), path.join(root, 'dist', 'page')]
+  const outStamp = path.join(out, 'stamp.txt')
+  // The page uses the client and the checks of schedules.
+  const wanted = digest(['dashboard', 'src/client', 'src/error', 'src/time', 'package-lock.json'])
+  if (stampOf(outStamp) === wanted) return
+  await locked(() => {
+    if (stampOf(outStamp) === wanted) return
+    if (stampOf(stamp) !== wanted || !existsSync(fresh)) {
+      say('building the page')
+      run(process.execPath, [tool('vite', 'bin/vite.js'), 'build', 'dashboard', '--logLevel', 'warn'])
+      say(sizesOf(fresh))
+      writeFileSync(stamp, wanted)
+    }
+    const next = path.join(state, 'next-page')
+    rmSync(next, { recursive: true, force: true })
+    cpSync(fresh, next, { recursive: true })
+    writeFileSync(path.join(next, 'stamp.txt'), wanted)
+    rmSync(out, { recursive: true, force: true })
+    renameSync(next, out)
+  })
+}
+
+/** What a browser loads, file by file. test/page/size.test.ts holds the limit. */
+function sizesOf(folder) {
+  const files = [
+    'index.html',
+    ...readdirSync(path.join(folder, 'assets'))
+      .toSorted()
+      .map((name) => `assets/${name}`),
+  ]
+  const sizes = files.map((file) => [file, gzipSync(readFileSync(path.join(folder, file))).length])
+  const sum = sizes.reduce((total, [, size]) => total + size, 0)
+  const kilobytes = (size) => `${(size / 1000).toFixed(1)} kB`
+  return `the page has ${kilobytes(sum)} gzipped: ${sizes.map(([file, size]) => `${file} ${kilobytes(size)}`).join(', ')}`
 }
 
 function digest(entries) {

@@ -1,7 +1,8 @@
 /** What the command line uses without options. */
 
+export const DEFAULT_HOST = '127.0.0.1'
 export const DEFAULT_PORT = 7750
-export const DEFAULT_URL = `http://127.0.0.1:${DEFAULT_PORT}`
+export const DEFAULT_URL = `http://${DEFAULT_HOST}:${DEFAULT_PORT}`
 export const DEFAULT_STORE = 'file:./carillon-data'
 export const CONFIGURATION_FILE = 'carillon.json'
 /** How many items `list` and `dead` print. */

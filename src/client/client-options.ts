@@ -32,6 +32,8 @@ export interface CompleteClientOptions {
   readonly fetch: typeof fetch
   readonly clock: Clock
   readonly random: () => number
+  /** Reads the JSON of a response. The web page keeps numbers exact that `JSON.parse` would round. */
+  readonly parse?: (text: string) => unknown
 }
 
 const optionNames = [

@@ -5,7 +5,7 @@ import { MAX_PAUSE_MS, MAX_RETRY_AFTER_MS, MIN_PAUSE_MS } from './defaults.js'
 import { errorOf, type Problem, problemIn } from './problem-error.js'
 
 export interface CallRequest {
-  readonly method: 'GET' | 'PUT' | 'POST' | 'DELETE'
+  readonly method: 'GET' | 'PUT' | 'POST' | 'PATCH' | 'DELETE'
   readonly path: string
   readonly query?: Readonly<Record<string, string | number | undefined>>
   readonly body?: unknown
@@ -151,7 +151,7 @@ export class HttpCalls {
 
   #read(response: Response, text: string): RequestResult {
     const { status } = response
-    const body = parsed(text)
+    const body = parsed(text, this.#options.parse)
     if (response.ok && body !== undefined) return { isAnswered: true, answer: body }
     const problem = problemIn(body)
     if (problem === undefined) {
@@ -237,9 +237,9 @@ function newOperationId(): string {
   ).join('')
 }
 
-function parsed(text: string): unknown {
+function parsed(text: string, parse: (json: string) => unknown = JSON.parse): unknown {
   try {
-    return JSON.parse(text)
+    return parse(text)
   } catch {
     return undefined
   }

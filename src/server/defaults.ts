@@ -30,6 +30,15 @@ export const MAX_ACTIVE_KEYS_PER_NAME = 2
 export const WRONG_KEYS_PER_SECOND = 20
 export const MAX_RATE_BUCKETS = 10_000
 
+// ---- the page
+
+/** How long a sign-in link works. */
+export const SIGN_IN_LINK_MS = 600_000
+/** How long the key works that it gives: a working day. */
+export const SIGN_IN_KEY_TTL = '12h'
+/** One more makes the oldest useless. */
+export const MAX_SIGN_IN_LINKS = 16
+
 // ---- requests
 
 export const MAX_PARAM_LENGTH = 4096

@@ -21,6 +21,9 @@ import { Forwarding } from './peers/forwarding.js'
 import { LeaseFinder } from './peers/lease-finder.js'
 import { LeaseRouter } from './peers/lease-router.js'
 import { LeaseTaker } from './peers/lease-taker.js'
+import { servePage } from './page/serve-page.js'
+import { addSignIn } from './page/sign-in-route.js'
+import { SignInLinks } from './page/sign-in-links.js'
 import { peerAddressOf } from './peers/peer-address.js'
 import { ServerLog } from './monitor/server-log.js'
 import { Readiness } from './monitor/readiness.js'
@@ -35,6 +38,7 @@ import { recordRoutes } from './routes/records.js'
 import { adminRoutes } from './routes/admin.js'
 import { targetRoutes } from './routes/targets.js'
 import { timerRoutes } from './routes/timers.js'
+import { whoAmIRoutes } from './routes/whoami.js'
 import { maintenanceRoutes } from './routes/maintenance.js'
 import { monitoringRoutes } from './routes/monitoring.js'
 import { type CompleteServerOptions, type ServerOptions, serverOptions } from './server-options.js'
@@ -70,6 +74,7 @@ export class Server {
   readonly #app: FastifyInstance
   readonly #namespaces: Namespaces
   readonly #events: EventStreams
+  readonly #signInLinks: SignInLinks
   readonly #metrics: Metrics
   readonly #log: ServerLog
   readonly #idempotency: Idempotency
@@ -96,6 +101,7 @@ export class Server {
     this.#metrics = parts.metrics
     this.#log = new ServerLog(options.logger, clock)
     this.#keys = new ApiKeys(store, clock)
+    this.#signInLinks = new SignInLinks(this.#keys, clock)
     this.#events = new EventStreams(clock)
     this.#idempotency = new Idempotency(clock)
     this.#batchIdempotency = new Idempotency(clock, MAX_KEPT_BATCHES)
@@ -143,6 +149,7 @@ export class Server {
       ...kept(targetRoutes),
       ...withIdempotency(this.#workerIdempotency, leaseRoutes(leaseRouter, leaseFinder)),
       ...withIdempotency(this.#leaseBatchIdempotency, leaseBatchRoutes(leaseRouter)),
+      ...whoAmIRoutes({ timers, store, needsKey: options.auth }),
       ...kept(adminRoutes(this.#keys)),
       ...kept(maintenanceRoutes(this.#maintenance)),
       ...this.#views.routes,
@@ -175,6 +182,13 @@ export class Server {
       isStarting: () => this.#isStarting,
     })
     this.#addOpenRoutes()
+    servePage(this.#app)
+    addSignIn(this.#app, {
+      links: this.#signInLinks,
+      audit,
+      bounded: (call) => timers.bounded(undefined, call),
+      isStarting: () => this.#isStarting,
+    })
     if (parts.forwarding !== undefined) {
       this.#leaseTaker = new LeaseTaker(parts.forwarding.peers, timers.engine, clock)
       parts.forwarding.listen(this.#app, {
@@ -285,6 +299,11 @@ export class Server {
   /** The key that the server made because the store had no active one. Show it once. Undefined otherwise. */
   get firstToken(): string | undefined {
     return this.#firstToken
+  }
+
+  /** A URL that signs a browser in to the page: once, within ten minutes. */
+  createSignInLink(): string {
+    return this.address + this.#signInLinks.create()
   }
 
   get keys(): ApiKeys {

@@ -47,8 +47,9 @@ export interface Machine {
   sleep(delayMs: number, wake: () => void, keepAlive: boolean): Wake
 }
 
-// Captured at load: a test framework may later replace the global by a fake that never runs.
-const atTurnEnd = setImmediate
+// Captured at load: a test framework may later replace the global by a fake that never runs. Browsers have none.
+const atTurnEnd: (run: () => void) => unknown =
+  'setImmediate' in globalThis ? setImmediate : (run) => setTimeout(run, 0)
 
 const MAX_SLEEP_MS = 1000
 
@@ -57,7 +58,8 @@ const thisMachine: Machine = {
   monotonicMs: () => performance.now(),
   sleep(delayMs, wake, keepAlive) {
     const timeout = setTimeout(wake, delayMs)
-    if (!keepAlive) timeout.unref()
+    // In a browser it is a number, and keeps nothing alive.
+    if (!keepAlive && typeof timeout === 'object') timeout.unref()
     return { cancel: () => clearTimeout(timeout) }
   },
 }

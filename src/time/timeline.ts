@@ -1,7 +1,8 @@
 import { LimitError, StateError } from '../error/index.js'
 
-// Captured at load: a test framework may later replace the global by a fake that never runs.
-const yieldToLoop = setImmediate
+// Captured at load: a test framework may later replace the global by a fake that never runs. Browsers have none.
+const yieldToLoop: (run: () => void) => unknown =
+  'setImmediate' in globalThis ? setImmediate : (run) => setTimeout(run, 0)
 
 const MAX_WAKES_PER_INSTANT = 1_000_000
 

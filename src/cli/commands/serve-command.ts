@@ -2,7 +2,7 @@ import { InvalidInputError, shown } from '../../error/index.js'
 import type { Server } from '../../server/index.js'
 import { type Arguments, type Command, exitCodes, type Terminal } from '../command.js'
 import { configurationFile, configurationOf, serveFlags, serveHelp } from '../configuration.js'
-import { CONFIGURATION_FILE, DEFAULT_STORE } from '../defaults.js'
+import { CONFIGURATION_FILE, DEFAULT_STORE, DEFAULT_HOST } from '../defaults.js'
 import { lastResort } from '../last-resort.js'
 import { loggerOf } from '../logger.js'
 import { secretKeyOf } from '../secret-key.js'
@@ -46,7 +46,7 @@ export const serve: Command = {
     }
     if (!levels.includes(logLevel)) throw refused('logLevel', levels, logLevel)
     if (!['json', 'text'].includes(logFormat)) throw refused('logFormat', ['json', 'text'], logFormat)
-    const { Server, version } = await import('../../server/index.js')
+    const { isLoopback, Server, version } = await import('../../server/index.js')
     const logger = await loggerOf(logLevel, logFormat, (line) => terminal.error(line))
     const store = typeof options.store === 'string' ? options.store : DEFAULT_STORE
     const failed = lastResort(logger)
@@ -60,7 +60,11 @@ export const serve: Command = {
       logger,
       ...(secretKey !== undefined && { secretKey }),
     })
-    terminal.out(greeting(server, version, options.auth ?? true))
+    const needsKey = options.auth ?? true
+    // The output of a server on a network is often collected, and its readers must not get in by it.
+    const isPrivate = isLoopback(options.host ?? DEFAULT_HOST) || terminal.isTerminal
+    const link = needsKey && isPrivate ? server.createSignInLink() : undefined
+    terminal.out(greeting(server, version, needsKey, link))
     const reason = await Promise.race([stopSignal(), failed])
     logger.info({ reason }, 'stopping: no new requests, waiting for open requests and running attempts')
     await server.stop()
@@ -69,13 +73,20 @@ export const serve: Command = {
   },
 }
 
-/** The first output: the URL, the docs, the first key, and a command that sets a timer. */
-function greeting({ url, address, firstToken }: Server, version: string, needsKey: boolean): string {
+/** The first output: the URL, the page, the docs, the first key, and a command that sets a timer. */
+function greeting(
+  { url, address, firstToken }: Server,
+  version: string,
+  needsKey: boolean,
+  link: string | undefined,
+): string {
   const key = firstToken ?? '$CARILLON_KEY'
   const authorization = needsKey ? ` -H "Authorization: Bearer ${key}"` : ''
   const lines = [
     `Carillon ${version} listens on ${address}`,
     ...(address === url ? [] : [`  here       ${url}`]),
+    `  page       ${link ?? `${address}/`}`,
+    ...(link === undefined ? [] : ['             (signs in once, within ten minutes)']),
     `  documents  ${address}/docs`,
     ...(firstToken === undefined
       ? []
