@@ -155,8 +155,8 @@ function Live(): JSX.Element {
 
 /** A key for all namespaces works in one at a time. */
 function NamespaceSelect(): JSX.Element {
-  const { data } = useResource('namespaces', (api, signal) =>
-    api.get<{ namespaces: readonly NamespaceInfo[] }>('/v1/namespaces', {}, signal),
+  const { data } = useResource('namespaces', (api, abort) =>
+    api.get<{ namespaces: readonly NamespaceInfo[] }>('/v1/namespaces', {}, abort),
   )
   const current = namespaceInUrl.value ?? 'default'
   const names = [

@@ -41,12 +41,15 @@ describe('the JSON of the page', () => {
     )
   })
 
-  it.each(['[1234567890123456789', '[1234567890123456789,]', '{"a" 1234567890123456789}', '12345678901234567890x', ''])(
-    'refuses %j',
-    (text) => {
-      expect(() => parseExactly(text)).toThrow(SyntaxError)
-    },
-  )
+  it.each([
+    '[1234567890123456789',
+    '[1234567890123456789,]',
+    '{"a" 1234567890123456789}',
+    '12345678901234567890x',
+    '',
+  ])('refuses %j', (text) => {
+    expect(() => parseExactly(text)).toThrow(SyntaxError)
+  })
 
   it('does not run out of stack on deep nesting', () => {
     const deep = `${'['.repeat(100_000)}12345678901234567890${']'.repeat(100_000)}`

@@ -22,6 +22,7 @@ export class ExactNumber {
 const { rawJSON: rawJson } = JSON as { readonly rawJSON?: (text: string) => unknown }
 
 const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y
+// oxlint-disable-next-line no-control-regex -- JSON forbids these characters in strings
 const STRING = /"(?:[^"\\\u0000-\u001f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*"/y
 const SPACE = /[ \t\n\r]*/y
 const MAX_DEPTH = 200

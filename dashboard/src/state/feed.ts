@@ -49,12 +49,12 @@ export function noticeChange(): void {
   changes.value++
 }
 
-async function follow(current: typeof api.value, signal: AbortSignal): Promise<void> {
+async function follow(current: typeof api.value, abort: AbortSignal): Promise<void> {
   let failures = 0
-  while (!signal.aborted) {
+  while (!abort.aborted) {
     feedState.value = 'connecting'
     try {
-      const response = await current.events(lastId === undefined ? {} : { 'last-event-id': lastId }, signal)
+      const response = await current.events(lastId === undefined ? {} : { 'last-event-id': lastId }, abort)
       if (response.ok && response.body !== null) {
         failures = 0
         feedState.value = 'live'
@@ -67,12 +67,12 @@ async function follow(current: typeof api.value, signal: AbortSignal): Promise<v
     } catch {
       // The connection was lost, or the page no longer needs it.
     }
-    if (signal.aborted) return
+    if (abort.aborted) return
     feedState.value = 'connecting'
     const waitMs = Math.min(MAX_PAUSE_MS, 500 * 2 ** failures++)
     await new Promise<void>((resolve) => {
       const cancel = later(waitMs, resolve)
-      signal.addEventListener('abort', () => (cancel(), resolve()))
+      abort.addEventListener('abort', () => (cancel(), resolve()))
     })
   }
 }

@@ -47,22 +47,19 @@ export function useResource<Data>(
     const isOther = shownKey.current !== fullKey
     shownKey.current = fullKey
     state.value = { ...(isOther ? nothing : state.value), isLoading: true }
-    load(current, controller.signal).then(
-      (data) => {
+    const run = async (): Promise<void> => {
+      try {
+        const data = await load(current, controller.signal)
         if (!controller.signal.aborted)
           state.value = { data, error: undefined, isLoading: false, isMissing: false }
-      },
-      (error: unknown) => {
+      } catch (error) {
         if (controller.signal.aborted) return
         noticeRefusal(error)
-        state.value = {
-          ...state.value,
-          error,
-          isLoading: false,
-          isMissing: codeOf(error) === 'route-unknown' || codeOf(error) === 'method-unknown',
-        }
-      },
-    )
+        const isMissing = codeOf(error) === 'route-unknown' || codeOf(error) === 'method-unknown'
+        state.value = { ...state.value, error, isLoading: false, isMissing }
+      }
+    }
+    void run()
     return () => controller.abort()
   }, [fullKey, current, round.value, load === undefined])
 

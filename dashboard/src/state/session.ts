@@ -53,10 +53,10 @@ export async function resume(): Promise<void> {
 
 /** Signs in with a key. Throws if the server does not know it. */
 export async function signIn(key: string): Promise<void> {
-  const who = await new Api({ apiKey: key, namespace: namespaceInUrl.value }).get<WhoAmI>('/v1/whoami')
+  const caller = await new Api({ apiKey: key, namespace: namespaceInUrl.value }).get<WhoAmI>('/v1/whoami')
   sessionStorage.setItem(KEY, key)
   apiKey.value = key
-  session.value = { state: 'in', who }
+  session.value = { state: 'in', who: caller }
 }
 
 /** Signs in with the one-time code of a link. */
