@@ -20,6 +20,8 @@ export type {
   SetInput,
   SetManyInput,
   Target,
+  TimersCount,
+  TimersPage,
   TimersQuery,
   WhenGiven,
 } from './wire.js'

@@ -44,6 +44,27 @@ export interface Page<Item> {
   readonly cursor: string | undefined
 }
 
+/** One page of timers. */
+export interface TimersPage<Item> extends Page<Item> {
+  /** Whether the page is as long as asked for, or the last one. Otherwise it ended early: the cursor continues. */
+  readonly complete: boolean
+  /** How many timers the list has looked at since its first page. */
+  readonly looked: number
+  /** About how many timers the store has, in all namespaces. Only if the page ended early. */
+  readonly total?: number
+}
+
+/** How many timers match, as far as they were counted. */
+export interface TimersCount {
+  readonly count: number
+  /** Goes on counting, if not all were counted. Add up the counts. */
+  readonly cursor: string | undefined
+  /** Whether all were counted. */
+  readonly complete: boolean
+  readonly looked: number
+  readonly total?: number
+}
+
 export interface PageQuery {
   /** The most items, up to 1,000. Default 100. */
   readonly limit?: number
@@ -53,9 +74,19 @@ export interface PageQuery {
 export interface TimersQuery {
   readonly kind?: KindGiven
   readonly keyPrefix?: string
+  /** Is somewhere in the key. Upper and lower case differ. */
+  readonly keyPart?: string
   readonly tag?: string
   readonly dueFrom?: InstantGiven
   readonly dueUntil?: InstantGiven
+  /** Has had at least this many attempts at its current occurrence. */
+  readonly attemptsFrom?: number
+  /** Has had fewer attempts than this. */
+  readonly attemptsUntil?: number
+  /** Whether it has a schedule. */
+  readonly recurring?: boolean
+  /** 'firing': in the instance that answers. 'retrying': it waits, after at least one attempt. */
+  readonly state?: 'waiting' | 'firing' | 'paused' | 'retrying'
 }
 
 /** What is paused, and why. */

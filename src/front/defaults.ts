@@ -63,6 +63,14 @@ export const PAGE_ITEMS = 100
 export const MAX_PAGE_ITEMS = 10_000
 /** A page of a list ends after about this time, and may then be short: the rest follows by its cursor. */
 export const LIST_BUDGET_MS = 100
+/** A page looks at so many timers before its budget counts. */
+export const MIN_BUDGETED_TIMERS = 2000
+/** How many timers `count` counts in one call, and the most that a caller may ask for. */
+export const COUNTED_AT_MOST = 10_000
+export const MAX_COUNTED = 100_000
+export const MAX_KEY_PART = 512
+/** A timer that fires is due, by the store's clock. This process's clock may be this much behind. */
+export const FIRING_TOLERANCE_MS = 60_000
 export const MAX_FORECAST_SLICES = 10_000
 /** How many events `why` reads, about. */
 export const MAX_EVENTS_OF_WHY = 1000

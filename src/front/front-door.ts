@@ -45,7 +45,9 @@ import {
 } from './kind/kind.js'
 import { Lifecycle } from './call/lifecycle.js'
 import type { TimerEvent } from './read/history-policy.js'
-import type { ForecastOptions, ForecastSlice, PageOptions, TimerQuery, Why } from './read/records.js'
+import type { ForecastOptions, ForecastSlice, Why } from './read/records.js'
+import type { CountOptions, PageOptions } from './read/timer-lists.js'
+import type { CountedTimers, ListedTimers, TimerQuery } from './read/timer-query.js'
 import type { SetManyRow, SetOptions } from './set/set-request.js'
 import type { Instant, When } from './when.js'
 
@@ -287,7 +289,10 @@ export abstract class FrontDoor extends Lifecycle {
   // ---- reading
 
   /** One page of the timers that match a query. */
-  abstract list(query?: TimerQuery & PageOptions, options?: CallOptions): Promise<Listed<TimerView>>
+  abstract list(query?: TimerQuery & PageOptions, options?: CallOptions): Promise<ListedTimers>
+
+  /** How many timers match a query. Counts up to a bound, and ends within the budget of a page. */
+  abstract count(query?: TimerQuery & CountOptions, options?: CallOptions): Promise<CountedTimers>
 
   /** Counts the timers that are due in each slice of a span of time. */
   abstract forecast(query?: ForecastOptions, options?: CallOptions): Promise<readonly ForecastSlice[]>

@@ -35,14 +35,9 @@ import { Kinds } from './kind/kinds.js'
 import { NameTurns } from './call/name-turns.js'
 import { NamespaceTimers } from './namespace-timers.js'
 import type { TimerEvent } from './read/history-policy.js'
-import {
-  type ForecastOptions,
-  type ForecastSlice,
-  type PageOptions,
-  Records,
-  type TimerQuery,
-  type Why,
-} from './read/records.js'
+import { type ForecastOptions, type ForecastSlice, Records, type Why } from './read/records.js'
+import { type CountOptions, type PageOptions, TimerLists } from './read/timer-lists.js'
+import type { CountedTimers, ListedTimers, TimerQuery } from './read/timer-query.js'
 import { Outcomes } from './read/outcomes.js'
 import { NamespaceQuota } from './set/namespace-quota.js'
 import type { SetManyRow, SetOptions } from './set/set-request.js'
@@ -70,6 +65,7 @@ export class Timers extends FrontDoor {
   readonly #sets: Sets
   readonly #changes: Changes
   readonly #records: Records
+  readonly #lists: TimerLists
   readonly #diagnosis: Diagnosis
   readonly #drains: Drains
   readonly #tasks: PeriodicTasks
@@ -112,7 +108,8 @@ export class Timers extends FrontDoor {
       factsOf: (kind) => this.#router.factsOf(kind),
     })
     this.#diagnosis = diagnosis
-    const records = new Records({ engine, store, namespace, kinds, outcomes, diagnosis })
+    const lists = new TimerLists({ engine, store, namespace, kinds })
+    const records = new Records({ engine, store, namespace, kinds, outcomes, diagnosis, lists })
     const { guard, seal } = parts
     const router = new FiringRouter({
       store,
@@ -157,10 +154,12 @@ export class Timers extends FrontDoor {
       kinds,
       names,
       records,
+      lists,
       turns,
       outcomes,
     })
     this.#records = records
+    this.#lists = lists
     this.#drains = new Drains(shared)
     this.#tasks = tasks
     this.#upkeep = new Upkeep({
@@ -445,8 +444,12 @@ export class Timers extends FrontDoor {
     return await this.#records.get(await this.#names.nameOf(kindOrHandle, key))
   }
 
-  list(query: TimerQuery & PageOptions = {}, options?: CallOptions): Promise<Listed<TimerView>> {
-    return this.calls.run(options, (limit) => this.#records.list(query, limit))
+  list(query: TimerQuery & PageOptions = {}, options?: CallOptions): Promise<ListedTimers> {
+    return this.calls.run(options, (limit) => this.#lists.list(query, limit))
+  }
+
+  count(query: TimerQuery & CountOptions = {}, options?: CallOptions): Promise<CountedTimers> {
+    return this.calls.run(options, (limit) => this.#lists.count(query, limit))
   }
 
   forecast(query: ForecastOptions = {}, options?: CallOptions): Promise<readonly ForecastSlice[]> {

@@ -37,6 +37,7 @@ import { leaseRoutes } from './routes/leases.js'
 import { recordRoutes } from './routes/records.js'
 import { adminRoutes } from './routes/admin.js'
 import { targetRoutes } from './routes/targets.js'
+import { timerListRoutes } from './routes/timer-lists.js'
 import { timerRoutes } from './routes/timers.js'
 import { whoAmIRoutes } from './routes/whoami.js'
 import { maintenanceRoutes } from './routes/maintenance.js'
@@ -142,6 +143,7 @@ export class Server {
     const leaseFinder = new LeaseFinder(parts.forwarding?.peers, leaseRouter, clock)
     this.#routes = [
       ...withIdempotency(this.#idempotency, timerRoutes({ kinds, idempotency: this.#idempotency })),
+      ...timerListRoutes,
       ...withIdempotency(this.#idempotency, handleRoutes),
       ...withIdempotency(this.#batchIdempotency, batchRoutes(kinds, clock)),
       ...kept(bulkRoutes),

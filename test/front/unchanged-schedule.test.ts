@@ -3,6 +3,7 @@ import { openTimers, type SetOptions, timer, type Timers } from '../../src/front
 import type { Kinds } from '../../src/front/kind/kinds.js'
 import type { Diagnosis } from '../../src/front/diagnose/diagnosis.js'
 import type { Outcomes } from '../../src/front/read/outcomes.js'
+import type { TimerLists } from '../../src/front/read/timer-lists.js'
 import { Records } from '../../src/front/read/records.js'
 import { cron, daily, type Schedule } from '../../src/schedule/index.js'
 import { MemoryStore, type Store } from '../../src/store/index.js'
@@ -332,6 +333,7 @@ describe('a schedule that is set again unchanged', () => {
       kinds: {} as Kinds,
       outcomes: {} as Outcomes,
       diagnosis: {} as Diagnosis,
+      lists: {} as TimerLists,
     })
     expect(await records.current(names)).toEqual([undefined, rows[1], undefined])
   })

@@ -9,6 +9,7 @@ import { outcomeOf } from '../outcome.js'
 import type { HistoryPolicy } from '../read/history-policy.js'
 import type { Outcomes } from '../read/outcomes.js'
 import type { Records } from '../read/records.js'
+import type { TimerLists } from '../read/timer-lists.js'
 import type { Named, TimerNames } from '../kind/timer-names.js'
 import type { When } from '../when.js'
 import { type ChangeResult, EachChange, type TimerChange } from './each-change.js'
@@ -40,6 +41,7 @@ interface ChangesParts {
   readonly kinds: Kinds
   readonly names: TimerNames
   readonly records: Records
+  readonly lists: TimerLists
   readonly turns: NameTurns
   readonly outcomes: Outcomes
 }
@@ -64,7 +66,7 @@ export class Changes {
   readonly #outcomes: Outcomes
 
   constructor(parts: ChangesParts) {
-    const { engine, store, random, namespace, history, kinds, names, records, turns, outcomes } = parts
+    const { engine, store, random, namespace, history, kinds, names, records, lists, turns, outcomes } = parts
     const { clock } = engine
     const operations = new Operations(clock, history)
     const noted = operations.noted.bind(operations)
@@ -74,7 +76,7 @@ export class Changes {
     this.#names = names
     this.#turns = turns
     this.#operations = operations
-    this.#selection = new Selection({ store, records, kinds, namespace })
+    this.#selection = new Selection({ store, lists, kinds, namespace })
     this.#outcomes = outcomes
     this.#many = new ManyChanges(engine, this.#selection, outcomes)
     this.#each = new EachChange({ engine, names, operations, outcomes })

@@ -4,7 +4,8 @@ import { checkKey } from '../../timer/index.js'
 import { BATCH_ROWS } from '../defaults.js'
 import type { AnyKind } from '../kind/kind.js'
 import type { Kinds } from '../kind/kinds.js'
-import type { Records, TimerQuery } from '../read/records.js'
+import type { TimerLists } from '../read/timer-lists.js'
+import { checkQuery, type TimerQuery } from '../read/timer-query.js'
 import type { Named } from '../kind/timer-names.js'
 
 /** Timers by their keys, or all that match a query. */
@@ -16,13 +17,13 @@ export type WhichDead = readonly string[] | { readonly kind?: AnyKind; readonly 
 /** Finds the timers or dead letters that a call on many selects. */
 export class Selection {
   readonly #store: Store
-  readonly #records: Records
+  readonly #lists: TimerLists
   readonly #kinds: Kinds
   readonly #namespace: string
 
-  constructor(parts: { store: Store; records: Records; kinds: Kinds; namespace: string }) {
+  constructor(parts: { store: Store; lists: TimerLists; kinds: Kinds; namespace: string }) {
     this.#store = parts.store
-    this.#records = parts.records
+    this.#lists = parts.lists
     this.#kinds = parts.kinds
     this.#namespace = parts.namespace
   }
@@ -35,17 +36,13 @@ export class Selection {
       for (const key of many.keys) checkKey(key)
       return many.keys.map((key) => ({ namespace: this.#namespace, kind, key }))
     }
-    checkOptions('a call on many', many, ['kind', 'keyPrefix', 'tag', 'dueFrom', 'dueUntil'])
+    checkQuery('a call on many', many)
     // Finds all of them before the first change, because the cursor could meet a moved timer again.
     const found: Named[] = []
-    let cursor: string | undefined
-    do {
-      const page = await this.#records.rows({ ...many, limit: BATCH_ROWS, cursor })
-      for (const { namespace, kind, key, identity } of page.items)
-        found.push({ namespace, kind, key, identity })
+    for await (const rows of this.#lists.pages(many)) {
+      for (const { namespace, kind, key, identity } of rows) found.push({ namespace, kind, key, identity })
       if (found.length > maxFound) throw tooManyTimers(maxFound)
-      cursor = page.cursor
-    } while (cursor !== undefined)
+    }
     return found
   }
 

@@ -1,7 +1,6 @@
-import type { CallLimit } from '../../async/index.js'
 import type { TimerEngine } from '../../engine/index.js'
-import { checkOptions, InvalidInputError, shown } from '../../error/index.js'
-import type { Listed, ListQuery, Store } from '../../store/index.js'
+import { checkOptions, InvalidInputError } from '../../error/index.js'
+import type { Listed, Store } from '../../store/index.js'
 import { type Duration, parseDuration } from '../../time/index.js'
 import {
   epochMsOf,
@@ -12,13 +11,7 @@ import {
   type TimerRow,
   type TimerView,
 } from '../../timer/index.js'
-import {
-  LIST_BUDGET_MS,
-  MAX_EVENTS_OF_WHY,
-  MAX_FORECAST_SLICES,
-  MAX_PAGE_ITEMS,
-  PAGE_ITEMS,
-} from '../defaults.js'
+import { MAX_EVENTS_OF_WHY, MAX_FORECAST_SLICES } from '../defaults.js'
 import type { Cause } from '../diagnose/causes.js'
 import type { Diagnosis } from '../diagnose/diagnosis.js'
 import type { AnyKind } from '../kind/kind.js'
@@ -26,28 +19,8 @@ import type { Kinds } from '../kind/kinds.js'
 import type { Named } from '../kind/timer-names.js'
 import { sentencesOf, type TimerEvent, timerEventOf } from './history-policy.js'
 import { doneViewOf, type Outcomes } from './outcomes.js'
+import { limitOf, type PageOptions, type TimerLists } from './timer-lists.js'
 import { deadViewOf, timerViewOf } from './timer-view.js'
-
-/** Which timers to find. An empty query finds all timers of the namespace. */
-export interface TimerQuery {
-  readonly kind?: AnyKind
-  readonly keyPrefix?: string
-  readonly tag?: string
-  /** Due at or after this instant. */
-  readonly dueFrom?: Instant
-  /** Due before this instant. */
-  readonly dueUntil?: Instant
-}
-
-export interface PageOptions {
-  /** The most items, up to 10,000. Default 100. */
-  readonly limit?: number
-  /**
-   * The cursor of the previous page. A page of timers may be short or even empty and still have a cursor: it ends after
-   * about 100 ms, so that a search among millions of timers does not delay others.
-   */
-  readonly cursor?: string | undefined
-}
 
 export interface ForecastOptions {
   readonly kind?: AnyKind
@@ -78,10 +51,8 @@ export interface Why {
   readonly causes: readonly Cause[]
 }
 
-const queryNames = ['kind', 'keyPrefix', 'tag', 'dueFrom', 'dueUntil', 'limit', 'cursor']
-
 /**
- * Reads a namespace: timers, dead letters, history and forecasts. A read waits until everything is applied that was
+ * Reads a namespace: a timer, dead letters, history and forecasts. A read waits until everything is applied that was
  * acknowledged before it, to any process (promise 17). Proven by test/front/verbs.test.ts and
  * test/front/history.test.ts.
  */
@@ -92,6 +63,7 @@ export class Records {
   readonly #kinds: Kinds
   readonly #outcomes: Outcomes
   readonly #diagnosis: Diagnosis
+  readonly #lists: TimerLists
 
   constructor(parts: {
     engine: TimerEngine
@@ -100,8 +72,10 @@ export class Records {
     kinds: Kinds
     outcomes: Outcomes
     diagnosis: Diagnosis
+    lists: TimerLists
   }) {
     this.#diagnosis = parts.diagnosis
+    this.#lists = parts.lists
     this.#outcomes = parts.outcomes
     this.#engine = parts.engine
     this.#store = parts.store
@@ -129,41 +103,6 @@ export class Records {
     return rows.map((row) => (row && this.#engine.progressOf(row) === 'over' ? undefined : row))
   }
 
-  /** A page ends after about `LIST_BUDGET_MS`, and stops when the call is over. */
-  async list(query: TimerQuery & PageOptions, limit: CallLimit): Promise<Listed<TimerView>> {
-    const stopping = new AbortController()
-    limit.onOver(() => stopping.abort())
-    const bounds = { budgetMs: LIST_BUDGET_MS, signal: stopping.signal }
-    for (let page = query; ;) {
-      const { items, cursor } = await this.rows(page, bounds)
-      const views = items.flatMap((row) => this.#viewOf(row) ?? [])
-      // Skips a page whose timers are all done: a caller that ignores the cursor would take it for the end.
-      const isAllDone = items.length > 0 && views.length === 0
-      if (!isAllDone || cursor === undefined) return { items: views, cursor }
-      page = { ...query, cursor }
-    }
-  }
-
-  async rows(
-    query: TimerQuery & PageOptions,
-    bounds: Pick<ListQuery, 'budgetMs' | 'signal'> = {},
-  ): Promise<Listed<TimerRow>> {
-    checkOptions('list', query, queryNames)
-    const { kind, keyPrefix, tag, dueFrom, dueUntil } = query
-    if (query.cursor === undefined) await this.#engine.applyAcknowledged()
-    return await this.#store.list({
-      namespace: this.#namespace,
-      ...(await this.#ofKind(kind)),
-      ...(keyPrefix !== undefined && { keyPrefix }),
-      ...(tag !== undefined && { tag }),
-      ...(dueFrom !== undefined && { dueFromInclusive: epochMsOf(dueFrom) }),
-      ...(dueUntil !== undefined && { dueUntilExclusive: epochMsOf(dueUntil) }),
-      limit: limitOf(query),
-      cursor: query.cursor,
-      ...bounds,
-    })
-  }
-
   async forecast(options: ForecastOptions): Promise<readonly ForecastSlice[]> {
     checkOptions('forecast', options, ['kind', 'from', 'over', 'slice'])
     const { kind, from, over = '1h', slice = '1m' } = options
@@ -179,7 +118,7 @@ export class Records {
     await this.#engine.applyAcknowledged()
     const counts = await this.#store.histogram({
       namespace: this.#namespace,
-      ...(await this.#ofKind(kind)),
+      ...(await this.#lists.ofKind(kind)),
       fromInclusive,
       untilExclusive,
       sliceMs,
@@ -194,7 +133,7 @@ export class Records {
     checkOptions('dead', query, ['kind', 'key', 'limit', 'cursor'])
     const { items, cursor } = await this.#store.deadLetters({
       namespace: this.#namespace,
-      ...(await this.#ofKind(query.kind)),
+      ...(await this.#lists.ofKind(query.kind)),
       ...(query.key !== undefined && { key: query.key }),
       limit: limitOf(query),
       cursor: query.cursor,
@@ -208,7 +147,7 @@ export class Records {
     checkOptions('history', query, ['kind', 'key', 'from', 'until', 'limit', 'cursor'])
     const { items, cursor } = await this.#store.history({
       namespace: this.#namespace,
-      ...(await this.#ofKind(query.kind)),
+      ...(await this.#lists.ofKind(query.kind)),
       ...(query.key !== undefined && { key: query.key }),
       ...(query.from !== undefined && { fromInclusive: epochMsOf(query.from) }),
       ...(query.until !== undefined && { untilExclusive: epochMsOf(query.until) }),
@@ -248,10 +187,6 @@ export class Records {
     return await this.#diagnosis.ofTimer({ namespace: this.#namespace, kind: timer.kind, key: timer.key })
   }
 
-  async #ofKind(kind: AnyKind | undefined): Promise<{ readonly kind?: string }> {
-    return kind === undefined ? {} : { kind: await this.#kinds.nameOf(kind) }
-  }
-
   /** Undefined for a timer that is done here, but that the store still has until the next settlement. */
   #viewOf(row: TimerRow): TimerView | undefined {
     const progress = this.#engine.progressOf(row)
@@ -269,12 +204,4 @@ function currentStateOf(timer: TimerView | undefined, last: TimerEvent | undefin
   if (outcome === 'dead')
     return [`settled as a dead letter at ${new Date(at).toISOString()}: ${reason ?? ''}`]
   return [`settled as done, not before ${new Date(at).toISOString()}`]
-}
-
-function limitOf({ limit = PAGE_ITEMS }: PageOptions): number {
-  if (Number.isInteger(limit) && limit >= 1 && limit <= MAX_PAGE_ITEMS) return limit
-  throw new InvalidInputError(
-    'invalid-option',
-    `limit must be an integer from 1 to ${MAX_PAGE_ITEMS}, got ${shown(limit)}`,
-  )
 }

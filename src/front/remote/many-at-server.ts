@@ -3,6 +3,7 @@ import { checkOptions } from '../../error/index.js'
 import { checkKey } from '../../timer/index.js'
 import { checkedManyOptions, type ManyOptions, type ManyOutcome } from '../change/many-changes.js'
 import { type Many, tooManyTimers } from '../change/selection.js'
+import { checkQuery } from '../read/timer-query.js'
 
 /** How to change timers, many in one request. */
 interface Change<Outcome> {
@@ -36,7 +37,7 @@ export class ManyAtServer {
       for (const key of keys) checkKey(key)
       return counted(keys.length, dryRun ? [] : await change.byKeys(kind, keys))
     }
-    checkOptions('a call on many', many, ['kind', 'keyPrefix', 'tag', 'dueFrom', 'dueUntil'])
+    checkQuery('a call on many', many)
     // Finds all of them before the first change, because the cursor could meet a moved timer again. Changes them by
     // handle, so that a later timer with the same key is not changed.
     const handles: string[] = []

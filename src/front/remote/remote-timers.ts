@@ -38,7 +38,9 @@ import { FrontDoor } from '../front-door.js'
 import { type AnyKind, checkKindMade, isKind, type TimerKind, type UnknownKind } from '../kind/kind.js'
 import { NamespaceTimers } from '../namespace-timers.js'
 import type { TimerEvent } from '../read/history-policy.js'
-import type { ForecastOptions, ForecastSlice, PageOptions, TimerQuery, Why } from '../read/records.js'
+import type { ForecastOptions, ForecastSlice, Why } from '../read/records.js'
+import type { CountOptions, PageOptions } from '../read/timer-lists.js'
+import { checkQuery, type CountedTimers, type ListedTimers, type TimerQuery } from '../read/timer-query.js'
 import type { SetManyRow, SetOptions } from '../set/set-request.js'
 import { missingKey } from '../kind/timer-names.js'
 import type { TimersEvent } from '../event/timers-event.js'
@@ -286,9 +288,28 @@ export class RemoteTimers extends FrontDoor {
     return await orIfUnknownKind(kindOrHandle, undefined, read)
   }
 
-  async list(query: TimerQuery & PageOptions = {}, options?: CallOptions): Promise<Listed<TimerView>> {
-    checkOptions('list', query, ['kind', 'keyPrefix', 'tag', 'dueFrom', 'dueUntil', 'limit', 'cursor'])
-    return await this.#call(options, (client) => pagesOf(query, (page) => client.list({ ...query, ...page })))
+  /** Joins pages of the server, because they are shorter than the library's, until one of them ends early. */
+  async list(query: TimerQuery & PageOptions = {}, options?: CallOptions): Promise<ListedTimers> {
+    checkQuery('list', query, ['limit', 'cursor'])
+    const { kind = '', limit = PAGE_ITEMS } = query
+    checkInteger('limit', limit, 1, MAX_PAGE_ITEMS)
+    return await this.#call(options, async (client) => {
+      const items: TimerView[] = []
+      for (let { cursor } = query; ;) {
+        const of = { cursor, limit: Math.min(limit - items.length, MAX_PAGE_ITEMS_OF_SERVER) }
+        const page = await orIfUnknownKind(kind, noTimers, client.list({ ...query, ...of }))
+        items.push(...page.items)
+        cursor = page.cursor
+        if (cursor === undefined || !page.complete || items.length === limit) return { ...page, items }
+      }
+    })
+  }
+
+  async count(query: TimerQuery & CountOptions = {}, options?: CallOptions): Promise<CountedTimers> {
+    checkQuery('count', query, ['atMost', 'cursor'])
+    return await this.#call(options, (client) =>
+      orIfUnknownKind(query.kind ?? '', { ...noTimers, count: 0 }, client.count(query)),
+    )
   }
 
   async forecast(query: ForecastOptions = {}, options?: CallOptions): Promise<readonly ForecastSlice[]> {
@@ -409,6 +430,8 @@ const emptyPage: { readonly items: readonly never[]; readonly cursor: undefined 
   items: [],
   cursor: undefined,
 })
+
+const noTimers = Object.freeze({ ...emptyPage, complete: true, looked: 0 })
 
 /** Without a key, the caller must have passed a handle. */
 function handleOf(kindOrHandle: AnyKind): TimerHandle {

@@ -3,15 +3,15 @@ import type { When } from '../../front/index.js'
 import { MAX_BULK_TIMERS } from '../defaults.js'
 import type { Call, Route } from '../http/route.js'
 import { route } from '../http/route.js'
-import { Duration, Instant, Kind } from '../http/schema/schema.js'
+import { Duration, Instant } from '../http/schema/schema.js'
+import { conditions } from '../http/schema/timer-query.js'
 
 const group = 'Bulk changes'
 const closed = { additionalProperties: false } as const
 
 const filter = {
-  kind: Type.Optional(Kind),
+  ...conditions,
   keyPrefix: Type.Optional(Type.String({ minLength: 1, maxLength: 512 })),
-  tag: Type.Optional(Type.String({ minLength: 1, maxLength: 128 })),
   dueFrom: Type.Optional(Instant),
   dueUntil: Type.Optional(Instant),
 }

@@ -6,13 +6,10 @@ import { outcomeAnswer } from '../http/outcome-answer.js'
 import { type Call, type Route, route } from '../http/route.js'
 import {
   HistoryBody,
-  InstantText,
   Key,
   Kind,
   MoveBody,
   Outcome,
-  Page,
-  page,
   optionalBody,
   PauseNote,
   SetAnswer,
@@ -25,7 +22,6 @@ import {
 import {
   changeOptionsOf,
   conditionOf,
-  millisecondsOrString,
   noCondition,
   type NamedKinds,
   pauseOptionsOf,
@@ -40,7 +36,7 @@ const group = 'Timers'
 // How often `If-Match: *` reads the timer again, because somebody else has changed it meanwhile.
 const MAX_SET_TRIES = 5
 
-/** Set, get, move, cancel and fire a timer by its kind and key, and list timers. */
+/** Set, get, move, cancel and fire a timer by its kind and key. */
 export function timerRoutes({
   kinds,
   idempotency,
@@ -254,43 +250,8 @@ export function timerRoutes({
       refusals: [404],
       handle: async ({ timers, params, limits }) => await timers.why(params.kind, params.key, limits),
     }),
-    listRoute,
   ]
 }
-
-const listRoute = route({
-  method: 'GET',
-  path: '/v1/timers',
-  scope: 'read',
-  group,
-  summary: 'List timers, page by page.',
-  query: Type.Object(
-    {
-      kind: Type.Optional(Kind),
-      keyPrefix: Type.Optional(Type.String({ maxLength: 512 })),
-      tag: Type.Optional(Type.String({ minLength: 1, maxLength: 128 })),
-      dueFrom: Type.Optional(InstantText),
-      dueUntil: Type.Optional(InstantText),
-      ...page,
-    },
-    { additionalProperties: false },
-  ),
-  answer: Page(TimerBody),
-  refusals: [404],
-  description:
-    'A page ends after about 100 ms. It may then be short or even empty and still have a cursor: go on until there is none.',
-  handle: async ({ timers, query, limits }) => {
-    const { dueFrom, dueUntil, ...rest } = query
-    return await timers.list(
-      {
-        ...rest,
-        ...(dueFrom !== undefined && { dueFrom: millisecondsOrString(dueFrom) }),
-        ...(dueUntil !== undefined && { dueUntil: millisecondsOrString(dueUntil) }),
-      },
-      limits,
-    )
-  },
-})
 
 type SetAnswered = SetTimer & { readonly kind: string }
 

@@ -19,7 +19,7 @@ export interface StoreReading {
    * store may rely on it that the latter are before `lateBefore`, below the read level, or at the position of the
    * settled level.
    */
-  list(query: ListQuery): Promise<Listed<TimerRow>>
+  list(query: ListQuery): Promise<ListedRows>
   /** How many rows are due in each slice of [fromInclusive, untilExclusive). */
   histogram(query: HistogramQuery): Promise<readonly number[]>
   /** How many rows each kind has, by the time at which they are due. Reads every row. */
@@ -47,6 +47,14 @@ export interface Listed<Item> {
   readonly cursor: string | undefined
 }
 
+/** One page of timers. */
+export interface ListedRows extends Listed<TimerRow> {
+  /** Whether it is as long as asked for, or the last one. Otherwise its budget was used up: the cursor continues. */
+  readonly isComplete: boolean
+  /** How many rows the list has looked at since its first page. */
+  readonly looked: number
+}
+
 export interface PageQuery {
   readonly limit: number
   /** The cursor of the page before; absent for the first page. */
@@ -62,9 +70,16 @@ export interface TimerFilter {
   readonly namespace: string
   readonly kind?: string
   readonly keyPrefix?: string
+  /** Is somewhere in the key. */
+  readonly keyPart?: string
   readonly tag?: string
   readonly dueFromInclusive?: number
   readonly dueUntilExclusive?: number
+  /** Recorded attempts at this occurrence. */
+  readonly attemptFromInclusive?: number
+  readonly attemptUntilExclusive?: number
+  /** Whether its details have a schedule: see `hasSchedule`. */
+  readonly isRecurring?: boolean
 }
 
 export interface ListQuery extends TimerFilter, PageQuery {}

@@ -24,6 +24,7 @@ import type {
   HistoryEntry,
   HistoryQuery,
   Listed,
+  ListedRows,
   ListQuery,
   Loaded,
   LoadRequest,
@@ -377,7 +378,7 @@ export class FileStore implements Store {
     })
   }
 
-  async list(query: ListQuery): Promise<Listed<TimerRow>> {
+  async list(query: ListQuery): Promise<ListedRows> {
     if (!this.#index.isDone) await this.#index.done
     return await this.#queries.list(query)
   }

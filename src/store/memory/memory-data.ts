@@ -10,8 +10,9 @@ import {
   type TimerName,
 } from '../../timer/index.js'
 import { KindCounter } from '../kind-counter.js'
-import { anyInteger, cursorOf, integerUpTo, parseCursor, textLike } from '../cursor.js'
+import { anyInteger, cursorOf, parseCursor, textLike } from '../cursor.js'
 import { matches, matchesName } from '../filter.js'
+import { lastPage, listStartOf, pageBefore } from '../list-cursor.js'
 import { Mailboxes } from '../mailboxes.js'
 import { MemberTable } from '../member-table.js'
 import type {
@@ -26,6 +27,7 @@ import type {
   HistoryEntry,
   HistoryQuery,
   Listed,
+  ListedRows,
   KindName,
   ListQuery,
   LongLease,
@@ -196,27 +198,26 @@ export class MemoryData {
    * Looks at some rows of a list, from the query's cursor on, and returns those that match. `isTurnOver` says that the
    * list goes on from the cursor in another turn. `until` is when the query's budget is used up.
    */
-  listStep(query: ListQuery, until: number): Listed<TimerRow> & { readonly isTurnOver: boolean } {
+  listStep(query: ListQuery, until: number): ListedRows & { readonly isTurnOver: boolean } {
     const items: TimerRow[] = []
-    const shardNumber = integerUpTo(this.shards.length)
-    const [first = 0, position = 0, revision = 0] =
-      parseCursor<[number, number, number]>('list', query.cursor, shardNumber, anyInteger, anyInteger) ?? []
-    let level: Place = { position, revision }
+    const start = listStartOf(query.cursor, this.shards.length)
+    let level: Place = start.place
     let looked = 0
-    for (let shard = first; shard < this.shards.length; shard++, level = firstPlace) {
+    for (let shard = start.shard; shard < this.shards.length; shard++, level = firstPlace) {
       const { rows, row: shardRow, listIndex } = this.shards[shard]!
       if (!listIndex.has(query)) continue
       for (const row of listIndex.inWindow(rows, laterOf(level, shardRow.settledLevel), query)) {
         const isOut = ++looked % ROWS_PER_LOOK === 0 && this.clock.monotonic() >= until
         const isTurnOver = looked > ROWS_PER_TURN
         if (items.length === query.limit || isOut || isTurnOver) {
-          const cursor = cursorOf('list', [shard, row.position, row.revision])
-          return { items, cursor, isTurnOver: isTurnOver && !isOut && items.length < query.limit }
+          const next = { shard, place: row, looked: start.looked + looked - 1 }
+          const isFull = items.length === query.limit
+          return { ...pageBefore(next, items, isFull), isTurnOver: isTurnOver && !isOut && !isFull }
         }
         if (matches(row, query)) items.push(row)
       }
     }
-    return { items, cursor: undefined, isTurnOver: false }
+    return { ...lastPage(items, start.looked + looked), isTurnOver: false }
   }
 
   histogram(query: HistogramQuery): number[] {

@@ -20,6 +20,7 @@ import type {
   HistoryEntry,
   HistoryQuery,
   Listed,
+  ListedRows,
   ListQuery,
   Loaded,
   LoadRequest,
@@ -294,7 +295,7 @@ export class MemoryStore implements Store {
     )
   }
 
-  list(query: ListQuery): Promise<Listed<TimerRow>> {
+  list(query: ListQuery): Promise<ListedRows> {
     return this.#list(query)
   }
 
@@ -403,7 +404,7 @@ export class MemoryStore implements Store {
     }
   }
 
-  async #list(query: ListQuery): Promise<Listed<TimerRow>> {
+  async #list(query: ListQuery): Promise<ListedRows> {
     const { clock, turns } = this.#data
     const { signal, limit, budgetMs = Infinity } = query
     const until = clock.monotonic() + budgetMs
@@ -414,7 +415,9 @@ export class MemoryStore implements Store {
       const step = await this.#call({ name: 'list' }, () => this.#data.listStep(page, until))
       signal?.throwIfAborted()
       for (const row of step.items) items.push(row)
-      if (!step.isTurnOver) return { items, cursor: step.cursor }
+      if (!step.isTurnOver) {
+        return { items, cursor: step.cursor, isComplete: step.isComplete, looked: step.looked }
+      }
       cursor = step.cursor
       await turns.next()
     }

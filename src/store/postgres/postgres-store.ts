@@ -18,6 +18,7 @@ import type {
   HistoryEntry,
   HistoryQuery,
   Listed,
+  ListedRows,
   ListQuery,
   Loaded,
   LoadRequest,
@@ -327,7 +328,7 @@ export class PostgresStore implements Store {
     return this.#reading.findSettled(names)
   }
 
-  list(query: ListQuery): Promise<Listed<TimerRow>> {
+  list(query: ListQuery): Promise<ListedRows> {
     return this.#lister.list(query)
   }
 

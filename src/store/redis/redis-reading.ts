@@ -11,6 +11,7 @@ import {
 } from '../cursor.js'
 import { KindCounter } from '../kind-counter.js'
 import { matches, matchesName } from '../filter.js'
+import { lastPage, listStartOf, pageBefore } from '../list-cursor.js'
 import type {
   Counts,
   DeadLetter,
@@ -21,6 +22,7 @@ import type {
   HistoryEntry,
   HistoryQuery,
   Listed,
+  ListedRows,
   ListQuery,
   PageQuery,
   StoreReading,
@@ -109,21 +111,14 @@ export class RedisReading implements StoreReading {
     return { timers: sum(usages.map(({ timers }) => timers)), bytes: sum(usages.map(({ bytes }) => bytes)) }
   }
 
-  async list(query: ListQuery): Promise<Listed<TimerRow>> {
+  async list(query: ListQuery): Promise<ListedRows> {
     const { signal, limit } = query
     const started = this.#clock.monotonic()
     const matcher = new RowMatcher(query)
     const items: TimerRow[] = []
-    const [first = 0, position = 0, revision = 0] =
-      parseCursor<[number, number, number]>(
-        'list',
-        query.cursor,
-        this.#shardNumber,
-        anyInteger,
-        anyInteger,
-      ) ?? []
-    let from: Place | undefined = { position, revision }
-    let shard = first
+    const start = listStartOf(query.cursor, this.#shards.length)
+    let from: Place | undefined = start.place
+    let { shard } = start
     let size = readSize(query, items)
     let looked = 0
     signal?.throwIfAborted()
@@ -139,7 +134,7 @@ export class RedisReading implements StoreReading {
         const row = page.row(index)
         if (!matches(row, query)) continue
         if (items.length === limit) {
-          return { items, cursor: cursorOf('list', [shard, row.position, row.revision]) }
+          return pageBefore({ shard, place: row, looked: start.looked + looked + index }, items, true)
         }
         items.push(row)
       }
@@ -148,12 +143,12 @@ export class RedisReading implements StoreReading {
       if (next === undefined) shard++
       const isOut = looked >= MIN_BUDGETED_ROWS && this.#isOverBudget(started, query)
       if (isOut && shard < this.#shards.length) {
-        return { items, cursor: cursorOf('list', [shard, from?.position ?? 0, from?.revision ?? 0]) }
+        return pageBefore({ shard, place: from ?? firstPlace, looked: start.looked + looked }, items, false)
       }
       // Rows that match are rare: read more at a time.
       size = MAX_LIST_READ
     }
-    return { items, cursor: undefined }
+    return lastPage(items, start.looked + looked)
   }
 
   async deadLetters(query: DeadQuery): Promise<Listed<DeadLetter>> {

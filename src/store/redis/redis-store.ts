@@ -17,6 +17,7 @@ import type {
   HistoryEntry,
   HistoryQuery,
   Listed,
+  ListedRows,
   ListQuery,
   Loaded,
   LoadRequest,
@@ -295,7 +296,7 @@ export class RedisStore implements Store {
     return this.#run(() => this.#reading.findSettled(names))
   }
 
-  list(query: ListQuery): Promise<Listed<TimerRow>> {
+  list(query: ListQuery): Promise<ListedRows> {
     return this.#run(() => this.#reading.list(query))
   }
 

@@ -26,6 +26,6 @@ describe('a list of a PostgreSQL store', () => {
       tag: 'nobody has it',
       limit: 100,
     })
-    expect(many).toEqual({ items: [], cursor: undefined })
+    expect(many).toMatchObject({ items: [], cursor: undefined })
   })
 })

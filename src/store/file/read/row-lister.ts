@@ -1,8 +1,7 @@
-import { isBefore, type Place, type TimerRow } from '../../../timer/index.js'
-import { anyInteger, cursorOf, integerUpTo, parseCursor } from '../../cursor.js'
+import { isBefore, type Place } from '../../../timer/index.js'
 import type { KindCounter } from '../../kind-counter.js'
-import type { HistogramQuery, Listed } from '../../store.js'
-import { type Chunk, dueAtOf, isAttempted, payloadBytesOf, scopeOf } from '../rows/chunk.js'
+import type { HistogramQuery } from '../../store.js'
+import { attemptOf, type Chunk, dueAtOf, payloadBytesOf, scopeOf } from '../rows/chunk.js'
 import type { Bucket } from '../rows/bucket.js'
 import type { RowTable } from '../rows/row-table.js'
 
@@ -47,7 +46,7 @@ export class RowLister {
   addKinds(counter: KindCounter, bucket: Bucket): void {
     this.#eachLive(bucket, (chunk, ordinal) => {
       const { namespace, kind } = scopeOf(chunk, ordinal)
-      counter.add(namespace, kind, dueAtOf(chunk, ordinal), isAttempted(chunk, ordinal))
+      counter.add(namespace, kind, dueAtOf(chunk, ordinal), attemptOf(chunk, ordinal) > 0)
     })
   }
 
@@ -87,21 +86,4 @@ export class RowLister {
     }
     return count
   }
-}
-
-/** Where a list goes on: a shard, and a place in it. */
-export interface ListCursor {
-  readonly shard: number
-  readonly place: Place
-}
-
-export function listCursorOf(cursor: string | undefined, shardCount: number): ListCursor {
-  const shardNumber = integerUpTo(shardCount)
-  const [shard = 0, position = 0, revision = 0] =
-    parseCursor<[number, number, number]>('list', cursor, shardNumber, anyInteger, anyInteger) ?? []
-  return { shard, place: { position, revision } }
-}
-
-export function listPage(items: readonly TimerRow[], next: ListCursor): Listed<TimerRow> {
-  return { items, cursor: cursorOf('list', [next.shard, next.place.position, next.place.revision]) }
 }

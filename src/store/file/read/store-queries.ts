@@ -1,14 +1,15 @@
 import type { Clock } from '../../../time/index.js'
 import { firstPlace, laterOf, type Place, type TimerRow } from '../../../timer/index.js'
 import { KindCounter } from '../../kind-counter.js'
-import type { HistogramQuery, KindCount, KindCountQuery, Listed, ListQuery, Usage } from '../../store.js'
+import { lastPage, type ListStart, listStartOf, pageBefore } from '../../list-cursor.js'
+import type { HistogramQuery, KindCount, KindCountQuery, ListedRows, ListQuery, Usage } from '../../store.js'
 import { readDefaults } from '../defaults.js'
 import type { Batch } from '../lmdb/batch.js'
 import type { Bucket } from '../rows/bucket.js'
 import type { RowTable } from '../rows/row-table.js'
 import { ListScan, type Scanned } from './list-scan.js'
 import { stretchFrom } from './list-stretch.js'
-import { type ListCursor, listCursorOf, listPage, type RowLister } from './row-lister.js'
+import type { RowLister } from './row-lister.js'
 import { RowMatcher } from './row-matcher.js'
 
 /** Applies a read in its turn among the store's calls, after `prepare`. */
@@ -51,12 +52,13 @@ export class StoreQueries {
    * A list goes through the shards in stretches of time. The steps of a stretch do not wait for commits. Its last step
    * does, so that the rows of the page are durable.
    */
-  async list(query: ListQuery): Promise<Listed<TimerRow>> {
+  async list(query: ListQuery): Promise<ListedRows> {
     const { signal, limit, budgetMs = Infinity } = query
     const until = this.#clock.monotonic() + budgetMs
     const matcher = new RowMatcher(query)
     const items: TimerRow[] = []
-    let { shard, place } = listCursorOf(query.cursor, this.#table.buckets.length)
+    const start = listStartOf(query.cursor, this.#table.buckets.length)
+    let { shard, place } = start
     let lookedAt = 0
     let mostRows: number = readDefaults.minListedRows
     signal?.throwIfAborted()
@@ -78,16 +80,18 @@ export class StoreQueries {
       const isFull = items.length === limit && next?.revision !== undefined && next.revision > 0
       // A small store has no short pages, however slow the machine is.
       const isOut = lookedAt >= readDefaults.minBudgetedRows && this.#clock.monotonic() >= until
-      if (isFull || isOut) return listPage(items, { shard, place })
+      if (isFull || isOut) {
+        return pageBefore({ shard, place, looked: start.looked + lookedAt }, items, isFull)
+      }
       // Rows that match are rare: read more at a time.
       if (2 * looked >= mostRows) mostRows = Math.min(4 * mostRows, readDefaults.maxListedRows)
     }
-    return { items, cursor: undefined }
+    return lastPage(items, start.looked + lookedAt)
   }
 
   async #listStretch(
     query: ListQuery,
-    { shard, place }: ListCursor,
+    { shard, place }: Pick<ListStart, 'shard' | 'place'>,
     matcher: RowMatcher,
     mostRows: number,
     most: number,

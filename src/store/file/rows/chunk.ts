@@ -114,13 +114,12 @@ export function displacedDueAtOf(source: RowSource, ordinal: number): number | u
   return (source.bytes[tail]! & DUE) === 0 ? undefined : source.view.getFloat64(tail + chunkLayout.tail, true)
 }
 
-/** Whether a row has attempts at its current occurrence. */
-export function isAttempted(source: RowSource, ordinal: number): boolean {
-  const { view } = source
+/** The recorded attempts at the current occurrence of a row. */
+export function attemptOf(source: RowSource, ordinal: number): number {
   const tail = source.tail(ordinal)
   const flags = source.bytes[tail]!
-  if ((flags & PROGRESS) === 0) return false
-  return view.getUint32(tail + chunkLayout.tail + ((flags & DUE) === 0 ? 0 : 8), true) > 0
+  if ((flags & PROGRESS) === 0) return 0
+  return source.view.getUint32(tail + chunkLayout.tail + ((flags & DUE) === 0 ? 0 : 8), true)
 }
 
 export function identityOf(source: RowSource, ordinal: number): number {

@@ -1,7 +1,8 @@
 import type { Clock } from '../../../time/index.js'
 import type { TimerRow } from '../../../timer/index.js'
-import { anyInteger, cursorOf, integerUpTo, parseCursor } from '../../cursor.js'
-import type { Listed, ListQuery } from '../../store.js'
+import { SCHEDULE_FIELD } from '../../filter.js'
+import { lastPage, listStartOf, pageBefore } from '../../list-cursor.js'
+import type { ListedRows, ListQuery } from '../../store.js'
 import { arrayOf, numberOf } from '../codec/answer-row.js'
 import { int8Values } from '../codec/binary-array.js'
 import { RowColumns } from '../codec/row-columns.js'
@@ -43,37 +44,45 @@ export class RowLister {
     this.#shardCount = shardCount
   }
 
-  async list(query: ListQuery): Promise<Listed<TimerRow>> {
+  async list(query: ListQuery): Promise<ListedRows> {
     const { signal, limit, budgetMs = Infinity } = query
     const until = this.#clock.monotonic() + budgetMs
     const items: TimerRow[] = []
-    let from = placeOf(query.cursor, this.#shardCount)
+    // PostgreSQL refuses the character, and no timer has it.
+    if (textsOf(query).some((text) => text?.includes('\0') === true)) return lastPage([], 0)
+    const start = listStartOf(query.cursor, this.#shardCount)
+    let from: ListPlace = [start.shard, start.place.position, start.place.revision]
     // Little at first: the next rows match often.
     let lookAt = Math.min(LIST_ROWS, Math.max(limit + 1, MIN_LIST_ROWS))
     let looked = 0
     let mayBeRare = query.keyPrefix !== undefined && query.keyPrefix !== ''
+    const pageUntil = ([shard, position, revision]: ListPlace, isComplete: boolean): ListedRows => {
+      const next = { shard, place: { position, revision }, looked: start.looked + looked }
+      return pageBefore(next, items, isComplete)
+    }
     signal?.throwIfAborted()
     for (;;) {
       const most = limit - items.length
       const page = await this.#read(query, from, lookAt, most)
       signal?.throwIfAborted()
-      const left = take(page, items, limit)
-      if (left !== undefined) return { items, cursor: cursorOf('list', left) }
-      if (page.next === undefined) return { items, cursor: undefined }
-      from = page.next
       looked += page.looked
+      const left = take(page, items, limit)
+      if (left !== undefined) return pageUntil(left, true)
+      if (page.next === undefined) return lastPage(items, start.looked + looked)
+      from = page.next
       lookAt = LIST_ROWS
       if (mayBeRare) {
         const named = await this.#readNamed(query, from, limit - items.length)
         signal?.throwIfAborted()
         if (named !== undefined) {
+          looked += named.looked
           const next = take(named, items, limit)
-          return { items, cursor: next && cursorOf('list', next) }
+          return next === undefined ? lastPage(items, start.looked + looked) : pageUntil(next, true)
         }
         mayBeRare = false
       }
       const isOut = looked >= MIN_BUDGETED_ROWS && this.#clock.monotonic() >= until
-      if (isOut) return { items, cursor: cursorOf('list', from) }
+      if (isOut) return pageUntil(from, false)
     }
   }
 
@@ -109,7 +118,7 @@ export class RowLister {
 
   /** All rows with the prefix from a place on; undefined if too many keys have it. */
   async #readNamed(query: ListQuery, from: ListPlace, most: number): Promise<ReadPage | undefined> {
-    const looked = `select * from S.timer where key >= $7 and key <= $7 || $12::text limit $4`
+    const looked = `select * from S.timer where key >= $7 and key <= $7 || $16::text limit $4`
     const isLater = 'and (t.shard, t.position, t.revision) >= ($1, $2, $3)'
     const numbers = [...from, MAX_NAMED_ROWS + 1]
     const row = await this.#select(looked, query, numbers, most, isLater, [AFTER_EVERY_KEY])
@@ -137,6 +146,9 @@ export class RowLister {
           and t.namespace = $5::text and ($6::text is null or t.kind = $6)
           and ($7::text is null or starts_with(t.key, $7)) and ($8::text is null or $8 = any (t.tags))
           and ($9::bigint is null or t.due_at >= $9) and ($10::bigint is null or t.due_at < $10)
+          and ($12::text is null or strpos(t.key, $12) > 0)
+          and ($13::bigint is null or t.attempt >= $13) and ($14::bigint is null or t.attempt < $14)
+          and ($15::boolean is null or (strpos(t.details, '${SCHEDULE_FIELD}') > 0) = $15)
         order by t.shard, t.position, t.revision limit $11
       ) t`,
       [
@@ -148,6 +160,10 @@ export class RowLister {
         query.dueFromInclusive,
         query.dueUntilExclusive,
         most + 1,
+        query.keyPart,
+        query.attemptFromInclusive,
+        query.attemptUntilExclusive,
+        query.isRecurring,
         ...more,
       ],
     )
@@ -180,9 +196,6 @@ function placeAfter(row: Row): ListPlace {
   return [shard, position, revision + 1]
 }
 
-function placeOf(cursor: string | undefined, shardCount: number): ListPlace {
-  const shardNumber = integerUpTo(shardCount)
-  return (
-    parseCursor<[number, number, number]>('list', cursor, shardNumber, anyInteger, anyInteger) ?? [0, 0, 0]
-  )
+function textsOf({ namespace, kind, keyPrefix, keyPart, tag }: ListQuery): readonly (string | undefined)[] {
+  return [namespace, kind, keyPrefix, keyPart, tag]
 }

@@ -108,6 +108,17 @@ export function nameEndOf({ view }: ByteView, at: number): number {
   return at + NAME_OFFSET + view.getUint16(at + NAME_LENGTH, true)
 }
 
+/** The recorded attempts of the row. */
+export function attemptOf({ view }: ByteView, at: number): number {
+  return view.getUint32(at + ATTEMPT, true)
+}
+
+/** Where its details are. */
+export function detailsOf(buffer: ByteView, at: number): { readonly from: number; readonly end: number } {
+  const from = nameEndOf(buffer, at) + buffer.view.getUint16(at + TAGS_LENGTH, true)
+  return { from, end: from + buffer.view.getUint16(at + DETAILS_LENGTH, true) }
+}
+
 /** Where its key begins. */
 export function keyStartOf({ view }: ByteView, at: number): number {
   return at + NAME_OFFSET + view.getUint16(at + SCOPE_LENGTH, true) + 1

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { ListQuery } from '../../../../store/index.js'
+import { hasSchedule, type ListQuery } from '../../../../store/index.js'
 import { comparePlaces, shardOf, type TimerRow } from '../../../../timer/index.js'
 import {
   answerOf,
@@ -38,6 +38,7 @@ export function describeList(suite: Suite): void {
         const listed = await pagesOf(async (cursor) => {
           const page = await world.store.list({ namespace: NAMESPACE, limit, cursor })
           assert.ok(page.items.length <= limit, `a page of ${page.items.length} for a limit of ${limit}`)
+          assert.equal(page.isComplete, true)
           return page
         })
         sameRows(listed, rows, `limit ${limit}`)
@@ -58,6 +59,25 @@ export function describeList(suite: Suite): void {
       [{ keyPrefix: 'user%' }, () => false],
       [{ keyPrefix: 'ser_' }, () => false],
       [{ keyPrefix: '' }, () => true],
+      [{ keyPart: 'er_1' }, (row) => row.key.includes('er_1')],
+      [{ keyPart: '_é' }, (row) => row.key.includes('_é')],
+      [{ keyPart: 'é_' }, () => false],
+      [{ keyPart: 'r_1%' }, () => false],
+      ...(['kind', 'keyPrefix', 'keyPart', 'tag'] as const).map(
+        (name) => [{ [name]: 'user_\u0000' }, () => false] as const,
+      ),
+      [{ keyPart: '\ud83d' }, () => false],
+      [{ kind: 'mail', keyPrefix: 'user', keyPart: '2' }, (row) => row.kind === 'mail' && /2/.test(row.key)],
+      [{ attemptFromInclusive: 1 }, (row) => row.attempt >= 1],
+      [{ attemptFromInclusive: 3 }, (row) => row.attempt >= 3],
+      [{ attemptUntilExclusive: 1 }, (row) => row.attempt === 0],
+      [
+        { attemptFromInclusive: 1, attemptUntilExclusive: 3 },
+        (row) => row.attempt === 1 || row.attempt === 2,
+      ],
+      [{ isRecurring: true }, (row) => hasSchedule(row.details)],
+      [{ isRecurring: false }, (row) => !hasSchedule(row.details)],
+      [{ isRecurring: true, tag: 'red' }, (row) => hasSchedule(row.details) && row.tags.includes('red')],
       [{ tag: 'red' }, (row) => row.tags.includes('red')],
       [{ tag: 're' }, () => false],
       [{ dueFromInclusive: at + 5 }, (row) => row.dueAt >= at + 5],
@@ -113,8 +133,20 @@ export function describeList(suite: Suite): void {
       const none = await world.store.list({ ...query, tag: 'nobody has it' })
       assert.deepEqual(none.items, [])
       assert.notEqual(none.cursor, undefined, 'it looked at 10,000 rows although its time was over')
-      const listed = await pagesOf((cursor) => world.store.list({ ...query, budgetMs: 0, cursor }))
+      assert.equal(none.isComplete, false)
+      let looked = 0
+      const listed = await pagesOf(async (cursor) => {
+        const page = await world.store.list({ ...query, budgetMs: 0, cursor })
+        assert.equal(page.isComplete, page.cursor === undefined)
+        assert.ok(
+          page.looked > looked,
+          `a page looked at ${page.looked} rows in all, the one before at ${looked}`,
+        )
+        looked = page.looked
+        return page
+      })
       sameRows(listed, rows)
+      assert.ok(looked >= 10_000, `it looked at ${looked} of 10,000 rows`)
     },
   )
 
@@ -268,6 +300,9 @@ function madeUpCursors(): string[] {
     [part, 0, 0],
     [0, 0, part],
     [0, 0, 0, part],
+    [part, 0, 0, 0],
+    [0, part, 0, 0],
+    [0, 0, part, 0],
   ])
   const texts = ['list', 'dead', 'history'].flatMap((query) =>
     [...parts, [], [null, 0, 0], [[0], 0, 0], [{}, 0, 0], [true, 0, 0]].map((each) =>
@@ -301,15 +336,32 @@ async function everyShard(world: World, count: number): Promise<TimerRow[]> {
   return rows
 }
 
+/** Details with a string that contains the field of a schedule. */
+const notOn = JSON.stringify({ trace: '"on":' })
+
 /** Stores timers of two kinds with distinct tags and keys, and one of another namespace. */
 async function mixedRows(world: World, owner: Owner, at: number): Promise<TimerRow[]> {
+  // A trace whose text looks like a schedule is none.
+  const details = [
+    '',
+    '{"on":{"every":60000}}',
+    '{"trace":"1","on":{"cron":"* * * * *"}}',
+    '{"trace":"2"}',
+    notOn,
+  ]
   const sets = Array.from({ length: 20 }, (_, i) =>
     setOf(
-      { namespace: NAMESPACE, kind: i % 2 === 0 ? 'mail' : 'call', key: `user_${i}` },
+      {
+        namespace: NAMESPACE,
+        kind: i % 2 === 0 ? 'mail' : 'call',
+        key: `user_${i % 7 === 0 ? 'é' : ''}${i}`,
+      },
       at + 10 - (i >> 1),
       {
         dueAt: at + (i >> 1),
         tags: i % 3 === 0 ? ['red'] : i % 3 === 1 ? ['blue', 'red'] : [],
+        attempt: i % 5 === 0 ? i >> 2 : 0,
+        details: details[i % 5]!,
       },
     ),
   ).filter((set) => shardOf(set, world.store.shardCount) === 0)
