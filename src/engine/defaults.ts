@@ -65,6 +65,8 @@ export const CROWDED = 0.6
 export const BLOCKED = 0.2
 /** What the window is multiplied by when it is shortened. */
 export const SHORTEN_FACTOR = 0.8
+/** The least `maxTimers`: from here on a load (`FILL`) never brings as many rows as shorten the window (`TIGHT`). */
+export const MIN_TIMERS = 5
 /** After more empty loads than this in a row, `lookahead` doubles its interval with each. */
 export const EMPTY_LOADS_AT_FULL_PACE = 3
 /** A row that was put back stays away for as long as it has been overdue, within these bounds. */

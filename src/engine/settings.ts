@@ -1,5 +1,6 @@
 import { checkOptions, InvalidInputError, shown } from '../error/index.js'
 import { MAX_PAGE_ROWS } from './load/window.js'
+import { MIN_TIMERS } from './defaults.js'
 
 /** How an engine behaves. Every setting has a default, and its name carries its unit. */
 export interface EngineSettings {
@@ -121,6 +122,13 @@ export function engineSettings(given: Partial<EngineSettings> = {}): EngineSetti
     throw new InvalidInputError(
       'invalid-option',
       `${name} must be a number of at least 1, got ${shown(value)}`,
+    )
+  }
+  // A load fills four fifths of memory. With fewer rows, rounding makes that so much that the rows are dropped again.
+  if (settings.maxTimers < MIN_TIMERS) {
+    throw new InvalidInputError(
+      'invalid-option',
+      `maxTimers must be at least ${MIN_TIMERS}, got ${settings.maxTimers}`,
     )
   }
   if (settings.pageRows > MAX_PAGE_ROWS) {

@@ -3,6 +3,7 @@ import type { Carriage, StoreCall } from '../../src/store/index.js'
 import type { VirtualClock } from '../../src/time/index.js'
 import type { Firing } from '../../src/timer/index.js'
 import { ClaimRig } from './claim-rig.js'
+import { FaultyCarriage } from './faulty-carriage.js'
 import { Rig } from './rig.js'
 
 const strategies = ['preload', 'lookahead'] as const
@@ -71,6 +72,24 @@ describe.each(strategies)('an engine with %s', (strategy) => {
     await rig.submit(rig.set('a', 100))
     await rig.clock.advance(1050)
     expect(rig.fired.map(({ at }) => at)).toEqual(steps(10, 100))
+  })
+
+  it('starts the occurrence after a dead one although the answer to the settlement was lost', async () => {
+    const carriage = new FaultyCarriage()
+    const rig = new Rig({ settings: { strategy, retryMs: 10 }, carriage })
+    rig.handle = (firing) =>
+      firing.report({ type: 'dead', reason: 'no', next: { dueAt: firing.row.dueAt + 5000 } })
+    await rig.settled(rig.engine.start())
+    await rig.submit(rig.set('a', 100))
+    let isLost = false
+    carriage.loses = (call) => {
+      if (isLost || call.name !== 'settle') return false
+      isLost = true
+      return true
+    }
+    await rig.clock.advance(6000)
+    expect(isLost).toBe(true)
+    expect(rig.fired.map(({ at }) => at)).toEqual([100, 5100])
   })
 
   it('asks early enough for a store that is slow to settle', async () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Carriage, StoreCall } from '../../src/store/index.js'
 import type { Firing } from '../../src/timer/index.js'
-import { Rig } from './rig.js'
+import { Rig, START } from './rig.js'
 
 const settings = {
   acquireMs: 100,
@@ -145,6 +145,36 @@ describe('an instance that does not own the shard', () => {
     expect(next.fired).toMatchObject([{ key: 'due', attempt: 1 }])
   })
 
+  it('is answered set although memory is full of the timers that its sets replace', async () => {
+    const worker = new Rig({ settings: { ...settings, maxTimers: 5, writeBatch: 4 }, memberId: 'worker' })
+    const web = new Rig({ settings, rig: worker, memberId: 'web' })
+    await worker.settled(web.engine.open())
+    const keys = Array.from({ length: 5 }, (_, index) => `key ${index}`)
+    const first = await web.submit(...keys.map((key) => web.set(key, 1000)))
+    const second = web.engine.submit(keys.map((key) => web.set(key, 2000)))
+    await web.clock.advance(10)
+    await worker.settled(worker.engine.start())
+    expect(outcomesOf(first)).toEqual(keys.map(() => 'appended'))
+    expect(outcomesOf(await worker.settled(second))).toEqual(keys.map(() => 'set'))
+    await worker.clock.advance(5000)
+    expect(worker.fired.map(({ key, at }) => [key, at >= 2000])).toEqual(keys.map((key) => [key, true]))
+  })
+
+  it('keeps its place before a later cancel by an owner that has not read the inbox yet', async () => {
+    const deaf: Carriage = { carry: async (_, commit) => Promise.resolve(commit()), wake: () => undefined }
+    const slow = { ...settings, inboxPollMs: 10_000, leaseMs: 60_000 }
+    const worker = new Rig({ settings: slow, memberId: 'worker', carriage: deaf })
+    worker.handle = () => undefined
+    await worker.settled(worker.engine.start())
+    await worker.submit(worker.set('a', 600))
+    await worker.clock.advance(1000)
+    expect(worker.fired).toHaveLength(1)
+    // A transaction of a caller commits its set without asking whether the name is free.
+    const operation = worker.set('a', 60_000)
+    await worker.store.append([{ id: 'tx', shard: 0, deadline: START + 60_000, operation }])
+    expect(outcomesOf(await worker.submit(worker.cancel('a')))).toEqual(['cancelled'])
+  })
+
   it('waits for the lease of a dead owner, and applies the set then', async () => {
     let isCut = false
     const cut: Carriage = {
@@ -189,6 +219,9 @@ describe('an instance that does not own the shard', () => {
     expect(isStarted).toBe(true)
     await web.clock.advance(5000)
     expect(await web.settled(web.store.countRows())).toBe(59)
+    expect((await web.settled(web.store.shards()))[0]!.owner).toBe('web')
+    await web.clock.advance(60_000)
+    expect(web.fired.map(({ at }) => at)).toEqual(keys.slice(1).map(() => 60_000))
   })
 
   it('leaves a shard without an owner to started instances for a while', async () => {

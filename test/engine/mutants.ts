@@ -285,6 +285,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'an instance that starts keeps a shard that it took for a moment',
+    rare: 'an instance must start just while it visits a shard',
     patches: [
       {
         file: 'engine/owner-engine.ts',
@@ -488,6 +489,8 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'the next occurrence after a dead one is not looked up',
+    test: 'test/engine/follow-ups.test.ts',
+    rare: 'the answer to a settlement with a dead letter must be lost',
     patches: [
       {
         file: 'engine/settle/settler.ts',
@@ -631,6 +634,8 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'a too-late answer is given before the inbox is read',
+    test: 'test/engine/from-anywhere.test.ts',
+    rare: 'the wake-up for the request must be late as well',
     patches: [
       {
         file: 'engine/write/writer.ts',
@@ -769,6 +774,8 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'an expired cancel or move is answered unknown',
+    test: 'test/store/memory.test.ts',
+    rare: 'clients see no difference',
     patches: [
       {
         file: shard,

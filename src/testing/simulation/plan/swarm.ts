@@ -14,7 +14,7 @@ export function drawSettings(random: Random): EngineSettings {
     loadIntervalMs: random.whole(1000, 2000),
     minLoadIntervalMs: random.whole(200, 1000),
     maxLoadIntervalMs: random.whole(2000, 8000),
-    maxTimers: small(4, 40),
+    maxTimers: Math.max(5, small(4, 40)),
     pageRows: small(1, 20),
     writeBatch: small(1, 10),
     maxQueued: random.chance(0.8) ? 1000 : random.whole(3, 20),
