@@ -166,7 +166,7 @@ export const mutants: readonly Mutant[] = [
     patches: [
       {
         file: shard,
-        find: 'return isAlone && this.find(operation) === undefined',
+        find: 'return isAlone && this.#find(operation) === NONE',
         replace: 'return isAlone',
       },
     ],
@@ -423,8 +423,8 @@ export const mutants: readonly Mutant[] = [
     patches: [
       {
         file: shard,
-        find: 'if (current === undefined || current.revision !== row.revision) return undefined',
-        replace: 'if (current === undefined) return undefined',
+        find: 'if (slot === NONE || this.rows.revision(slot) !== row.revision) return undefined',
+        replace: 'if (slot === NONE) return undefined',
       },
       {
         file: 'engine/write/memory-updater.ts',
@@ -470,7 +470,7 @@ export const mutants: readonly Mutant[] = [
         file: shard,
         find: 'next: letter.next && this.#putFollowUp(row, letter.next)',
         replace: `next: letter.next && ((next) => {
-        const put = (): MemoryRow => this.#putFollowUp(row, next)
+        const put = (): TimerRow => this.#putFollowUp(row, next)
         setTimeout(put)
         return { ...row, ...next, revision: this.#lastRevision + 1 }
       })(letter.next)`,
@@ -791,9 +791,8 @@ export const mutants: readonly Mutant[] = [
     patches: [
       {
         file: shard,
-        find: 'const current = this.find(row)\n    if (current === undefined || current.revision',
-        replace:
-          'const current = this.#byName.get(nameKey(row))\n    if (current === undefined || current.revision',
+        find: 'const slot = this.#find(row)\n    if (slot === NONE || this.rows.revision',
+        replace: 'const slot = this.rows.find(row)\n    if (slot === NONE || this.rows.revision',
       },
     ],
   },

@@ -41,7 +41,7 @@ import type { Environment } from './lmdb/environment.js'
 import { FileInbox } from './file-inbox.js'
 import type { RowReader } from './read/row-reader.js'
 import type { RowTable } from './rows/row-table.js'
-import { WriteAnswers } from './write-answers.js'
+import { WriteAnswers } from '../write-answers.js'
 
 type Counters = { -readonly [Name in keyof Counts]: number }
 

@@ -1,14 +1,6 @@
 import { Turns } from '../../async/index.js'
 import type { Clock } from '../../time/index.js'
-import {
-  firstPlace,
-  isBefore,
-  laterOf,
-  levelAt,
-  type Place,
-  shardOf,
-  type TimerName,
-} from '../../timer/index.js'
+import { firstPlace, laterOf, levelAt, type Place, shardOf, type TimerName } from '../../timer/index.js'
 import { KindCounter } from '../kind-counter.js'
 import { anyInteger, cursorOf, parseCursor, textLike } from '../cursor.js'
 import { matches, matchesName } from '../filter.js'
@@ -40,8 +32,10 @@ import type {
   Usage,
 } from '../store.js'
 import type { TimerRow } from '../../timer/index.js'
-import type { MemoryRow } from './memory-row.js'
+import { isInScope, mayMatch, slotsInWindow } from './list-window.js'
+import type { MemoryRows } from './memory-rows.js'
 import { MemoryShard } from './memory-shard.js'
+import type { Scope } from './row-record.js'
 
 /** How many rows a list looks at before it reads the clock, and before other calls get a turn. */
 const ROWS_PER_LOOK = 256
@@ -94,52 +88,59 @@ export class MemoryData {
   // ---- claims
 
   claimDue(claim: DueClaim, now: number): ClaimedRow[] {
-    const due: [MemoryShard, MemoryRow][] = []
+    const due: { readonly shard: MemoryShard; readonly slot: number; readonly position: number }[] = []
     for (const shard of this.shards) {
+      const { rows } = shard
       let taken = 0
-      for (const row of shard.rows.from(firstPlace)) {
-        if (row.position > now || taken === claim.limit) break
-        if (row.lease !== undefined && row.lease.until > now) continue
-        if (!isOfKinds(row, claim.kinds)) continue
-        due.push([shard, row])
+      for (const slot of rows.order.from(firstPlace)) {
+        const position = rows.position(slot)
+        if (position > now || taken === claim.limit) break
+        const lease = rows.leases.get(slot)
+        if (lease !== undefined && lease.until > now) continue
+        if (!isOfKinds(rows.scope(slot), claim.kinds)) continue
+        due.push({ shard, slot, position })
         taken++
       }
     }
-    due.sort(([, a], [, b]) => a.position - b.position)
-    return due.slice(0, claim.limit).map(([shard, found]) => {
-      const lostOwner = found.lease?.owner
-      const row = found.lease !== undefined ? shard.rewrite(found, { attempt: found.attempt + 1 }) : found
-      row.lease = { owner: claim.owner, nonce: ++this.#lastLease, until: now + claim.leaseMs }
-      return { row, token: claimTokenOf(row, row.lease.nonce), lostOwner }
+    due.sort((a, b) => a.position - b.position)
+    return due.slice(0, claim.limit).map(({ shard, slot: found }) => {
+      const { rows } = shard
+      const lostOwner = rows.leases.get(found)?.owner
+      const slot =
+        lostOwner !== undefined ? shard.rewrite(found, { attempt: rows.attempt(found) + 1 }) : found
+      const nonce = ++this.#lastLease
+      rows.leases.set(slot, { owner: claim.owner, nonce, until: now + claim.leaseMs })
+      const row = rows.row(slot)
+      return { row, token: claimTokenOf(row, nonce), lostOwner }
     })
   }
 
   nextDue({ withinMs, kinds }: NextDueQuery, now: number): number | undefined {
     let next: number | undefined
-    for (const shard of this.shards) {
-      for (const row of shard.rows.from(levelAt(now + 1))) {
-        if (row.position > now + withinMs || row.position >= (next ?? Infinity)) break
-        if (isOfKinds(row, kinds)) next = row.position
+    for (const { rows } of this.shards) {
+      for (const slot of rows.order.from(levelAt(now + 1))) {
+        const position = rows.position(slot)
+        if (position > now + withinMs || position >= (next ?? Infinity)) break
+        if (isOfKinds(rows.scope(slot), kinds)) next = position
       }
     }
     return next
   }
 
   extend(token: ClaimToken, leaseMs: number, now: number): boolean {
-    const row = this.#leasedRow(token, now)
-    if (row?.lease === undefined) return false
-    row.lease.until = now + leaseMs
+    const leased = this.#leasedRow(token, now)
+    if (leased === undefined) return false
+    leased.lease.until = now + leaseMs
     return true
   }
 
   longLeases({ beyondMs, limit }: LongLeaseQuery, now: number): LongLease[] {
     const long: { readonly position: number; readonly lease: LongLease }[] = []
-    for (const shard of this.shards) {
-      for (const row of shard.rows.from(firstPlace)) {
-        if (row.position > now) break
-        if (row.lease === undefined || row.lease.until <= now + beyondMs) continue
-        const { nonce, until } = row.lease
-        long.push({ position: row.position, lease: { ...claimTokenOf(row, nonce), until } })
+    for (const { rows } of this.shards) {
+      for (const [slot, { nonce, until }] of rows.leases) {
+        const position = rows.position(slot)
+        if (position > now || until <= now + beyondMs) continue
+        long.push({ position, lease: { ...claimTokenOf(rows.row(slot), nonce), until } })
       }
     }
     return long
@@ -149,47 +150,50 @@ export class MemoryData {
   }
 
   cutShort(lease: LongLease, now: number): boolean {
-    const row = this.#leasedRow(lease, now)
-    if (row?.lease?.until !== lease.until) return false
-    row.lease.until = now
+    const leased = this.#leasedRow(lease, now)
+    if (leased?.lease.until !== lease.until) return false
+    leased.lease.until = now
     return true
   }
 
   settleClaimed(settlement: ClaimSettlement, now: number): boolean {
-    const row = this.#leasedRow(settlement.token, now)
-    if (row === undefined) return false
-    const shard = this.shardOfName(row)
+    const leased = this.#leasedRow(settlement.token, now)
+    if (leased === undefined) return false
+    const { shard, slot } = leased
+    const { rows } = shard
     for (const note of settlement.notes ?? []) {
-      this.#history.push({ ...nameOnly(row), identity: row.identity, ...note })
+      this.#history.push({ ...nameOnly(settlement.token), identity: settlement.token.identity, ...note })
     }
     switch (settlement.outcome) {
       case 'released':
-        row.lease = undefined
+        rows.leases.delete(slot)
         return true
       case 'done':
-        shard.remove(row)
+        rows.remove(slot)
         this.counts.settled++
         return true
       case 'dead':
-        this.addDead({ row, diedAt: settlement.diedAt, reason: settlement.reason })
-        if (settlement.next !== undefined) shard.continueClaimed(row, settlement.next)
+        this.addDead({ row: rows.row(slot), diedAt: settlement.diedAt, reason: settlement.reason })
+        if (settlement.next !== undefined) shard.continueClaimed(slot, settlement.next)
         else {
-          shard.remove(row)
+          rows.remove(slot)
           this.counts.dead++
         }
         return true
       case 'follow-up':
-        shard.continueClaimed(row, settlement.progress)
+        shard.continueClaimed(slot, settlement.progress)
         return true
     }
   }
 
   /** The row of a lease, if the lease is still held. */
-  #leasedRow(token: ClaimToken, now: number): MemoryRow | undefined {
-    const row = this.shardOfName(token).find(token)
-    const isHeld =
-      row?.revision === token.revision && row.lease?.nonce === token.nonce && row.lease.until > now
-    return isHeld ? row : undefined
+  #leasedRow(token: ClaimToken, now: number) {
+    const shard = this.shardOfName(token)
+    const slot = shard.slotOf(token)
+    if (slot === undefined) return undefined
+    const lease = shard.rows.leases.get(slot)
+    const isHeld = lease?.nonce === token.nonce && lease.until > now
+    return isHeld ? { shard, slot, lease } : undefined
   }
 
   // ---- reading
@@ -204,16 +208,18 @@ export class MemoryData {
     let level: Place = start.place
     let looked = 0
     for (let shard = start.shard; shard < this.shards.length; shard++, level = firstPlace) {
-      const { rows, row: shardRow, listIndex } = this.shards[shard]!
-      if (!listIndex.has(query)) continue
-      for (const row of listIndex.inWindow(rows, laterOf(level, shardRow.settledLevel), query)) {
+      const { rows, row: shardRow } = this.shards[shard]!
+      if (!rows.scopes.has(query.namespace, query.kind)) continue
+      for (const slot of slotsInWindow(rows, laterOf(level, shardRow.settledLevel), query)) {
         const isOut = ++looked % ROWS_PER_LOOK === 0 && this.clock.monotonic() >= until
         const isTurnOver = looked > ROWS_PER_TURN
         if (items.length === query.limit || isOut || isTurnOver) {
-          const next = { shard, place: row, looked: start.looked + looked - 1 }
+          const next = { shard, place: rows.place(slot), looked: start.looked + looked - 1 }
           const isFull = items.length === query.limit
           return { ...pageBefore(next, items, isFull), isTurnOver: isTurnOver && !isOut && !isFull }
         }
+        if (!mayMatch(rows, slot, query)) continue
+        const row = rows.row(slot)
         if (matches(row, query)) items.push(row)
       }
     }
@@ -224,51 +230,46 @@ export class MemoryData {
     const counts = new Array<number>(
       Math.ceil((query.untilExclusive - query.fromInclusive) / query.sliceMs),
     ).fill(0)
-    for (let shard = 0; shard < this.shards.length; shard++) {
-      for (const row of this.unsettledRows(shard, firstPlace)) {
-        const isAsked =
-          row.dueAt >= query.fromInclusive &&
-          row.dueAt < query.untilExclusive &&
-          (query.namespace === undefined || row.namespace === query.namespace) &&
-          (query.kind === undefined || row.kind === query.kind)
-        if (isAsked) counts[Math.floor((row.dueAt - query.fromInclusive) / query.sliceMs)]!++
-      }
+    for (const [rows, slot] of this.unsettledSlots()) {
+      const dueAt = rows.dueAt(slot)
+      const isAsked =
+        dueAt >= query.fromInclusive &&
+        dueAt < query.untilExclusive &&
+        isInScope(rows.scope(slot), query.namespace, query.kind)
+      if (isAsked) counts[Math.floor((dueAt - query.fromInclusive) / query.sliceMs)]!++
     }
     return counts
   }
 
   countKinds(query: KindCountQuery): readonly KindCount[] {
     const counter = new KindCounter(query)
-    for (let shard = 0; shard < this.shards.length; shard++) {
-      for (const row of this.unsettledRows(shard, firstPlace))
-        counter.add(row.namespace, row.kind, row.dueAt, row.attempt > 0)
+    for (const [rows, slot] of this.unsettledSlots()) {
+      const { namespace, kind } = rows.scope(slot)
+      counter.add(namespace, kind, rows.dueAt(slot), rows.attempt(slot) > 0)
     }
     return counter.all()
   }
 
-  /** The unsettled rows of a shard from `level` on. */
-  unsettledRows(shard: number, level: Place): Generator<MemoryRow, void, undefined> {
-    const { rows, row } = this.shards[shard]!
-    return rows.from(isBefore(level, row.settledLevel) ? row.settledLevel : level)
+  /** The slots of all unsettled rows. */
+  *unsettledSlots(): Generator<readonly [MemoryRows, number], void, undefined> {
+    for (const { rows, row } of this.shards) {
+      for (const slot of rows.order.from(row.settledLevel)) yield [rows, slot]
+    }
   }
 
   countRows(): number {
     let count = 0
-    for (let shard = 0; shard < this.shards.length; shard++) {
-      for (const _ of this.unsettledRows(shard, firstPlace)) count++
-    }
+    for (const _ of this.unsettledSlots()) count++
     return count
   }
 
   usage(namespace: string): Usage {
     let timers = 0
     let bytes = 0
-    for (let shard = 0; shard < this.shards.length; shard++) {
-      for (const row of this.unsettledRows(shard, firstPlace)) {
-        if (row.namespace !== namespace) continue
-        timers++
-        bytes += row.payload.length
-      }
+    for (const [rows, slot] of this.unsettledSlots()) {
+      if (rows.scope(slot).namespace !== namespace) continue
+      timers++
+      bytes += rows.payloadBytes(slot)
     }
     return { timers, bytes }
   }
@@ -328,15 +329,15 @@ export class MemoryData {
   }
 }
 
-/** Whether a row has one of these kinds; true when no kinds are given. */
-function isOfKinds(row: TimerName, kinds: readonly KindName[] | undefined): boolean {
-  return kinds === undefined || kinds.some(({ namespace, kind }) => matchesName(row, { namespace, kind }))
+/** Whether a row of this scope has one of these kinds; true when no kinds are given. */
+function isOfKinds(scope: Scope, kinds: readonly KindName[] | undefined): boolean {
+  return kinds === undefined || kinds.some(({ namespace, kind }) => isInScope(scope, namespace, kind))
 }
 
 function nameOnly({ namespace, kind, key }: TimerName): TimerName {
   return { namespace, kind, key }
 }
 
-function claimTokenOf(row: MemoryRow, nonce: number): ClaimToken {
+function claimTokenOf(row: TimerRow, nonce: number): ClaimToken {
   return { ...nameOnly(row), identity: row.identity, revision: row.revision, nonce }
 }

@@ -1,11 +1,12 @@
 import {
   earlierOf,
-  isBefore,
   levelAfter,
   levelAt,
-  nameKey,
   type Place,
+  type TimerContent,
   type TimerName,
+  type TimerProgress,
+  type TimerRow,
   lastPlace,
 } from '../../timer/index.js'
 import {
@@ -22,6 +23,7 @@ import {
   settled,
 } from '../shard-row.js'
 import { newFromOf } from '../new-timers.js'
+import { SetColumnsWrite } from '../set-columns.js'
 import type {
   ClaimProgress,
   Counts,
@@ -37,6 +39,8 @@ import type {
   OperationAnswer,
   OwnerWrite,
   RequestedOperation,
+  RowVersion,
+  SetOperation,
   SettleAnswer,
   Settlement,
   AcquireRequest,
@@ -44,11 +48,13 @@ import type {
   Swept,
   WriteAnswer,
 } from '../store.js'
-import { ListIndex } from './list-index.js'
+import { WriteAnswers } from '../write-answers.js'
 import { MemoryInbox } from './memory-inbox.js'
-import { pageOf } from './memory-page.js'
-import { bytesOf, type MemoryRow, rowOf, versionOf } from './memory-row.js'
-import { OrderedRows } from './ordered-rows.js'
+import { bytesOf, MemoryPage } from './memory-page.js'
+import { MemoryRows } from './memory-rows.js'
+
+/** No row has the name. */
+const NONE = -1
 
 /** What all shards of a store write to. */
 export interface SharedRecords {
@@ -66,10 +72,8 @@ export interface SharedRecords {
  * from the read level', 'a request stays in the inbox after it was applied' and others that patch this file.
  */
 export class MemoryShard {
-  readonly rows = new OrderedRows<MemoryRow>()
-  readonly listIndex = new ListIndex()
+  readonly rows = new MemoryRows()
   readonly inbox = new MemoryInbox()
-  readonly #byName = new Map<string, MemoryRow>()
   readonly #records: SharedRecords
   #row: ShardRow
   #lastRevision = 0
@@ -104,25 +108,26 @@ export class MemoryShard {
   load(fence: Fence, request: LoadRequest): Loaded {
     this.checkFence(fence)
     checkReadLevel(this.#row, request.from)
-    const rows: MemoryRow[] = []
+    const { rows } = this
+    const slots: number[] = []
     let bytes = 0
-    let readLevel = this.#row.readLevel
     let nextPosition: number | undefined
-    for (const row of this.rows.from(readLevel)) {
-      const isFull = rows.length >= request.limit || (rows.length > 0 && bytes >= request.limitBytes)
-      if (isFull || row.position >= request.untilExclusive) {
-        nextPosition = row.position
+    for (const slot of rows.order.from(this.#row.readLevel)) {
+      const isFull = slots.length >= request.limit || (slots.length > 0 && bytes >= request.limitBytes)
+      if (isFull || rows.position(slot) >= request.untilExclusive) {
+        nextPosition = rows.position(slot)
         break
       }
-      rows.push(row)
-      bytes += bytesOf(row)
-      readLevel = levelAfter(row)
+      slots.push(slot)
+      bytes += bytesOf(rows, slot)
     }
+    let { readLevel } = this.#row
+    if (slots.length > 0) readLevel = levelAfter(rows.place(slots.at(-1)!))
     if (nextPosition === undefined || nextPosition >= request.untilExclusive) {
       if (readLevel.position < request.untilExclusive) readLevel = levelAt(request.untilExclusive)
     }
     this.#row = { ...this.#row, readLevel }
-    return { page: pageOf(rows), readLevel, nextPosition }
+    return { page: new MemoryPage(rows, slots, bytes), readLevel, nextPosition }
   }
 
   lower(fence: Fence, from: Place, to: Place): void {
@@ -132,14 +137,35 @@ export class MemoryShard {
   write(fence: Fence | undefined, write: OwnerWrite, now: number): WriteAnswer {
     if (fence !== undefined) this.checkFence(fence)
     if (write.ifInboxEmpty === true) checkInbox(this.#row, this.inbox.isEmpty)
+    if (write instanceof SetColumnsWrite) return this.#writeColumns(write, now)
     const answers = write.operations.map((operation) => this.#apply(operation, now))
     return { answers, newFrom: newFromOf(answers), readLevel: this.#row.readLevel }
+  }
+
+  /** Writes plain sets from their columns. Only a set that replaces a timer, or is below the level, becomes an operation. */
+  #writeColumns({ sets, indexes, positions }: SetColumnsWrite, now: number): WriteAnswer {
+    const answers = new WriteAnswers(indexes.length, this.#row.readLevel)
+    const name = { namespace: sets.namespace, kind: sets.kind, key: '' }
+    for (let at = 0; at < indexes.length; at++) {
+      const index = indexes[at]!
+      const position = positions[at]!
+      name.key = sets.keys[index]!
+      if (this.#isBelow(position) || this.#find(name) !== NONE) {
+        answers.put(at, this.#apply(sets.operation(index, position), now))
+        continue
+      }
+      this.#records.counts.created++
+      const revision = ++this.#lastRevision
+      this.rows.putPlain(sets, name, index, position, revision)
+      answers.putNew(at, position, revision)
+    }
+    return answers
   }
 
   /** Whether a set waits, while no other of its name does and no timer has its name. */
   isFree({ id, operation }: InboxRequest<RequestedOperation>): boolean {
     const isAlone = this.inbox.get(id) !== undefined && this.inbox.countOf(operation) === 1
-    return isAlone && this.find(operation) === undefined
+    return isAlone && this.#find(operation) === NONE
   }
 
   settle(fence: Fence, settlement: Settlement, now: number): SettleAnswer {
@@ -151,7 +177,7 @@ export class MemoryShard {
       if (row === undefined) continue
       counts.settled++
       const position = settlement.level.position - 1
-      if (position >= 0) this.#put(rowOf(row, row, position, ++this.#lastRevision))
+      if (position >= 0) this.#put(row, row, position)
     }
     const dead = settlement.dead.map((letter): DeadAnswer => {
       const row = this.#removeUnchanged(letter.row)
@@ -173,49 +199,43 @@ export class MemoryShard {
   sweep(fence: Fence, below: Place = lastPlace): Swept {
     this.checkFence(fence)
     const removed = this.rows.removeBefore(earlierOf(below, this.#row.settledLevel))
-    for (const row of removed) {
-      this.listIndex.remove(row)
-      const name = nameKey(row)
-      if (this.#byName.get(name) === row) this.#byName.delete(name)
-    }
-    return { removed: removed.length, more: false }
+    return { removed, more: false }
   }
 
   /** The unsettled row of this name. */
-  find(name: TimerName): MemoryRow | undefined {
-    const row = this.#byName.get(nameKey(name))
-    return row === undefined || isBefore(row, this.#row.settledLevel) ? undefined : row
+  find(name: TimerName): TimerRow | undefined {
+    const slot = this.#find(name)
+    return slot === NONE ? undefined : this.rows.row(slot)
   }
 
   /** The finished row of this name. */
-  findSettled(name: TimerName): MemoryRow | undefined {
-    const row = this.#byName.get(nameKey(name))
-    return row !== undefined && isBefore(row, this.#row.settledLevel) ? row : undefined
+  findSettled(name: TimerName): TimerRow | undefined {
+    const slot = this.rows.find(name)
+    const isSettled = slot !== NONE && this.rows.isBefore(slot, this.#row.settledLevel)
+    return isSettled ? this.rows.row(slot) : undefined
   }
 
-  /** Replaces a row with a changed copy under a new revision. */
+  /** The slot of the unsettled row of a token; undefined if its row was changed. */
+  slotOf(token: TimerName & { readonly revision: number }): number | undefined {
+    const slot = this.#find(token)
+    return slot !== NONE && this.rows.revision(slot) === token.revision ? slot : undefined
+  }
+
+  /** Replaces a row with a changed copy under a new revision. Returns its slot. */
   rewrite(
-    row: MemoryRow,
-    changes: Partial<Pick<MemoryRow, 'dueAt' | 'attempt' | 'occurrence' | 'position' | 'details'>>,
-  ): MemoryRow {
-    this.remove(row)
-    const progress = { ...row, ...changes }
-    return this.#put(
-      rowOf({ ...row, details: progress.details }, progress, progress.position, ++this.#lastRevision),
-    )
+    slot: number,
+    changes: Partial<Pick<TimerRow, 'dueAt' | 'attempt' | 'occurrence' | 'position' | 'details'>>,
+  ): number {
+    const row = this.rows.row(slot)
+    this.rows.remove(slot)
+    const changed = { ...row, ...changes }
+    return this.#put(changed, changed, changed.position)
   }
 
   /** Ends the lease of a row and rewrites the row with its next progress. */
-  continueClaimed(
-    row: MemoryRow,
-    { dueAt, attempt, occurrence, details = row.details }: ClaimProgress,
-  ): void {
-    this.rewrite(row, { dueAt, attempt, occurrence, details, position: dueAt })
-  }
-
-  remove(row: MemoryRow): void {
-    if (this.rows.remove(row)) this.listIndex.remove(row)
-    this.#byName.delete(nameKey(row))
+  continueClaimed(slot: number, { dueAt, attempt, occurrence, details }: ClaimProgress): void {
+    const progress = { dueAt, attempt, occurrence, position: dueAt }
+    this.rewrite(slot, details === undefined ? progress : { ...progress, details })
   }
 
   checkFence(fence: Fence): void {
@@ -236,46 +256,56 @@ export class MemoryShard {
   #change(operation: Operation, now: number): OperationAnswer {
     const { counts } = this.#records
     if (operation.type === 'answer') return { outcome: operation.outcome }
-    const row = this.find(operation)
-    if (operation.type === 'set') {
-      if (row?.identity === operation.identity) return { outcome: 'same', current: versionOf(row) }
-      const isConflict =
-        (operation.ifAbsent === true && row !== undefined) ||
-        (operation.ifRevision !== undefined && operation.ifRevision !== row?.revision)
-      if (isConflict) return { outcome: 'conflict', current: row && versionOf(row) }
-      if (this.#isBelow(operation.position)) return this.#belowLevel()
-      if (operation.fromDead !== undefined && !this.#records.removeDead(operation.fromDead)) {
-        return { outcome: 'unknown' }
-      }
-      if (row !== undefined) {
-        this.remove(row)
-        counts.replaced++
-      }
-      counts.created++
-      const place = this.#put(rowOf(operation, operation, operation.position, ++this.#lastRevision))
-      return { outcome: 'set', place: versionOf(place), replaced: row && versionOf(row) }
-    }
-    if (row === undefined || (operation.identity !== undefined && operation.identity !== row.identity)) {
-      return { outcome: 'unknown' }
-    }
-    if (operation.ifRevision !== undefined && operation.ifRevision !== row.revision) {
-      return { outcome: 'conflict', current: versionOf(row) }
+    const slot = this.#find(operation)
+    if (operation.type === 'set') return this.#set(operation, slot)
+    const { rows } = this
+    const isOther =
+      operation.identity !== undefined && slot !== NONE && operation.identity !== rows.identity(slot)
+    if (slot === NONE || isOther) return { outcome: 'unknown' }
+    if (operation.ifRevision !== undefined && operation.ifRevision !== rows.revision(slot)) {
+      return { outcome: 'conflict', current: this.#versionOf(slot) }
     }
     // Rows have leases only in the mode `claim`. In the mode `owned`, the owner knows what is firing.
+    const lease = rows.leases.get(slot)
     const isKept = operation.type === 'move' && operation.whileFiring === true
-    const isClaimed = row.lease !== undefined && row.lease.until > now
-    if (isKept && !isClaimed) return { outcome: 'conflict', current: versionOf(row) }
+    const isClaimed = lease !== undefined && lease.until > now
+    if (isKept && !isClaimed) return { outcome: 'conflict', current: this.#versionOf(slot) }
     if (isClaimed && !isKept) return { outcome: 'firing' }
+    const from = this.#versionOf(slot)
     if (operation.type === 'cancel') {
-      this.remove(row)
+      rows.remove(slot)
       counts.cancelled++
-      return { outcome: 'cancelled', removed: versionOf(row) }
+      return { outcome: 'cancelled', removed: from }
     }
     if (this.#isBelow(operation.position)) return this.#belowLevel()
-    const { dueAt, position, attempt = row.attempt, details = row.details } = operation
-    const moved = this.rewrite(row, { dueAt, position, attempt, details })
-    if (isKept) moved.lease = row.lease
-    return { outcome: 'moved', row: moved, from: versionOf(row) }
+    const { dueAt, position } = operation
+    const row = rows.row(slot)
+    const { attempt = row.attempt, details = row.details } = operation
+    const moved = this.rewrite(slot, { dueAt, position, attempt, details })
+    if (isKept && lease !== undefined) rows.leases.set(moved, lease)
+    return { outcome: 'moved', row: rows.row(moved), from }
+  }
+
+  #set(operation: SetOperation, slot: number): OperationAnswer {
+    const { counts } = this.#records
+    const current = slot === NONE ? undefined : this.#versionOf(slot)
+    if (current?.identity === operation.identity) return { outcome: 'same', current }
+    const isConflict =
+      (operation.ifAbsent === true && current !== undefined) ||
+      (operation.ifRevision !== undefined && operation.ifRevision !== current?.revision)
+    if (isConflict) return { outcome: 'conflict', current }
+    const { position } = operation
+    if (this.#isBelow(position)) return this.#belowLevel()
+    if (operation.fromDead !== undefined && !this.#records.removeDead(operation.fromDead)) {
+      return { outcome: 'unknown' }
+    }
+    if (current !== undefined) {
+      this.rows.remove(slot)
+      counts.replaced++
+    }
+    counts.created++
+    this.#put(operation, operation, position)
+    return { outcome: 'set', place: { position, revision: this.#lastRevision }, replaced: current }
   }
 
   #isBelow(position: number): boolean {
@@ -286,24 +316,34 @@ export class MemoryShard {
     return { outcome: 'below-level', settledLevel: this.#row.settledLevel }
   }
 
-  #put(row: MemoryRow): MemoryRow {
-    this.rows.add(row)
-    this.listIndex.add(row)
-    this.#byName.set(nameKey(row), row)
-    return row
+  /** The slot of the unsettled row of this name. */
+  #find(name: TimerName): number {
+    const slot = this.rows.find(name)
+    return slot === NONE || this.rows.isBefore(slot, this.#row.settledLevel) ? NONE : slot
+  }
+
+  #versionOf(slot: number): RowVersion {
+    const { rows } = this
+    return { position: rows.position(slot), revision: rows.revision(slot), identity: rows.identity(slot) }
+  }
+
+  /** Stores a row under a new revision. */
+  #put(content: TimerContent, progress: TimerProgress, position: number): number {
+    return this.rows.put(content, progress, position, ++this.#lastRevision)
   }
 
   /** Puts a removed row back with its next progress. */
-  #putFollowUp(row: MemoryRow, progress: Omit<FollowUp, 'row'>): MemoryRow {
+  #putFollowUp(row: TimerRow, progress: Omit<FollowUp, 'row'>): TimerRow {
     const content = { ...row, details: progress.details ?? row.details }
-    return this.#put(rowOf(content, progress, progress.position, ++this.#lastRevision))
+    return this.rows.row(this.#put(content, progress, progress.position))
   }
 
   /** Removes a row if it still has the revision that the owner read. */
-  #removeUnchanged(row: TimerName & Place): MemoryRow | undefined {
-    const current = this.find(row)
-    if (current === undefined || current.revision !== row.revision) return undefined
-    this.remove(current)
+  #removeUnchanged(row: TimerName & Place): TimerRow | undefined {
+    const slot = this.#find(row)
+    if (slot === NONE || this.rows.revision(slot) !== row.revision) return undefined
+    const current = this.rows.row(slot)
+    this.rows.remove(slot)
     return current
   }
 }

@@ -3,7 +3,7 @@ import { type Clock, systemClock } from '../../time/index.js'
 import { firstPlace, nameLimits, type Place, type TimerName, type TimerRow } from '../../timer/index.js'
 import { checkMode, shardAt } from '../check/check-call.js'
 import { checkRequests, checkWrite } from '../check/check-write.js'
-import { historyOfWrites } from '../history-of-writes.js'
+import { hasNotes, historyOfWrites } from '../history-of-writes.js'
 import { MAX_SHARDS } from '../shard-count.js'
 import type {
   AppendAnswer,
@@ -72,6 +72,7 @@ export interface StoreCall {
   readonly shard?: number
 }
 
+// An `async` function only here: each one costs a caller with single timers more than the work itself.
 const directCarriage: Carriage = {
   carry: async (_call, commit) => commit(),
   wake: (deliver) => queueMicrotask(deliver),
@@ -166,14 +167,17 @@ export class MemoryStore implements Store {
     return this.#onShard('lower', fence.shard, (shard) => shard.lower(fence, from, to))
   }
 
-  async write(fence: Fence | undefined, write: OwnerWrite): Promise<WriteAnswer> {
-    checkMode(this, fence === undefined ? 'claim' : 'owned', 'write')
-    checkWrite(write, this.maxPayloadBytes)
+  write(fence: Fence | undefined, write: OwnerWrite): Promise<WriteAnswer> {
+    try {
+      checkMode(this, fence === undefined ? 'claim' : 'owned', 'write')
+      checkWrite(write, this.maxPayloadBytes)
+    } catch (error) {
+      return Promise.reject(error)
+    }
     if (fence !== undefined) {
       return this.#onShard('write', fence.shard, (shard, now) => {
         const answer = shard.write(fence, write, now)
-        this.#data.addHistory(write.history ?? [])
-        this.#data.addHistory(historyOfWrites(write.operations, answer.answers))
+        this.#addHistory(write, answer)
         return answer
       })
     }
@@ -183,9 +187,9 @@ export class MemoryStore implements Store {
         const shard = this.#data.shardOfName(operation)
         return shard.write(undefined, { operations: [operation] }, now).answers[0]!
       })
-      this.#data.addHistory(write.history ?? [])
-      this.#data.addHistory(historyOfWrites(write.operations, answers))
-      return { answers, readLevel: firstPlace }
+      const answer = { answers, readLevel: firstPlace }
+      this.#addHistory(write, answer)
+      return answer
     })
   }
 
@@ -431,9 +435,14 @@ export class MemoryStore implements Store {
     return this.#call({ name, shard: number }, (now) => commit(this.#shard(number), now))
   }
 
-  async #call<Answer>(call: StoreCall, commit: (now: number) => Answer): Promise<Answer> {
-    if (this.#isStopped) throw new StateError('stopped', `the memory store was stopped before ${call.name}`)
-    return this.#carriage.carry(call, () => commit(this.#data.clock.now()))
+  #addHistory(write: OwnerWrite, answer: WriteAnswer): void {
+    if (write.history !== undefined) this.#data.addHistory(write.history)
+    if (hasNotes(write)) this.#data.addHistory(historyOfWrites(write.operations, answer.answers))
+  }
+
+  #call<Answer>(call: StoreCall, commit: (now: number) => Answer): Promise<Answer> {
+    if (!this.#isStopped) return this.#carriage.carry(call, () => commit(this.#data.clock.now()))
+    return Promise.reject(new StateError('stopped', `the memory store was stopped before ${call.name}`))
   }
 
   #shard(shard: number): MemoryShard {

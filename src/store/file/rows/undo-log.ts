@@ -1,5 +1,5 @@
 import type { ChunkTable } from './chunk-table.js'
-import type { KeyIndex } from './key-index.js'
+import type { KeyIndex } from '../../names/key-index.js'
 
 /** The changes that a batch made to the key index and the rows that it killed, so that they can be undone. */
 export class UndoLog {

@@ -1,5 +1,5 @@
-import type { Place } from '../../timer/index.js'
-import type { OperationAnswer, WriteAnswer } from '../store.js'
+import type { Place } from '../timer/index.js'
+import type { OperationAnswer, WriteAnswer } from './store.js'
 
 /**
  * The answers to a write, built only when somebody reads them. Nearly all answers are the place of a new timer, which

@@ -1,4 +1,4 @@
-import type { TimerName } from '../../../timer/index.js'
+import type { TimerName } from '../../timer/index.js'
 
 /**
  * Hashes a timer's name to 64 bits, in two halves. A string and the bytes that a chunk has of it give the same hash.

@@ -1,4 +1,4 @@
-import { LimitError } from '../../../error/index.js'
+import { LimitError } from '../../error/index.js'
 
 // A segment has 4096 entries of (low, high, ref + 1, ordinal), found by linear probing.
 const SEGMENT_ENTRIES = 4096
