@@ -59,6 +59,7 @@ export async function runnable() {
     'test/store/power',
     'test/engine/chaos',
     'test/store/postgres/chaos',
+    'test/parallel',
     'test/servers',
     'test/schedule/hunt',
   ]

@@ -19,6 +19,11 @@ export class Random {
     return s >>> 0
   }
 
+  /** From 0 to below 1. */
+  fraction(): number {
+    return this.bits() / 4_294_967_296
+  }
+
   /** An integer from 0 to below `limit`. */
   below(limit: number): number {
     return Math.floor((this.bits() / 4_294_967_296) * limit)

@@ -19,7 +19,11 @@ export {
   type WebhookForm,
 } from './target-form.js'
 export { TimerFiring } from './timer-firing.js'
-export { HandlerThreads } from './thread/handler-threads.js'
+export {
+  HandlerThreads,
+  type HandlerThreadsStats,
+  type HandlerThreadStats,
+} from './thread/handler-threads.js'
 export {
   type HandleInTransaction,
   type SettlingConnection,

@@ -6,9 +6,13 @@ export const timersDefaults = Object.freeze({
   history: 'failures',
   historyRetention: '7d',
   tracing: false,
+  precision: 'normal',
   lease: '30s',
   callTimeout: '10s',
 } as const)
+
+/** The part of `stopMs` after which threads of handlers are ended. What is left is for storing the outcomes. */
+export const THREADS_STOP_AT = 0.75
 
 // ---- calls
 

@@ -1,6 +1,7 @@
 import { type GuardOptions, leaseMsOf, TargetSeal } from '../delivery/index.js'
 import type { EngineSettings, Peers } from '../engine/index.js'
 import { checkFunction, checkOptions, InvalidInputError, shown, StoreError } from '../error/index.js'
+import type { FineClock } from '../parallel/index.js'
 import { openStore, type Store, type StoreMode, type StoreUrl } from '../store/index.js'
 import { type Clock, type Duration, parseDuration, systemClock } from '../time/index.js'
 import { checkNamespace } from '../timer/index.js'
@@ -19,6 +20,11 @@ export interface TimersOptions {
   /** Namespaces are separate sets of timers. Default `'default'`. */
   readonly namespace?: string
   readonly clock?: Clock
+  /**
+   * `'fine'`: a thread wakes the engine as soon as a timer is due, not up to a millisecond later as timers of Node do.
+   * For `memory:` and `file:`. It needs more processor time. Default `'normal'`.
+   */
+  readonly precision?: 'normal' | 'fine'
   /** Returns a number from 0 to 1. Default `Math.random`. */
   readonly random?: () => number
   /**
@@ -71,6 +77,7 @@ const optionNames = [
   'store',
   'namespace',
   'clock',
+  'precision',
   'random',
   'alone',
   'engine',
@@ -89,6 +96,7 @@ const optionNames = [
 
 // Options that only make sense for a store, and only for a server.
 const storeOnly = [
+  'precision',
   'alone',
   'engine',
   'history',
@@ -144,6 +152,33 @@ async function openRemote(url: string, options: TimersOptions): Promise<RemoteTi
 }
 
 async function openLocal(options: TimersOptions): Promise<Timers> {
+  if (!isFine(options)) return await openOnStore(options)
+  const clock = await (await import('../parallel/index.js')).FineClock.start()
+  try {
+    return await openOnStore({ ...options, clock }, clock)
+  } catch (error) {
+    await clock.stop()
+    throw error
+  }
+}
+
+function isFine({ precision = timersDefaults.precision, clock, store }: TimersOptions): boolean {
+  if (precision !== 'normal' && precision !== 'fine')
+    throw new InvalidInputError(
+      'invalid-option',
+      `precision must be 'normal' or 'fine', got ${shown(precision)}`,
+    )
+  if (precision === 'normal') return false
+  if (clock !== undefined)
+    throw new InvalidInputError('invalid-option', "precision 'fine' has a clock of its own: leave out clock")
+  if (typeof store === 'string' && /^(memory|file):/i.test(store)) return true
+  throw new InvalidInputError(
+    'invalid-option',
+    "precision 'fine' is for stores that use the clock of this machine: memory: and file:",
+  )
+}
+
+async function openOnStore(options: TimersOptions, fineClock?: FineClock): Promise<Timers> {
   const { clock = systemClock, random = Math.random } = options
   const { namespace = timersDefaults.namespace, history = timersDefaults.history } = options
   checkNamespace(namespace)
@@ -177,6 +212,7 @@ async function openLocal(options: TimersOptions): Promise<Timers> {
       holdsAll:
         options.alone === true || !store.capabilities.shared || (ownsStore && !store.capabilities.durable),
       clock,
+      fineClock,
       random,
       namespace,
       settings: options.engine ?? {},

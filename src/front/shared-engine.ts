@@ -8,9 +8,11 @@ import {
   type TimerEngine,
 } from '../engine/index.js'
 import type { KindName, Store } from '../store/index.js'
+import type { HandlerThreadsStats } from '../delivery/index.js'
 import type { Clock } from '../time/index.js'
 import type { Deliver, Firing } from '../timer/index.js'
 import { type HistoryPolicy, notesOfAttempt } from './read/history-policy.js'
+import type { ThreadsOfKind } from './timers-stats.js'
 import type { Tracing } from './event/tracing.js'
 
 /** What the engine needs from a namespace: who gets its firings, and how many at once. */
@@ -28,6 +30,10 @@ export interface NamespaceDelivery {
   readonly abortAll: (reason: Error) => void
   /** Ends the calls of workers that wait for firings, with none. */
   readonly stopWaiting: () => void
+  /** Ends the threads of handlers. Attempts that run in them fail. */
+  readonly endThreads: () => Promise<void>
+  /** What these threads do, by kind. */
+  readonly threads: () => readonly HandlerThreadsStats[]
 }
 
 export interface SharedEngineParts {
@@ -87,6 +93,19 @@ export class SharedEngine {
 
   stopWaiting(): void {
     for (const delivery of this.#namespaces.values()) delivery.stopWaiting()
+  }
+
+  /** Ends the threads of handlers, in every namespace. Attempts that run in them fail as interrupted. */
+  async endThreads(): Promise<void> {
+    await Promise.all([...this.#namespaces.values()].map((delivery) => delivery.endThreads()))
+  }
+
+  /** What the threads of handlers do, in every namespace. */
+  threads(): ThreadsOfKind[] {
+    const all: ThreadsOfKind[] = []
+    for (const [namespace, delivery] of this.#namespaces)
+      for (const stats of delivery.threads()) all.push({ namespace, ...stats })
+    return all
   }
 
   // The firings come from one lane, so they have the same namespace and kind.

@@ -1,5 +1,6 @@
 import type { GuardOptions, TargetSeal } from '../delivery/index.js'
 import type { EngineSettings, Peers } from '../engine/index.js'
+import type { FineClock } from '../parallel/index.js'
 import type { Store } from '../store/index.js'
 import type { Clock } from '../time/index.js'
 import type { Calls } from './call/calls.js'
@@ -14,6 +15,8 @@ export interface TimersParts {
   /** Whether `stop` also stops the store. */
   readonly ownsStore: boolean
   readonly clock: Clock
+  /** The same clock, if these timers have to stop it. */
+  readonly fineClock?: FineClock | undefined
   readonly random: () => number
   readonly namespace: string
   readonly settings: Partial<EngineSettings>

@@ -15,7 +15,7 @@ import { Operations } from './change/operations.js'
 import type { Many, WhichDead } from './change/selection.js'
 import { newPause, type Paused, type PauseOptions } from './change/pauses.js'
 import type { PauseOutcome, ResumeOutcome } from './change/timer-pauses.js'
-import { CLAIM_MS, timersDefaults } from './defaults.js'
+import { CLAIM_MS, THREADS_STOP_AT, timersDefaults } from './defaults.js'
 import { type Drained, type DrainOptions, Drains } from './deliver/drain.js'
 import { FiringRouter, type KindHere } from './deliver/firing-router.js'
 import {
@@ -486,7 +486,13 @@ export class Timers extends FrontDoor {
       return await this.#parts.store.counts()
     })
     const pending = store.created - store.settled - store.cancelled - store.replaced - store.dead
-    return { ...this.engine.stats(), pending, store }
+    return {
+      ...this.engine.stats(),
+      pending,
+      store,
+      threads: this.#shared.threads(),
+      alarm: this.#parts.fineClock?.stats,
+    }
   }
 
   /** What this instance could do with a firing of the kinds that it knows, and of others. */
@@ -570,20 +576,28 @@ export class Timers extends FrontDoor {
   }
 
   async #stopEngine(limit: CallLimit): Promise<void> {
-    const { store, ownsStore } = this.#parts
+    const { store, ownsStore, fineClock } = this.#parts
     // Without its connections, the engine ends too, and the process can end.
     if (ownsStore) limit.onOver(() => void store.stop().catch(() => undefined))
+    if (fineClock !== undefined) limit.onOver(() => void fineClock.stop())
     this.#shared.stopWaiting()
     // Handlers get half of the time to end by themselves. Then their signals are aborted.
     const patience = this.#parts.clock.wakeAfter(this.engine.settings.stopMs / 2, () => {
       this.#shared.abortAll(new StateError('stopped', 'these timers are being stopped'))
     })
+    // What runs on a thread can be ended. So its outcome is stored, and the next owner need not find out about it.
+    const lastPatience = this.#parts.clock.wakeAfter(
+      this.engine.settings.stopMs * THREADS_STOP_AT,
+      () => void this.#shared.endThreads(),
+    )
     await this.engine.stop()
+    await this.#shared.endThreads()
     await this.#namespaces.stop()
     await this.#router.stopTargets()
-    await this.#router.stopThreads()
     this.#router.stopLeases()
     patience.cancel()
+    lastPatience.cancel()
     if (ownsStore) await store.stop()
+    await fineClock?.stop()
   }
 }

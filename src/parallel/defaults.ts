@@ -11,6 +11,9 @@ export const TICK_MICROS = 100
 
 export const MAX_PAYLOAD_BYTES = 1024
 
+/** A wake-up of the metronome that is later than this is counted: the machine is too busy for it. */
+export const LATE_MICROS = 10_000
+
 /** Tasks that run in one turn of a worker, before its event loop gets a turn. */
 export const TURN_TASKS = 1000
 

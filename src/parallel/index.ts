@@ -1,6 +1,9 @@
 /** Timers on several threads: `TimerPool` in the thread that starts it, `attach` in the module that its workers load. */
 export { attach } from './attach.js'
+export { FineClock } from './fine/fine-clock.js'
+export type { FineClockStats } from './fine/alarm-thread.js'
 export type { OnTaskError, TimerPoolOptions } from './pool-options.js'
+export { poolMetrics } from './pool-metrics.js'
 export type { PoolStats, WorkerStats } from './pool-stats.js'
 export type { TimerState } from './starter-timers.js'
 export type { Task } from './work/task-names.js'

@@ -1,3 +1,4 @@
+import { garbageOf } from './memory/garbage-counters.js'
 import { poolWords, workerAt, workerWords } from './memory/pool-memory.js'
 
 /** What one worker has done, as of its last turn. Counts wrap around at 2^31. */
@@ -12,7 +13,9 @@ export interface WorkerStats {
   readonly running: number
   /** Timers that this worker has cancelled. */
   readonly cancelled: number
-  /** Entries of its wheel that other threads had made stale, and that it has removed. */
+  /** Entries of its wheel that other threads have made stale, and that it has not removed yet. */
+  readonly stale: number
+  /** Those that it has removed. */
   readonly removed: number
   /** Timers that came from a worker that ended, or from the thread that started the pool. */
   readonly adopted: number
@@ -26,9 +29,11 @@ export interface PoolStats {
   readonly interrupted: number
   /** Workers that ended without being asked to. */
   readonly deaths: number
-  /** How late the metronome woke a worker at most, in microseconds, and how often it was awake. */
+  /** How late the metronome woke a worker at most, in microseconds. */
   readonly metronomeDelayMicros: number
+  /** How often the metronome was awake, and how often it was more than 10 ms late: the machine was too busy for it. */
   readonly metronomeBeats: number
+  readonly metronomeLate: number
 }
 
 interface StarterCounts {
@@ -48,6 +53,7 @@ export function statsOf(control: Int32Array, owners: readonly number[], counts: 
       failed: control[at + FAILED]!,
       running: control[at + RUNNING]!,
       cancelled: control[at + CANCELLED]!,
+      stale: Math.max(0, (garbageOf(control, worker) - control[at + REMOVED]!) | 0),
       removed: control[at + REMOVED]!,
       adopted: control[at + MOVED_HERE]!,
     }
@@ -59,5 +65,6 @@ export function statsOf(control: Int32Array, owners: readonly number[], counts: 
     deaths: counts.deaths,
     metronomeDelayMicros: Atomics.load(control, poolWords.METRONOME_DELAY),
     metronomeBeats: Atomics.load(control, poolWords.METRONOME_BEATS),
+    metronomeLate: Atomics.load(control, poolWords.METRONOME_LATE),
   }
 }

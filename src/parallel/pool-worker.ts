@@ -1,4 +1,5 @@
 import { Worker } from 'node:worker_threads'
+import { threadArguments } from '../async/index.js'
 import { systemClock } from '../time/index.js'
 import type { FromWorker, ToWorker, WorkerStart } from './messages.js'
 import type { TaskPayload } from './memory/task-payload.js'
@@ -25,6 +26,7 @@ export class PoolWorker {
     this.owner = start.owner
     this.#thread = new Worker(new URL('./worker-thread.js', import.meta.url), {
       workerData: start,
+      execArgv: threadArguments(),
       ...(maxHeapMb !== undefined && { resourceLimits: { maxOldGenerationSizeMb: maxHeapMb } }),
     })
     let crash: unknown

@@ -1,4 +1,5 @@
 import { Worker } from 'node:worker_threads'
+import { threadArguments } from '../async/index.js'
 import { checkInteger, InvalidInputError, StateError } from '../error/index.js'
 import { type Duration, parseDuration, systemClock, ThreadClock, threadOrigin } from '../time/index.js'
 import { LONGEST_RESTART_PAUSE_MS, poolDefaults, QUICK_DEATH_MS, TICK_MICROS } from './defaults.js'
@@ -142,6 +143,7 @@ export class TimerPool {
   #startMetronome(): void {
     const metronome = new Worker(new URL('./metronome-thread.js', import.meta.url), {
       workerData: { memory: this.#memory, origin: this.#origin },
+      execArgv: threadArguments(),
     })
     this.#metronome = metronome
     metronome.on('error', (error) => this.#options.onError(error, 'metronome', undefined))

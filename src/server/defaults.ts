@@ -93,6 +93,8 @@ export const LOG_REPEAT_MS = 10_000
 export const METRICS_STORE_MS = 1000
 /** How many kinds have metrics of their own. */
 export const MAX_METRIC_KINDS = 300
+/** How many threads of handlers have. */
+export const MAX_METRIC_THREADS = 300
 export const LOOP_WINDOW_MS = 60_000
 
 // ---- the audit log

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { until } from '../eventually.js'
 import { builtFront, handlerModule, Reports } from '../front/built-front.js'
 import { CliProcess, runProcess } from './cli-process.js'
+import { runCli } from './run-cli.js'
 
 const { openTimers, timer } = await builtFront()
 
@@ -101,8 +102,10 @@ describe('carillon serve with handler modules', () => {
     [{ handlers: [{ kind: 'resize', module: './resize.mjs', threads: 0 }] }, '(invalid-option)'],
     [{ handlers: [{ kind: '', module: './resize.mjs' }] }, '(invalid-kind)'],
   ])('refuses the configuration %j with %s', async (configuration, code) => {
-    writeFileSync(path.join(folder, 'wrong.json'), JSON.stringify(configuration))
-    const ran = await runProcess([...memory, '--config', 'wrong.json'], { cwd: folder })
+    const file = path.join(folder, 'wrong.json')
+    writeFileSync(file, JSON.stringify(configuration))
+    // In this process: it is refused before any thread is started.
+    const ran = await runCli([...memory, '--config', file])
     expect(ran.code).not.toBe(0)
     expect(ran.err).toContain(code)
   })

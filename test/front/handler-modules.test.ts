@@ -27,17 +27,20 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }))
 /** Timers whose failed attempts are kept as `key attempt: code or message`. */
 async function opened(store: 'memory' | 'file' = 'memory') {
   const failures: string[] = []
+  /** How the instance gave up its shard. */
+  const ends: string[] = []
   const timers = await openTimers({
     store: store === 'memory' ? 'memory:' : `file:${folder}/store`,
     engine: { stopMs: 500, leaseMs: 2000 },
     logger: false,
     onEvent: (event: TimersEvent) => {
+      if (event.type === 'released' || event.type === 'lost') ends.push(event.type)
       if (event.type !== 'failed') return
       const error = event.error as Error & { readonly code?: string }
       failures.push(`${event.firing.key} ${event.firing.attempt}: ${error.code ?? error.message}`)
     },
   })
-  return { timers, failures }
+  return { timers, failures, ends }
 }
 
 describe('a handler module on threads', () => {
@@ -109,6 +112,20 @@ describe('a handler module on threads', () => {
       for (const way of ways) await timers.set(kind, way, { in: 0, payload: { do: way } })
       await until('all have ended', () => reports.of('ended').length === ways.length)
       expect(reports.of('ended')).toEqual(ways.map((way) => `${way} 2`).toSorted())
+      await until('all are settled', async () => (await timers.stats()).pending === 0)
+      const stats = {
+        namespace: 'default',
+        kind: 'deaths',
+        waiting: 0,
+        interrupted: 3,
+        timeouts: 0,
+        deaths: 3,
+      }
+      expect((await timers.stats()).threads).toMatchObject([stats])
+      await until('the thread was replaced', async () => {
+        const [{ threads } = { threads: [] }] = (await timers.stats()).threads
+        return threads.length === 1 && threads[0]!.thread === 1 && threads[0]!.ended === 3
+      })
       expect(failures.toSorted()).toEqual(ways.map((way) => `${way} 1: handler-interrupted`).toSorted())
       await timers.stop()
     },
@@ -185,10 +202,10 @@ describe('a handler module on threads', () => {
   })
 
   it('has its threads ended by stop while it never yields, and is tried again after a restart', async () => {
-    const kind = timer<Work>('stopped')
+    const kind = timer<Work>('stopped', { retry })
     using reports = new Reports()
     {
-      const { timers } = await opened('file')
+      const { timers, failures, ends } = await opened('file')
       await timers.handle(kind, handlerModule, { threads: 2 })
       await timers.start()
       expect(await reports.threads()).toHaveLength(2)
@@ -196,6 +213,9 @@ describe('a handler module on threads', () => {
       await until('it blocks', () => reports.of('began').includes('a 1'))
       await timers.stop()
       expect(await reports.threads()).toEqual([])
+      // Its outcome is stored, so the next owner need not wait until this instance counts as gone.
+      expect(failures).toEqual(['a 1: handler-interrupted'])
+      expect(ends).toEqual(['released'])
     }
     const { timers, failures } = await opened('file')
     await timers.handle(kind, handlerModule)

@@ -1,5 +1,5 @@
 import type { TimerPool } from 'carillon/parallel'
-import { fates, type Ledger, newLedger } from './built.js'
+import { fates, type Ledger, newLedger, unnoted } from './built.js'
 
 export interface ChurnOptions {
   readonly Pool: typeof TimerPool
@@ -18,6 +18,8 @@ export interface ChurnReport {
   readonly fates: Readonly<Record<string, number>>
   /** Timers whose task was running when its worker was ended. */
   readonly interrupted: number
+  /** Timers that a thread was setting or cancelling when it was ended. */
+  readonly unnoted: number
   /** How often each way to end a thread was used. */
   readonly deaths: Readonly<Record<string, number>>
 }
@@ -25,6 +27,8 @@ export interface ChurnReport {
 const WORKERS = 2
 // Operations of one task, so that workers poll in between.
 const AT_ONCE = 2000
+/** How long operations run at most before a thread is ended. */
+const LONGEST_START_MS = 25
 const waysToDie = [
   'exit',
   'throwLater',
@@ -59,6 +63,8 @@ export async function churn(options: ChurnOptions): Promise<ChurnReport> {
   while (begun < operations || left > 0) {
     for (let i = 0; i < 10 && begun < operations; i++, begun += AT_ONCE) pool.set('churn', 0, AT_ONCE)
     if (left > 0) {
+      // The operations have begun, are half done or have ended when the thread ends.
+      await pause((left * 7) % LONGEST_START_MS)
       const way = waysToDie[left-- % waysToDie.length]!
       died[way] = (died[way] ?? 0) + 1
       await endThread(pool, way, left)
@@ -74,6 +80,7 @@ export async function churn(options: ChurnOptions): Promise<ChurnReport> {
     timers: Math.min(data.next[0]!, data.ledger.length),
     fates: fates(data),
     interrupted: interrupted.size,
+    unnoted: unnoted(data).size,
     deaths: died,
   }
 }
@@ -101,10 +108,13 @@ async function quiet(pool: TimerPool): Promise<void> {
 }
 
 /** Waits until every timer has an end, for at most ten seconds: then one is lost. */
-async function settled({ ledger, next }: Ledger, interrupted: ReadonlySet<number>): Promise<void> {
+async function settled(noted: Ledger, interrupted: ReadonlySet<number>): Promise<void> {
+  const { ledger, next } = noted
+  const without = unnoted(noted)
   const end = Date.now() + 10_000
   for (let id = 0; id < Math.min(next[0]!, ledger.length); id++) {
-    while (Atomics.load(ledger, id) === 0 && !interrupted.has(id) && Date.now() < end) await pause(10)
+    const hasEnd = (): boolean => Atomics.load(ledger, id) !== 0 || interrupted.has(id) || without.has(id)
+    while (!hasEnd() && Date.now() < end) await pause(10)
   }
 }
 

@@ -4,7 +4,8 @@ import { attach } from '../../dist/parallel/index.js'
 
 const timers = attach()
 const NEWEST = 8
-const { ledger, dues, handles, next } = timers.data ?? {}
+const { ledger, dues, handles, next, doing, threads } = timers.data ?? {}
+const self = threads === undefined ? 0 : Atomics.add(threads, 0, 1)
 
 /** What happened to the timer with this number: fired adds 1, cancelled adds 256. */
 export function fire(id) {
@@ -25,14 +26,25 @@ export async function hold(id) {
   while (Atomics.load(ledger, id) !== 9) await new Promise((resolve) => setTimeout(resolve, 5))
 }
 
+/** The number of the next timer. It is noted before it is taken. */
+function takeId() {
+  for (;;) {
+    const id = Atomics.load(next, 0)
+    doing[self] = id + 1
+    if (Atomics.compareExchange(next, 0, id, id + 1) === id) return id
+  }
+}
+
 export function setMany(count) {
   for (let i = 0; i < count; i++) {
-    const id = Atomics.add(next, 0, 1)
-    if (id >= ledger.length) return
+    const id = takeId()
+    if (id >= ledger.length) break
     const delay = Math.random() * 60
     dues[id] = timers.now() + delay
     handles[id] = timers.set('fire', delay, id)
+    doing[self] = 0
   }
+  doing[self] = 0
 }
 
 /** Half of the time one of the newest timers: so workers often meet at the same record at the same moment. */
@@ -51,7 +63,9 @@ export function churn(operations) {
       const handle = handles[id]
       if (handle === 0 || handle === undefined) continue
       if (choice < 0.7) {
+        doing[self] = id + 1
         if (timers.cancel(handle)) Atomics.add(ledger, id, 256)
+        doing[self] = 0
       } else {
         // Only later: so the first due time is a bound that every firing must keep.
         const delay = Math.max(0, dues[id] - timers.now()) + Math.random() * 30

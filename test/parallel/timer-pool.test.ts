@@ -3,7 +3,7 @@ import type { TimerPool, TimerPoolOptions } from '../../src/parallel/index.js'
 import { eventually } from '../eventually.js'
 import { builtPool, fates, newLedger, tasks } from './built.js'
 
-const { TimerPool: Pool } = await builtPool()
+const { TimerPool: Pool, poolMetrics } = await builtPool()
 const pools: TimerPool[] = []
 
 async function start(options: Partial<TimerPoolOptions> = {}): Promise<TimerPool> {
@@ -70,6 +70,19 @@ describe('a pool', () => {
     await pool.resize(2)
     await eventually(() => expect(fates(data)).toEqual({ fired: 200 }))
     expect(pool.stats()).toMatchObject({ deaths: 0, interrupted: 0 })
+  })
+
+  it('writes its statistics as metrics, for each worker', async () => {
+    const pool = await start({ workers: 2, data: newLedger(1) })
+    const done = pool.set('fire', 0, 0)
+    await eventually(() => expect(pool.state(done)).toBe('fired'))
+    await eventually(() => expect(poolMetrics(pool.stats())).toMatch(/^carillon_pool_fired_total.* 1$/m))
+    const lines = poolMetrics(pool.stats()).trimEnd().split('\n')
+    expect(lines).toContain('carillon_pool_deaths_total 0')
+    for (const name of ['scheduled', 'stale', 'cancelled_total', 'adopted_total'])
+      for (const worker of [1, 2])
+        expect(lines.some((line) => line.startsWith(`carillon_pool_${name}{worker="${worker}"} `))).toBe(true)
+    for (const line of lines) expect(line).toMatch(/^# (HELP|TYPE) |^[a-z_]+(\{worker="\d+"\})? [\d.e-]+$/)
   })
 
   it('says how many timers were dropped when it stopped, and refuses to be used afterwards', async () => {

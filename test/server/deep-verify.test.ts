@@ -62,7 +62,7 @@ describe('a deep verification of a file', () => {
     const store = `file:${folder}`
     {
       await using served = await TestServer.start({ store })
-      for (let n = 0; n < 4; n++) await setTimers(served, 5000)
+      for (let n = 0; n < 2; n++) await setTimers(served, 5000)
       const env = { CARILLON_URL: served.url, CARILLON_KEY: served.token }
       const sound = await runCli(['verify', '--deep'], { env })
       expect([sound.code, sound.out]).toEqual([
@@ -91,8 +91,8 @@ describe('a deep verification of a file', () => {
     const folder = mkdtempSync(path.join(tmpdir(), 'carillon-deep-'))
     folders.push(folder)
     await using served = await TestServer.start({ store: `file:${folder}` })
-    for (let n = 0; n < 5; n++) {
-      await setTimers(served, 5000)
+    for (let n = 0; n < 3; n++) {
+      await setTimers(served, 3000)
       const load = Array.from({ length: 20 }, (_, i) =>
         served.call('PUT', `/v1/timers/remind/load${n}-${i}`, { in: '1d' }),
       )

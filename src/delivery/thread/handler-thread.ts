@@ -1,4 +1,5 @@
 import { Worker } from 'node:worker_threads'
+import { threadArguments } from '../../async/index.js'
 import { systemClock, type Wake } from '../../time/index.js'
 import { PING_MS } from './defaults.js'
 import type { FromThread, ThreadStart, ToThread } from './messages.js'
@@ -7,6 +8,8 @@ import { messageOf, type ThreadJob, transferOf } from './thread-job.js'
 
 export interface HandlerThreadParts {
   readonly module: URL
+  /** The number of the thread, from 1. A thread that replaces it has the same. */
+  readonly number: number
   /** How many jobs it may have at once. */
   readonly slots: number
   /** A job has ended, or the thread answers again. */
@@ -20,6 +23,9 @@ export class HandlerThread {
   /** Resolves once the module is loaded. Rejects with the reason if it cannot be. */
   readonly ready: Promise<void>
   readonly startedAt = systemClock.monotonic()
+  readonly number: number
+  /** How many jobs have ended here: their handler has returned or thrown, or their time was over. */
+  ended = 0
   /** Whether it was ended because it no longer answered. */
   isEnded = false
   readonly #parts: HandlerThreadParts
@@ -35,8 +41,12 @@ export class HandlerThread {
 
   constructor(parts: HandlerThreadParts) {
     this.#parts = parts
+    this.number = parts.number
     const start: ThreadStart = { module: parts.module.href, begun: this.#begun }
-    this.#worker = new Worker(new URL('./thread-entry.js', import.meta.url), { workerData: start })
+    this.#worker = new Worker(new URL('./thread-entry.js', import.meta.url), {
+      workerData: start,
+      execArgv: threadArguments(),
+    })
     let crash: unknown
     // Without a listener, an uncaught error in the thread would end the whole process.
     this.#worker.on('error', (error) => (crash = error))
@@ -93,6 +103,7 @@ export class HandlerThread {
       this.#post({ abort: number, reason: sentError(reason) })
       if (!isOver) continue
       this.#remove(number)
+      this.ended++
       this.#checkSoon()
     }
   }
@@ -132,6 +143,7 @@ export class HandlerThread {
       // Its time was over before it ended.
       if (job === undefined) return
       this.#remove(message.job)
+      this.ended++
       if (message.type === 'failed') job.fail(receivedError(message.error))
       else job.end(message)
     }

@@ -21,6 +21,26 @@ export interface HandlerThreadsParts {
   readonly clock: Clock
 }
 
+/** What the threads of a kind do and have done, since `handle`. */
+export interface HandlerThreadsStats {
+  readonly kind: string
+  /** Attempts that wait until a thread is free. */
+  readonly waiting: number
+  /** Attempts whose thread died, attempts that exceeded their time, and threads that died. */
+  readonly interrupted: number
+  readonly timeouts: number
+  readonly deaths: number
+  /** By number. A thread that has died is missing until it is replaced. */
+  readonly threads: readonly HandlerThreadStats[]
+}
+
+export interface HandlerThreadStats {
+  readonly thread: number
+  /** Attempts that it has now, and those that have ended in it, or in the threads that it replaces. */
+  readonly running: number
+  readonly ended: number
+}
+
 /**
  * Makes the attempts of a kind on threads of their own. The event loop of the engine only sends and receives messages.
  * A thread that dies is replaced. Each attempt that ran in it fails with 'handler-interrupted': its outcome is unknown,
@@ -33,6 +53,9 @@ export class HandlerThreads {
   readonly #parts: HandlerThreadsParts
   readonly #threads = new Set<HandlerThread>()
   readonly #waiting: ThreadJob[] = []
+  /** How many attempts have ended in threads that were replaced, by number. */
+  readonly #endedBefore = new Map<number, number>()
+  readonly #counts = { interrupted: 0, timeouts: 0, deaths: 0 }
   #quickDeaths = 0
   #isStopped = false
   #onIdle: (() => void) | undefined
@@ -42,7 +65,7 @@ export class HandlerThreads {
     checkInteger('threads', parts.threads, 1, MAX_THREADS)
     const threads = new HandlerThreads(parts)
     try {
-      await Promise.all(Array.from({ length: parts.threads }, () => threads.#start().ready))
+      await Promise.all(Array.from({ length: parts.threads }, (_, at) => threads.#start(at + 1).ready))
     } catch (error) {
       await threads.stop()
       throw threads.#refused(error)
@@ -58,11 +81,27 @@ export class HandlerThreads {
   readonly handle = (given: TimerFiring): Promise<void> =>
     new Promise((resolve, reject) => {
       const job = new ThreadJob(given, this.#parts.hasSchema, resolve, reject)
+      if (this.#isStopped) {
+        this.#giveBack(job)
+        return
+      }
       TimerFiring.onAbort(given, { abort: (reason) => this.#abort(job, reason) })
       const thread = this.#waiting.length === 0 ? this.#freeThread() : undefined
       if (thread === undefined) this.#waiting.push(job)
       else this.#run(job, thread)
     })
+
+  get stats(): HandlerThreadsStats {
+    const threads = [...this.#threads].map(({ number, running, ended }) => {
+      return { thread: number, running, ended: ended + (this.#endedBefore.get(number) ?? 0) }
+    })
+    return {
+      kind: this.#parts.kind,
+      waiting: this.#waiting.length,
+      ...this.#counts,
+      threads: threads.toSorted((a, b) => a.thread - b.thread),
+    }
+  }
 
   /** Waits until the attempts under way have ended, for a limited time. Then stops. Others fail as interrupted. */
   async retire(patienceMs: number): Promise<void> {
@@ -75,11 +114,21 @@ export class HandlerThreads {
         }
       })
     }
+    await this.end()
+  }
+
+  /** Ends the threads at once. Attempts that ran in them fail as interrupted. Others were not started. */
+  async end(): Promise<void> {
+    this.#isStopped = true
     const left = [...this.#threads].map((thread) => thread.takeJobs())
-    const reason = this.#interrupted('these timers were stopped')
-    for (const { begun, waiting } of left) for (const job of [...begun, ...waiting]) job.fail(reason)
-    for (const job of this.#waiting.splice(0)) this.#giveBack(job)
+    // Once their outcome is reported, they may be tried again: so they must not run any more.
     await this.stop()
+    const reason = this.#interrupted('these timers were stopped')
+    for (const { begun, waiting } of left) {
+      for (const job of begun) this.#fail(job, reason)
+      for (const job of waiting) this.#giveBack(job)
+    }
+    for (const job of this.#waiting.splice(0)) this.#giveBack(job)
   }
 
   /** Ends the threads at once. Nothing is reported about attempts under way. */
@@ -98,10 +147,11 @@ export class HandlerThreads {
     return running
   }
 
-  #start(): HandlerThread {
+  #start(number: number): HandlerThread {
     const { module, concurrency, threads } = this.#parts
     const thread = new HandlerThread({
       module,
+      number,
       slots: Math.ceil(concurrency / threads),
       onFree: () => this.#onFree(),
       onExit: (ended, crash) => this.#onExit(ended, crash),
@@ -140,6 +190,7 @@ export class HandlerThreads {
       }
       const text = `the handler of ${kind} took more than ${timeoutMs} ms`
       const error = new StateError('handler-timeout', text)
+      this.#counts.timeouts++
       thread.abort(job, error, true)
       job.fail(error)
       this.#onFree()
@@ -178,9 +229,12 @@ export class HandlerThreads {
   #onExit(thread: HandlerThread, crash: unknown): void {
     this.#threads.delete(thread)
     if (this.#isStopped) return
+    const { number } = thread
+    this.#endedBefore.set(number, (this.#endedBefore.get(number) ?? 0) + thread.ended)
+    this.#counts.deaths++
     const { begun, waiting } = thread.takeJobs()
     const why = thread.isEnded ? 'another attempt in its thread never yielded' : 'its thread ended'
-    for (const job of begun) job.fail(this.#interrupted(why, crash))
+    for (const job of begun) this.#fail(job, this.#interrupted(why, crash))
     for (const job of waiting) job.alarm?.cancel()
     this.#waiting.unshift(...waiting)
     this.#onFree()
@@ -189,12 +243,12 @@ export class HandlerThreads {
     // A module that ends its thread at once must not keep the machine busy.
     const pauseMs =
       this.#quickDeaths < 2 ? 0 : Math.min(LONGEST_RESTART_PAUSE_MS, 50 * 2 ** this.#quickDeaths)
-    systemClock.wakeAfter(pauseMs, () => this.#replace(), { keepAlive: false })
+    systemClock.wakeAfter(pauseMs, () => this.#replace(number), { keepAlive: false })
   }
 
-  #replace(): void {
+  #replace(number: number): void {
     if (this.#isStopped) return
-    const thread = this.#start()
+    const thread = this.#start(number)
     void thread.ready.then(
       () => this.#onFree(),
       (error: unknown) => {
@@ -204,6 +258,12 @@ export class HandlerThreads {
           for (const job of this.#waiting.splice(0)) job.fail(this.#refused(error))
       },
     )
+  }
+
+  /** An attempt whose outcome nobody knows. */
+  #fail(job: ThreadJob, interrupted: StateError): void {
+    this.#counts.interrupted++
+    job.fail(interrupted)
   }
 
   #interrupted(why: string, cause?: unknown): StateError {

@@ -6,6 +6,7 @@ import {
   type HandleMany,
   Handlers,
   type HandlerThreads,
+  type HandlerThreadsStats,
   LeaseBroker,
   type Target,
   type TargetSeal,
@@ -177,6 +178,14 @@ export class FiringRouter implements NamespaceDelivery {
     this.#broker.stopWaiting()
   }
 
+  async endThreads(): Promise<void> {
+    await Promise.all([...this.#threads.values()].map((threads) => threads.end()))
+  }
+
+  threads(): HandlerThreadsStats[] {
+    return [...this.#threads.values()].map(({ stats }) => stats)
+  }
+
   // ---- for the front door
 
   handleOne(kind: UnknownKind, handle: Handle<unknown>, isTransactional: boolean): void {
@@ -239,10 +248,6 @@ export class FiringRouter implements NamespaceDelivery {
 
   async stopTargets(): Promise<void> {
     await this.#targets.stop()
-  }
-
-  async stopThreads(): Promise<void> {
-    await Promise.all([...this.#threads.values()].map((threads) => threads.stop()))
   }
 
   /** Waits for attempts on threads, for a limited time, and stops the threads. */

@@ -23,8 +23,13 @@ export class GarbageCounters {
 
   /** How many were counted for an owner so far. It wraps around at 2^32. */
   total(owner: number): number {
-    let sum = 0
-    for (let stripe = 0; stripe < STRIPES; stripe++) sum += Atomics.load(this.#words, stripeAt(owner, stripe))
-    return sum | 0
+    return garbageOf(this.#words, owner)
   }
+}
+
+/** The sum of an owner's stripes. */
+export function garbageOf(words: Int32Array, owner: number): number {
+  let sum = 0
+  for (let stripe = 0; stripe < STRIPES; stripe++) sum += Atomics.load(words, stripeAt(owner, stripe))
+  return sum | 0
 }

@@ -21,11 +21,13 @@ export const poolWords = Object.freeze({
   METRONOME_WAKE: LINE,
   /** Until when the metronome sleeps, as an armed tick. 0 while it is looking at the workers. */
   METRONOME_SLEEP: 2 * LINE,
-  /** How late the metronome woke a worker at most since the last look, in microseconds. */
+  /** How late the metronome woke a worker at most, in microseconds. */
   METRONOME_DELAY: 2 * LINE + 1,
   METRONOME_BEATS: 2 * LINE + 2,
   /** The largest number of a worker. */
   WORKERS: 2 * LINE + 3,
+  /** How often the metronome was late by more than `LATE_MICROS`. */
+  METRONOME_LATE: 2 * LINE + 4,
   /** The head of the list of free records: two words, a tag and the first record plus one. */
   FREE: 3 * LINE,
   WORDS: 4 * LINE,

@@ -1,9 +1,10 @@
 import type { ThreadClock } from '../../time/index.js'
 import { armed, ticksBetween } from '../memory/armed-tick.js'
-import { TICK_MICROS } from '../defaults.js'
+import { LATE_MICROS, TICK_MICROS } from '../defaults.js'
 import { poolWords, type PoolMemory, wakeWorker, workerAt, workerWords } from '../memory/pool-memory.js'
 
-const { METRONOME_WAKE, METRONOME_SLEEP, METRONOME_DELAY, METRONOME_BEATS, WORKERS } = poolWords
+const { METRONOME_WAKE, METRONOME_SLEEP, METRONOME_DELAY, METRONOME_BEATS, METRONOME_LATE, WORKERS } =
+  poolWords
 const { NEXT_DUE, TIMER_NOW } = workerWords
 
 // The longest sleep. Nothing depends on it: it bounds what a lost wake-up would cost.
@@ -57,6 +58,7 @@ export class Metronome {
     const words = this.#words
     const delay = ticksBetween(now, due) * TICK_MICROS
     if (delay > Atomics.load(words, METRONOME_DELAY)) Atomics.store(words, METRONOME_DELAY, delay)
+    if (delay > LATE_MICROS) Atomics.add(words, METRONOME_LATE, 1)
     Atomics.store(words, workerAt(owner) + TIMER_NOW, now)
     wakeWorker(words, owner)
   }

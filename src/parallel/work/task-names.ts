@@ -9,10 +9,14 @@ export type Task = (payload: TaskPayload, handle: TimerHandle) => unknown
 export class TaskNames {
   #names: readonly string[] = []
   #numbers: ReadonlyMap<string, number> = new Map()
+  // Timers are mostly set for the same task as the one before.
+  #lastName: string | undefined
+  #lastNumber = 0
 
   /** The module is loaded, and these are its functions. */
   define(names: readonly string[]): void {
     this.#names = names
+    this.#lastName = undefined
     this.#numbers = new Map(names.map((name, number) => [name, number]))
   }
 
@@ -21,8 +25,12 @@ export class TaskNames {
   }
 
   numberOf(name: string): number {
+    if (name === this.#lastName) return this.#lastNumber
     const number = this.#numbers.get(name)
-    if (number !== undefined) return number
+    if (number !== undefined) {
+      this.#lastName = name
+      return (this.#lastNumber = number)
+    }
     const known = this.#names.length > 0 ? `its functions: ${this.#names.join(', ')}` : 'it is not loaded yet'
     throw new InvalidInputError('task-unknown', `the module has no function ${shown(name)}; ${known}`)
   }

@@ -1,4 +1,4 @@
-import { StateError } from '../../error/index.js'
+import { InvalidInputError, shown, StateError } from '../../error/index.js'
 import { type Duration, parseDuration, type ThreadClock } from '../../time/index.js'
 import { Wheel } from '../../wheel/index.js'
 import { GARBAGE_ALLOWED, SCRUB_MANY_RECORDS, SCRUB_RECORDS, TICK_MICROS } from '../defaults.js'
@@ -88,11 +88,25 @@ export class WorkerTimers {
 
   /** Sets a timer: the task runs in this worker after the delay. */
   set(task: string, delay: Duration, payload?: TaskPayload): TimerHandle {
-    return this.setAt(this.#tasks.numberOf(task), this.#dueAfter(delay), payload)
+    return this.#set(this.#tasks.numberOf(task), this.#dueAfter(delay), payload)
   }
 
-  /** Sets a timer by the number of its task and its due tick. */
-  setAt(task: number, dueTick: number, payload?: TaskPayload): TimerHandle {
+  /**
+   * Sets a timer for an instant, in milliseconds of `now()`. It does not read the clock: whoever sets many timers reads it
+   * once.
+   */
+  setAt(task: string, instant: number, payload?: TaskPayload): TimerHandle {
+    if (!(typeof instant === 'number' && instant <= Number.MAX_SAFE_INTEGER / 1000 && instant >= 0)) {
+      throw new InvalidInputError(
+        'invalid-instant',
+        `an instant must be milliseconds of the pool's clock, such as now() + 1000, got ${shown(instant)}`,
+      )
+    }
+    const dueTick = Math.ceil((instant * 1000) / TICK_MICROS)
+    return this.#set(this.#tasks.numberOf(task), dueTick, payload)
+  }
+
+  #set(task: number, dueTick: number, payload: TaskPayload): TimerHandle {
     if (typeof payload !== 'number') this.payloads.check(payload)
     const index = this.#takeRecord()
     this.payloads.write(index, task, payload)

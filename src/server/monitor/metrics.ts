@@ -5,6 +5,7 @@ import { kindMetrics } from './kind-metrics.js'
 import { labelOf, metric } from './metric-text.js'
 import { StoreCalls } from './observed-store.js'
 import { ProcessMetrics } from './process-metrics.js'
+import { threadMetrics } from './thread-metrics.js'
 
 const DURATION_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10]
 
@@ -57,6 +58,7 @@ export class Metrics {
       ...this.#store(stats),
       ...this.#timers(stats),
       ...kindMetrics(stats.kinds),
+      ...threadMetrics(stats.threads ?? []),
       ...metric('carillon_ready', 'gauge', 'Whether /readyz answers 200.', Number(isReady)),
       ...this.storeCalls.text(),
       ...this.#requests(),

@@ -59,7 +59,10 @@ if (deaths > 0) {
     onProgress,
   })
   judge(`${deaths} deaths`, report)
-  say(`  ${JSON.stringify(report.deaths)}, ${report.interrupted} tasks were interrupted`)
+  const { interrupted, unnoted } = report
+  say(`  ${JSON.stringify(report.deaths)}, ${interrupted} tasks were interrupted, ${unnoted} sets or cancels`)
+  // A thread does one thing at a time.
+  if (unnoted > deaths * 2) isBroken = true
 }
 say(isBroken ? 'BROKEN' : 'every timer was fired or cancelled once, none early')
 process.exit(isBroken ? 1 : 0)
