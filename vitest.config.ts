@@ -21,7 +21,7 @@ export default defineConfig({
     // Many tests let handlers fail on purpose. Their warnings on the console say nothing new.
     onConsoleLog: (log, type) => !(type === 'stderr' && log.startsWith('carillon: ')),
     pool: 'forks',
-    // By default one core is left idle; with two cores that is half of them.
-    maxWorkers: Math.max(2, availableParallelism() - 1),
+    // Many tests wait for a lease, a server or another process, so one worker per core would leave cores idle.
+    maxWorkers: availableParallelism() + 1,
   },
 })

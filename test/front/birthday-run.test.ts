@@ -6,10 +6,11 @@ import { type Schedule, yearly } from '../../src/schedule/index.js'
 import { MemoryStore } from '../../src/store/index.js'
 import { VirtualClock } from '../../src/time/index.js'
 
-const USERS = Number(process.env['BIRTHDAY_USERS'] ?? 10_000)
+/** For a longer run: `BIRTHDAY_USERS=10000 npm test -- test/front/birthday-run.test.ts`. */
+const USERS = Number(process.env['BIRTHDAY_USERS'] ?? 2000)
 const ZONES = 40
-const YEARS = [2026, 2027, 2028]
-const START = Date.UTC(2025, 11, 31)
+const YEARS = [2027, 2028]
+const START = Date.UTC(2026, 11, 31)
 const DAY = 86_400_000
 const MINUTE = 60_000
 
@@ -29,7 +30,7 @@ interface Message {
   readonly attempt: number
 }
 
-// Longer intervals than by default, because three years are long. Shards still change owner within ten minutes.
+// Longer intervals than by default, because two years are long. Shards still change owner within ten minutes.
 const engine = {
   windowMs: DAY,
   settleMs: 30 * MINUTE,
@@ -259,7 +260,7 @@ function grouped<Item>(items: readonly Item[], keyOf: (item: Item) => string): M
   return groups
 }
 
-describe('birthday timers over three years', () => {
+describe('birthday timers over two years', () => {
   it(`reach each of ${USERS} users in ${ZONES} zones once a year at 9:00, and the history explains each message`, async () => {
     const run = new BirthdayRun()
     await run.run()
@@ -290,7 +291,7 @@ describe('birthday timers over three years', () => {
 
     // The planned faults did happen.
     expect(run.thrown).toBeGreaterThan(USERS / 10)
-    expect(run.replaced).toBeGreaterThan(30)
+    expect(run.replaced).toBeGreaterThan(25)
     expect(run.bounced.size).toBeGreaterThan(0)
     expect(run.redriven).toBe(run.bounced.size)
     // The recurring timers of dead messages went on: none of them was replaced.
