@@ -26,7 +26,7 @@ export class PoolWorker {
     this.owner = start.owner
     this.#thread = new Worker(new URL('./worker-thread.js', import.meta.url), {
       workerData: start,
-      execArgv: threadArguments(),
+      ...threadArguments(),
       ...(maxHeapMb !== undefined && { resourceLimits: { maxOldGenerationSizeMb: maxHeapMb } }),
     })
     let crash: unknown

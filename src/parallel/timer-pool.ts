@@ -143,7 +143,7 @@ export class TimerPool {
   #startMetronome(): void {
     const metronome = new Worker(new URL('./metronome-thread.js', import.meta.url), {
       workerData: { memory: this.#memory, origin: this.#origin },
-      execArgv: threadArguments(),
+      ...threadArguments(),
     })
     this.#metronome = metronome
     metronome.on('error', (error) => this.#options.onError(error, 'metronome', undefined))

@@ -45,7 +45,7 @@ export class HandlerThread {
     const start: ThreadStart = { module: parts.module.href, begun: this.#begun }
     this.#worker = new Worker(new URL('./thread-entry.js', import.meta.url), {
       workerData: start,
-      execArgv: threadArguments(),
+      ...threadArguments(),
     })
     let crash: unknown
     // Without a listener, an uncaught error in the thread would end the whole process.

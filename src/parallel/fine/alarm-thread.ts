@@ -44,7 +44,7 @@ export class AlarmThread {
     const worker = new Worker(new URL('./alarm-entry.js', import.meta.url), {
       workerData: start,
       transferList: [port2],
-      execArgv: threadArguments(),
+      ...threadArguments(),
     })
     this.#worker = worker
     port1.on('message', () => this.#ring())
