@@ -68,7 +68,7 @@ export const errorCodes = Object.freeze({
   'off-loopback': 'Turn keys on, or listen on 127.0.0.1.',
   'owner-unreachable':
     'The owner of the shard did not answer. The change may have been made, or may still be: read the timer, or try again.',
-  'package-missing': 'Install the packages of the server beside Carillon. The message has the command.',
+  'package-missing': 'Install the package beside Carillon. The message has the command.',
   'package-unsupported': 'Install the version of the package that the message names.',
   'partly-done': 'Read `rows` of the error: rows with an answer are done. Retry the others.',
   'payload-cannot-cross':
