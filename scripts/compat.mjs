@@ -18,7 +18,7 @@ const usage = `usage: npm run compat -- [options]
   --step 300      how many seconds one command may take
   --help          print this
 
-Groups: install, drivers, server, bundlers, types, orm. Exits with 1 if a combination does not work.
+Groups: install, drivers, server, bundlers, types, orm, nest, runtimes. Exits with 1 if a combination does not work.
 `
 
 const { values } = parseArgs({
@@ -131,7 +131,7 @@ async function prepare() {
       ? path.dirname(process.execPath)
       : path.join(modules, `node${major}`, 'bin')
   }
-  const needsServers = ['drivers', 'with pg and redis', 'orm:'].some((word) => isNeeded(word))
+  const needsServers = ['drivers', 'with pg and redis', 'orm:', 'runtimes:'].some((word) => isNeeded(word))
   if (!needsServers) return
   say('starting PostgreSQL and Redis')
   servers.redis = await (await import('../.carillon/run/test/servers/redis.js')).startRedis()

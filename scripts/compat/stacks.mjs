@@ -2,6 +2,7 @@
 import { cpSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { firing, serving } from './programs.mjs'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
@@ -55,9 +56,71 @@ await client.end()
 console.log('commit and rollback work')
 `
 
+const nestPackages = [
+  '@nestjs/common@12.5.0',
+  '@nestjs/core@12.5.0',
+  '@nestjs/testing@12',
+  'reflect-metadata@0.2',
+  'rxjs@7',
+]
+
+/** What each runtime tries, with what it must print. */
+const runtimePackages = [
+  'lmdb@3.5',
+  'pg@8',
+  'redis@6',
+  'fastify@5',
+  '@sinclair/typebox@0.34',
+  'pino@10',
+  'light-my-request@6.6.0',
+]
+const runtimes = {
+  bun: { packages: ['bun@1.4'], run: (project, args) => project.run('node_modules/.bin/bun', args) },
+  deno: {
+    packages: ['deno@2.9'],
+    run: (project, args) =>
+      project.run('node_modules/.bin/deno', ['run', '-A', '--node-modules-dir=manual', ...args]),
+  },
+}
+
+const virtualTime = `import { timer } from 'carillon'
+import { testTimers } from 'carillon/testing'
+const timers = await testTimers()
+const trial = timer('trial')
+await timers.set(trial, 'a', { in: '14d' })
+await timers.advance('14d')
+console.log('advanced ' + timers.fired(trial).length)
+await timers.stop()
+`
+
 /** All of these combinations. `combination` makes one, `expectPrinted` checks its output. */
 export function stacksOf(context, { combination, expectPrinted }) {
-  return orms.map(({ way, packages, node = 20 }, index) => {
+  const inRuntime = (runtime, what, code, wanted) =>
+    combination('runtimes', `${runtime}: ${what}`, context, {}, (project) => {
+      const { packages, run } = runtimes[runtime]
+      project.add(context.tarball, ...packages, ...runtimePackages)
+      project.write('program.mjs', code())
+      expectPrinted(run(project, ['program.mjs']), wanted)
+    })
+  const ofRuntime = (runtime) => [
+    inRuntime(runtime, 'timers in memory and on a file', () => firing('memory:', 'file:./timers'), 'fired'),
+    inRuntime(runtime, 'timers on PostgreSQL', () => firing(context.urls.postgres()), 'fired'),
+    inRuntime(runtime, 'timers on Redis', () => firing(context.urls.redis()), 'fired'),
+    inRuntime(runtime, 'virtual time', () => virtualTime, 'advanced 1'),
+  ]
+  const nest = combination('nest', 'the application of docs/guides/nestjs.md', context, {}, (project) => {
+    project.add(context.tarball, ...nestPackages, 'typescript@5', '@types/node@20')
+    cpSync(path.join(root, 'scripts/compat/nest-app.ts'), path.join(project.folder, 'app.ts'))
+    const flags = ['--strict', '--skipLibCheck', '--experimentalDecorators', '--emitDecoratorMetadata']
+    const target = ['--target', 'es2022', '--lib', 'es2023,esnext.disposable', '--module', 'nodenext']
+    project.run('node_modules/.bin/tsc', [...flags, ...target, 'app.ts'])
+    const output = project.run('node', ['app.js'])
+    expectPrinted(output, 'order 7')
+    expectPrinted(output, 'tested')
+  })
+  // The server needs all of undici. Bun brings a part of it, and programs get that.
+  const deno = inRuntime('deno', 'the server', () => serving, 'healthz 200')
+  const ofOrms = orms.map(({ way, packages, node = 20 }, index) => {
     const name = `${way} with ${packages[0]} on Node.js ${node}`
     return combination('orm', name, context, { node }, (project) => {
       project.add(context.tarball, ...packages)
@@ -74,4 +137,5 @@ export function stacksOf(context, { combination, expectPrinted }) {
       expectPrinted(project.run('node', args), 'commit and rollback work')
     })
   })
+  return [...ofOrms, nest, ...ofRuntime('bun'), ...ofRuntime('deno'), deno]
 }

@@ -55,7 +55,6 @@ interface Wrapper {
  * `app.enableShutdownHooks()`. Proven by test/nest/nest.test.ts, and with compiled decorators by
  * `npm run compat -- --only nest`.
  */
-// eslint-disable-next-line typescript/no-extraneous-class -- Nest names a module by its class.
 export class CarillonModule {
   /**
    * The module with its options.
@@ -88,7 +87,7 @@ export class CarillonModule {
       {
         provide: TIMERS,
         inject: [OPTIONS],
-        useFactory: ({ start: _, ...given }: CarillonModuleOptions) => openTimers(given),
+        useFactory: (given: CarillonModuleOptions) => openTimers(timersOptionsOf(given)),
       },
       {
         provide: TimerLifecycle,
@@ -154,6 +153,11 @@ class TimerLifecycle {
       else this.#timers.handle(kind, handle)
     }
   }
+}
+
+function timersOptionsOf({ start, ...options }: CarillonModuleOptions): TimersOptions {
+  void start
+  return options
 }
 
 async function loadNest(): Promise<{

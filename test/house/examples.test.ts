@@ -12,6 +12,12 @@ const examples = readdirSync(fileURLToPath(new URL('../../examples', import.meta
 
 /** The last line that each example must print. */
 const lastLines: Readonly<Record<string, RegExp>> = {
+  billing: /^12 bills in a year, on 3 different days$/,
+  'bulk-import': /^49989 wait, 11 were cancelled by their prefix$/,
+  reminders: /^1 reminder, for the dentist$/,
+  serverless: /^1,2,3 sent$/,
+  tenants: /^3 told, 2 of them acme's$/,
+  trial: /^4 messages: warned bob, warned cleo, locked cleo, locked bob$/,
   birthday: /^12 messages in three years, one a year for each: true$/,
   'birthday-postgres': /^80 messages, one for each: true; 80 wait for next year$/,
   cache: /^40 requests, 4 fetches, hit rate 90 %$/,
