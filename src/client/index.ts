@@ -21,6 +21,7 @@ export type {
   SetManyInput,
   Target,
   TimersCount,
+  TimersOrder,
   TimersPage,
   TimersQuery,
   WhenGiven,

@@ -13,6 +13,7 @@ import type {
   PageQuery,
   Redriven,
   TimersCount,
+  TimersOrder,
   TimersPage,
   TimersQuery,
   WhyAnswer,
@@ -28,13 +29,13 @@ export class ServerRecords {
 
   /** One page of timers. */
   async list<Payload = unknown>(
-    query: TimersQuery & PageQuery = {},
+    query: TimersQuery & TimersOrder & PageQuery = {},
   ): Promise<TimersPage<TimerView<Payload>>> {
-    const { limit, cursor } = query
+    const { order, limit, cursor } = query
     const answer = await this.#calls.send<TimersPage<TimerView<Payload>>>({
       method: 'GET',
       path: '/v1/timers',
-      query: { ...filterOf(query), limit, cursor },
+      query: { ...filterOf(query), order, limit, cursor },
     })
     return { ...answer, cursor: answer.cursor }
   }

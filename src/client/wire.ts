@@ -97,6 +97,11 @@ export interface PausedAnswer {
   readonly ofKinds: readonly ({ readonly kind: string } & PauseView)[]
 }
 
+export interface TimersOrder {
+  /** 'due': what is due first comes first. 'latest': what is due last. Default: the order that costs least. */
+  readonly order?: 'due' | 'latest'
+}
+
 export interface HistoryQuery {
   readonly kind?: KindGiven
   readonly key?: string

@@ -46,7 +46,7 @@ import {
 import { Lifecycle } from './call/lifecycle.js'
 import type { TimerEvent } from './read/history-policy.js'
 import type { ForecastOptions, ForecastSlice, Why } from './read/records.js'
-import type { CountOptions, PageOptions } from './read/timer-lists.js'
+import type { CountOptions, ListOptions, PageOptions } from './read/timer-lists.js'
 import type { CountedTimers, ListedTimers, TimerQuery } from './read/timer-query.js'
 import type { SetManyRow, SetOptions } from './set/set-request.js'
 import type { Instant, When } from './when.js'
@@ -289,7 +289,7 @@ export abstract class FrontDoor extends Lifecycle {
   // ---- reading
 
   /** One page of the timers that match a query. */
-  abstract list(query?: TimerQuery & PageOptions, options?: CallOptions): Promise<ListedTimers>
+  abstract list(query?: TimerQuery & ListOptions, options?: CallOptions): Promise<ListedTimers>
 
   /** How many timers match a query. Counts up to a bound, and ends within the budget of a page. */
   abstract count(query?: TimerQuery & CountOptions, options?: CallOptions): Promise<CountedTimers>

@@ -36,7 +36,7 @@ import { NameTurns } from './call/name-turns.js'
 import { NamespaceTimers } from './namespace-timers.js'
 import type { TimerEvent } from './read/history-policy.js'
 import { type ForecastOptions, type ForecastSlice, Records, type Why } from './read/records.js'
-import { type CountOptions, type PageOptions, TimerLists } from './read/timer-lists.js'
+import { type CountOptions, type ListOptions, type PageOptions, TimerLists } from './read/timer-lists.js'
 import type { CountedTimers, ListedTimers, TimerQuery } from './read/timer-query.js'
 import { Outcomes } from './read/outcomes.js'
 import { NamespaceQuota } from './set/namespace-quota.js'
@@ -444,7 +444,7 @@ export class Timers extends FrontDoor {
     return await this.#records.get(await this.#names.nameOf(kindOrHandle, key))
   }
 
-  list(query: TimerQuery & PageOptions = {}, options?: CallOptions): Promise<ListedTimers> {
+  list(query: TimerQuery & ListOptions = {}, options?: CallOptions): Promise<ListedTimers> {
     return this.calls.run(options, (limit) => this.#lists.list(query, limit))
   }
 

@@ -14,6 +14,7 @@ import {
 } from '../defaults.js'
 import type { AnyKind } from '../kind/kind.js'
 import type { Kinds } from '../kind/kinds.js'
+import { DueOrder, type ListOrder } from './due-order.js'
 import {
   checkQuery,
   type CountedTimers,
@@ -32,6 +33,14 @@ export interface PageOptions {
    * about 100 ms, so that a search among millions of timers does not delay others.
    */
   readonly cursor?: string | undefined
+}
+
+export interface ListOptions extends PageOptions {
+  /**
+   * 'due': what is due first comes first. 'latest': what is due last. Default: the store's own order, which costs least.
+   * A paused timer counts as due after all others.
+   */
+  readonly order?: ListOrder
 }
 
 export interface CountOptions {
@@ -62,10 +71,16 @@ export class TimerLists {
   }
 
   /** A page ends after about `LIST_BUDGET_MS`, and stops when the call is over. */
-  async list(query: TimerQuery & PageOptions, limit: CallLimit): Promise<ListedTimers> {
+  async list(query: TimerQuery & ListOptions, limit: CallLimit): Promise<ListedTimers> {
+    const { order, ...rest } = query
+    if (order !== undefined) checkOrder(order)
     const most = limitOf(query)
     const items: TimerView[] = []
-    const { cursor, looked } = await this.#eachMatch(query, most, limit, (view) => void items.push(view))
+    const add = (view: TimerView): void => void items.push(view)
+    const { cursor, looked } =
+      order === undefined
+        ? await this.#eachMatch(rest, most, limit, add)
+        : await this.#eachInOrder(rest, order, most, limit, add)
     const complete = cursor === undefined || items.length === most
     return { items, cursor, complete, looked, ...(!complete && { total: await this.#total() }) }
   }
@@ -89,12 +104,10 @@ export class TimerLists {
     found: (view: TimerView) => void,
   ): Promise<Pick<ListedRows, 'cursor' | 'looked'>> {
     const { clock } = this.#engine
-    const stopping = new AbortController()
-    limit.onOver(() => stopping.abort())
-    const until = clock.monotonic() + LIST_BUDGET_MS
+    const { until, signal } = this.#bounds(limit)
     let left = most
     for (let page: TimerQuery & PageOptions = query; ;) {
-      const bounds = { budgetMs: Math.max(0, until - clock.monotonic()), signal: stopping.signal }
+      const bounds = { budgetMs: Math.max(0, until - clock.monotonic()), signal }
       const rows = await this.rows({ ...page, limit: Math.min(left, MAX_PAGE_ITEMS) }, bounds)
       for (const row of rows.items) {
         const view = this.#viewOf(row)
@@ -108,6 +121,49 @@ export class TimerLists {
       if (cursor === undefined || left === 0 || isOut) return { cursor, looked }
       page = { ...query, cursor }
     }
+  }
+
+  /** The same in the order of due times. */
+  async #eachInOrder(
+    query: TimerQuery & PageOptions,
+    order: ListOrder,
+    most: number,
+    limit: CallLimit,
+    found: (view: TimerView) => void,
+  ): Promise<Pick<ListedRows, 'cursor' | 'looked'>> {
+    const { clock } = this.#engine
+    const { until, signal } = this.#bounds(limit)
+    checkQuery('list', query, ['limit', 'cursor'])
+    const filter = filterOf(query, clock.now())
+    const kind = await this.ofKind(query.kind)
+    const dues = new DueOrder(order, query.cursor, clock.now(), filter)
+    if (query.cursor === undefined) await this.#engine.applyAcknowledged()
+    const before = dues.looked
+    for (let left = most; left > 0 && !dues.isOver;) {
+      const slice = dues.slice(left, MAX_PAGE_ITEMS)
+      const budgetMs = Math.max(0, until - clock.monotonic())
+      const scope = { namespace: this.#namespace, ...kind }
+      const page = await this.#store.list({ ...scope, ...filter, ...slice, budgetMs, signal })
+      const rows = page.items.filter((row) => {
+        const view = this.#viewOf(row)
+        return view !== undefined && isMatch(view, query)
+      })
+      for (const row of dues.take(page, rows, left)) {
+        const view = this.#viewOf(row)
+        if (view === undefined) continue
+        found(view)
+        left--
+      }
+      const hasLooked = dues.looked - before >= MIN_BUDGETED_TIMERS || !page.isComplete
+      if (hasLooked && clock.monotonic() >= until) break
+    }
+    return { cursor: dues.cursor, looked: dues.looked }
+  }
+
+  #bounds(limit: CallLimit): { readonly until: number; readonly signal: AbortSignal } {
+    const stopping = new AbortController()
+    limit.onOver(() => stopping.abort())
+    return { until: this.#engine.clock.monotonic() + LIST_BUDGET_MS, signal: stopping.signal }
   }
 
   /** All timers that match, page by page. Those that are done here are among them. */
@@ -163,4 +219,9 @@ export function limitOf({ limit = PAGE_ITEMS }: PageOptions): number {
     'invalid-option',
     `limit must be an integer from 1 to ${MAX_PAGE_ITEMS}, got ${shown(limit)}`,
   )
+}
+
+function checkOrder(order: unknown): void {
+  if (order === 'due' || order === 'latest') return
+  throw new InvalidInputError('invalid-option', `order must be due or latest, got ${shown(order)}`)
 }

@@ -39,7 +39,7 @@ import { type AnyKind, checkKindMade, isKind, type TimerKind, type UnknownKind }
 import { NamespaceTimers } from '../namespace-timers.js'
 import type { TimerEvent } from '../read/history-policy.js'
 import type { ForecastOptions, ForecastSlice, Why } from '../read/records.js'
-import type { CountOptions, PageOptions } from '../read/timer-lists.js'
+import type { CountOptions, ListOptions, PageOptions } from '../read/timer-lists.js'
 import { checkQuery, type CountedTimers, type ListedTimers, type TimerQuery } from '../read/timer-query.js'
 import type { SetManyRow, SetOptions } from '../set/set-request.js'
 import { missingKey } from '../kind/timer-names.js'
@@ -289,8 +289,8 @@ export class RemoteTimers extends FrontDoor {
   }
 
   /** Joins pages of the server, because they are shorter than the library's, until one of them ends early. */
-  async list(query: TimerQuery & PageOptions = {}, options?: CallOptions): Promise<ListedTimers> {
-    checkQuery('list', query, ['limit', 'cursor'])
+  async list(query: TimerQuery & ListOptions = {}, options?: CallOptions): Promise<ListedTimers> {
+    checkQuery('list', query, ['limit', 'cursor', 'order'])
     const { kind = '', limit = PAGE_ITEMS } = query
     checkInteger('limit', limit, 1, MAX_PAGE_ITEMS)
     return await this.#call(options, async (client) => {

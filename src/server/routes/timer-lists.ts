@@ -15,6 +15,13 @@ const filter = {
 }
 const Filter = Type.Object(filter)
 
+const order = Type.Optional(
+  Type.Union([Type.Literal('due'), Type.Literal('latest')], {
+    description:
+      'due: what is due first comes first. latest: what is due last. Default: the order that costs least.',
+  }),
+)
+
 /** List and count timers. Both end early rather than make others wait. */
 export const timerListRoutes: readonly Route[] = [
   route({
@@ -23,7 +30,7 @@ export const timerListRoutes: readonly Route[] = [
     scope: 'read',
     group,
     summary: 'List timers, page by page.',
-    query: Type.Object({ ...filter, ...page }, { additionalProperties: false }),
+    query: Type.Object({ ...filter, order, ...page }, { additionalProperties: false }),
     answer: Type.Object({ ...Page(TimerBody).properties, ...progress }),
     refusals: [404],
     description:

@@ -15,6 +15,8 @@ export interface Scanned {
   readonly next: Place | undefined
   /** How many rows it looked at. */
   readonly looked: number
+  /** About how many of them are before `next`. */
+  readonly passed: number
 }
 
 /**
@@ -31,6 +33,8 @@ export class ListScan {
   readonly #most: number
   #next = 0
   #looked = 0
+  #inRange = 0
+  #matched = 0
   #matches: Match[] = []
   // Only rows before it can be among the first `most`.
   #end: Place
@@ -85,7 +89,11 @@ export class ListScan {
       const isLive = this.#isThere(match) && !table.chunks.isDead(match.ref, match.ordinal)
       if (isLive) rows.push(rowOf(table.source(match.ref), match.ordinal, true))
     }
-    return { rows, next: next && { position: next.position, revision: next.revision }, looked: this.#looked }
+    const looked = this.#looked
+    // Rows that match are about as frequent before `next` as behind it.
+    const passed =
+      left === undefined ? this.#inRange : Math.ceil((this.#inRange * this.#most) / this.#matched)
+    return { rows, next: next && { position: next.position, revision: next.revision }, looked, passed }
   }
 
   #isThere({ ref, id }: ListedChunk): boolean {
@@ -102,10 +110,13 @@ export class ListScan {
     matcher.begin(source)
     for (let ordinal = 0; ordinal < source.rows; ordinal++) {
       const position = source.position(ordinal)
-      if (position < level.position || position > this.#end.position) continue
+      if (position < level.position || position >= this.#stretch.untilExclusive) continue
+      if (position === level.position && source.revision(ordinal) < level.revision) continue
+      this.#inRange++
       if (!matcher.matches(source, ordinal) || chunks.isDead(ref, ordinal)) continue
+      this.#matched++
       const match = { position, revision: source.revision(ordinal), ref, id, ordinal }
-      if (isBefore(match, level) || !isBefore(match, this.#end)) continue
+      if (!isBefore(match, this.#end)) continue
       this.#matches.push(match)
       if (this.#matches.length >= 2 * this.#most + MATCHES_BETWEEN_SORTS) this.#truncate(this.#most + 1)
     }

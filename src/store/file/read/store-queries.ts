@@ -60,11 +60,12 @@ export class StoreQueries {
     const start = listStartOf(query.cursor, this.#table.buckets.length)
     let { shard, place } = start
     let lookedAt = 0
+    let passedBy = start.looked
     let mostRows: number = readDefaults.minListedRows
     signal?.throwIfAborted()
     while (shard < this.#table.buckets.length) {
       const from = { shard, place }
-      const { rows, next, looked } = await this.#listStretch(
+      const { rows, next, looked, passed } = await this.#listStretch(
         query,
         from,
         matcher,
@@ -72,6 +73,7 @@ export class StoreQueries {
         limit - items.length,
       )
       lookedAt += looked
+      passedBy += passed
       signal?.throwIfAborted()
       for (const row of rows) items.push(row)
       shard = next === undefined ? shard + 1 : shard
@@ -81,12 +83,12 @@ export class StoreQueries {
       // A small store has no short pages, however slow the machine is.
       const isOut = lookedAt >= readDefaults.minBudgetedRows && this.#clock.monotonic() >= until
       if (isFull || isOut) {
-        return pageBefore({ shard, place, looked: start.looked + lookedAt }, items, isFull)
+        return pageBefore({ shard, place, looked: passedBy }, items, isFull)
       }
       // Rows that match are rare: read more at a time.
       if (2 * looked >= mostRows) mostRows = Math.min(4 * mostRows, readDefaults.maxListedRows)
     }
-    return lastPage(items, start.looked + lookedAt)
+    return lastPage(items, passedBy)
   }
 
   async #listStretch(
@@ -106,7 +108,9 @@ export class StoreQueries {
       })
       const isOver = (): boolean => scan === undefined || !scan.step(this.#table.tuning.listedRows)
       while (!(await this.#look(isOver))) query.signal?.throwIfAborted()
-      const found = await this.#read(() => scan?.finish() ?? { rows: [], next: undefined, looked: 0 })
+      const found = await this.#read(
+        () => scan?.finish() ?? { rows: [], next: undefined, looked: 0, passed: 0 },
+      )
       // Rows that were gone in a batch that failed are there again, and the scan may have missed them.
       if (undone === this.#undone) return found
     }

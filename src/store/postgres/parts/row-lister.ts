@@ -19,8 +19,9 @@ interface ReadPage {
   readonly rows: RowColumns
   readonly shards: Float64Array
   readonly next: ListPlace | undefined
-  /** How many rows the statement looked at. */
+  /** How many rows the statement looked at, and how many of them are before the last row of `rows`. */
   readonly looked: number
+  readonly passed: number
 }
 
 // No key has more characters, so every key with a prefix is at or before the prefix followed by this.
@@ -65,8 +66,8 @@ export class RowLister {
       const most = limit - items.length
       const page = await this.#read(query, from, lookAt, most)
       signal?.throwIfAborted()
-      looked += page.looked
       const left = take(page, items, limit)
+      looked += left === undefined ? page.looked : page.passed
       if (left !== undefined) return pageUntil(left, true)
       if (page.next === undefined) return lastPage(items, start.looked + looked)
       from = page.next
@@ -75,8 +76,8 @@ export class RowLister {
         const named = await this.#readNamed(query, from, limit - items.length)
         signal?.throwIfAborted()
         if (named !== undefined) {
-          looked += named.looked
           const next = take(named, items, limit)
+          looked += next === undefined ? named.looked : named.passed
           return next === undefined ? lastPage(items, start.looked + looked) : pageUntil(next, true)
         }
         mayBeRare = false
@@ -136,11 +137,7 @@ export class RowLister {
   ): Promise<Row> {
     const [row] = await this.#database.read(
       'list',
-      `with looked as materialized (${looked})
-      select (select count(*) from looked) as looked,
-        (select array_send(array[shard, position, revision]) from looked order by shard desc, position desc, revision desc limit 1) as last,
-        array_send(array_agg(t.shard::bigint)) as shards, ${sentRows}
-      from (
+      `with looked as materialized (${looked}), t as materialized (
         select t.* from looked t join S.shard s using (shard)
         where (t.position, t.revision) >= (s.settled_position, s.settled_revision) ${condition}
           and t.namespace = $5::text and ($6::text is null or t.kind = $6)
@@ -150,7 +147,13 @@ export class RowLister {
           and ($13::bigint is null or t.attempt >= $13) and ($14::bigint is null or t.attempt < $14)
           and ($15::boolean is null or (strpos(t.details, '${SCHEDULE_FIELD}') > 0) = $15)
         order by t.shard, t.position, t.revision limit $11
-      ) t`,
+      )
+      select (select count(*) from looked) as looked,
+        (select array_send(array[shard, position, revision]) from looked order by shard desc, position desc, revision desc limit 1) as last,
+        (select count(*) from looked where (shard, position, revision) <
+          (select shard, position, revision from t order by shard desc, position desc, revision desc limit 1)) as passed,
+        array_send(array_agg(t.shard::bigint)) as shards, ${sentRows}
+      from t`,
       [
         ...numbers,
         query.namespace,
@@ -187,6 +190,7 @@ function pageOf(row: Row, next: ListPlace | undefined): ReadPage {
     shards: int8Values(arrayOf(row, 'shards')),
     next,
     looked: numberOf(row, 'looked'),
+    passed: numberOf(row, 'passed'),
   }
 }
 

@@ -39,6 +39,7 @@ export function describeList(suite: Suite): void {
           const page = await world.store.list({ namespace: NAMESPACE, limit, cursor })
           assert.ok(page.items.length <= limit, `a page of ${page.items.length} for a limit of ${limit}`)
           assert.equal(page.isComplete, true)
+          assert.ok(page.looked <= rows.length, `${page.looked} of ${rows.length} rows looked at`)
           return page
         })
         sameRows(listed, rows, `limit ${limit}`)
