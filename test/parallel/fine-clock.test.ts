@@ -68,7 +68,7 @@ describe('a fine clock', () => {
     await thread.terminate()
     clock.wakeAt(clock.now() + 1, () => woken.push('without'))
     await until('both were woken', () => woken.length === 2)
-    expect(woken).toEqual(['without', 'before'])
+    expect(woken.toSorted()).toEqual(['before', 'without'])
     clock.wakeAt(clock.now() + 20, () => woken.push('stopped'))
     await clock.stop()
     await until('it was woken', () => woken.includes('stopped'))

@@ -79,6 +79,12 @@ export function churn(operations) {
   }
 }
 
+/** Sets a timer for an instant, and one for what is no instant. */
+export function setAt(id) {
+  timers.setAt('fire', timers.now() + 5, id)
+  timers.setAt('fire', Number.NaN, id)
+}
+
 export function exit() {
   process.exit(1)
 }

@@ -60,6 +60,18 @@ describe('a pool', () => {
     await eventually(() => expect(errors).toMatchObject([[{ message: 'it failed on purpose' }, 'fail', 7]]))
   })
 
+  it('lets a task set a timer for an instant of its clock, and refuses what is no instant', async () => {
+    const errors: unknown[] = []
+    const data = newLedger(1)
+    const pool = await start({ data, onError: (error) => errors.push(error) })
+    data.next[0] = 1
+    pool.set('setAt', 0, 0)
+    await eventually(() => expect(fates(data)).toEqual({ fired: 1 }))
+    await eventually(() =>
+      expect(errors).toMatchObject([{ message: expect.stringContaining('NaN') as string }]),
+    )
+  })
+
   it('keeps every timer when the number of workers changes', async () => {
     const data = newLedger(200)
     const pool = await start({ data, workers: 3 })

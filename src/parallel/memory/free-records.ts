@@ -55,7 +55,7 @@ export class FreeRecords {
       throw new LimitError('pool-full', `the pool has ${this.#maxTimers} timers, which is its limit`)
     }
     const index = this.#ring[this.#first]!
-    this.#first = (this.#first + 1) % this.#ring.length
+    if (++this.#first === this.#ring.length) this.#first = 0
     this.#count--
     return index
   }
@@ -63,7 +63,8 @@ export class FreeRecords {
   /** Takes back a record that belongs to this thread. */
   give(index: number): void {
     if (this.#count === this.#ring.length) this.#share()
-    this.#ring[(this.#first + this.#count) % this.#ring.length] = index
+    const at = this.#first + this.#count
+    this.#ring[at < this.#ring.length ? at : at - this.#ring.length] = index
     this.#count++
   }
 

@@ -60,8 +60,8 @@ export class TimerRecords {
     const memory = this.#memory
     const at = index * this.#stride
     const use = memory.read(at + USE) + 1
-    // Before the word: a thread that sees the new word must see the new use, too.
-    memory.store(at + USE, use)
+    // Before the word, which is stored atomically: a thread that sees the new word sees the new use, too.
+    memory.write(at + USE, use)
     memory.writeDouble(at + DUE, due)
     memory.store(at + WORD, next(memory.read(at + WORD), SCHEDULED, owner))
     return use
@@ -142,11 +142,14 @@ export class TimerRecords {
     return true
   }
 
-  /** Gives a free record to an owner. */
+  /**
+   * Gives a free record to an owner. No other thread changes a free record, and the list of free records orders this for
+   * the thread that takes it next.
+   */
   assign(index: number, owner: number): void {
     const memory = this.#memory
     const at = index * this.#stride + WORD
-    memory.store(at, freeWord(memory.load(at), owner))
+    memory.write(at, freeWord(memory.read(at), owner))
   }
 
   // No other thread changes a record in these states.
