@@ -1015,6 +1015,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'the store refuses to settle at a level ahead of its clock',
+    test: 'test/engine/level-ahead.test.ts',
     patches: [
       {
         file: shardRow,
@@ -1439,8 +1440,8 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'timers are offered to a member whose heartbeats are overdue',
-    test: 'test/engine/pools.test.ts. It breaks no promise',
-    rare: 'it only costs an attempt.',
+    test: 'test/engine/pools.test.ts',
+    rare: 'it breaks no promise: it only costs an attempt',
     patches: [
       {
         file: 'engine/offer/offers.ts',
