@@ -6,6 +6,7 @@ const node = process.execPath
 const steps = [
   { name: 'types', args: [tool('typescript', 'bin/tsc'), '-p', 'tsconfig.json'] },
   { name: 'types of the page', args: [tool('typescript', 'bin/tsc'), '-p', 'dashboard/tsconfig.json'] },
+  { name: 'types of its tests', args: [tool('typescript', 'bin/tsc'), '-p', 'test/page/tsconfig.json'] },
   { name: 'lint', args: [tool('oxlint', 'bin/oxlint'), '--type-aware', '--deny-warnings'] },
   { name: 'format', args: [tool('prettier', 'bin/prettier.cjs'), '--check', '--log-level', 'warn', '.'] },
   { name: 'unused code', args: [tool('knip', 'bin/knip.js')] },

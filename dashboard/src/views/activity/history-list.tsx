@@ -1,5 +1,6 @@
 import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
+import { composedUnless } from '../../api/composed.ts'
 import type { HistoryEvent, Page } from '../../api/types.ts'
 import { useResource } from '../../state/resource.ts'
 import { route, setQuery, timerHref } from '../../state/router.ts'
@@ -17,8 +18,15 @@ export function HistoryList(): JSX.Element {
   const cursor = cursors.value.at(-1)
   const history = useResource(
     `history ${kind} ${key} ${cursor ?? ''}`,
-    (api, signal) =>
-      api.get<Page<HistoryEvent>>('/v1/history', { kind, key, cursor, order: 'newest', limit: 50 }, signal),
+    async (api, signal) => {
+      const query = { kind, key, cursor, limit: 50 }
+      return await composedUnless<Page<HistoryEvent>>(
+        'history, newest first',
+        async () => await api.get('/v1/history', { ...query, order: 'newest' }, signal),
+        async () => await api.get('/v1/history', query, signal),
+        'invalid-body',
+      )
+    },
     { live: cursor === undefined },
   )
   const change = (changed: { kind?: string; key?: string }): void => {

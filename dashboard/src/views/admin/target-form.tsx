@@ -37,7 +37,7 @@ export function TargetForm({
   const name = useSignal(kind)
   const type = useSignal<TargetType>(before?.type ?? 'webhook')
   const url = useSignal(before?.url ?? '')
-  const secret = useSignal('')
+  const secret = useSignal(before === undefined ? newSecret() : '')
   const timeout = useSignal(before?.timeout === undefined ? '' : String(before.timeout))
   const concurrency = useSignal(before?.concurrency === undefined ? '' : String(before.concurrency))
   const rate = useSignal(before?.rate === undefined ? '' : String(before.rate))
@@ -108,14 +108,14 @@ export function TargetForm({
               />
               <TextField
                 label="Secret"
-                type="password"
                 maxLength={512}
+                required={before?.type !== 'webhook'}
                 value={secret.value}
                 input={(value) => (secret.value = value)}
                 hint={
-                  before === undefined
-                    ? 'whsec_ and 24 to 64 bytes in base64. Empty: requests are not signed.'
-                    : 'Empty: the secrets stay as they are.'
+                  before?.type === 'webhook'
+                    ? 'Empty: the secrets stay as they are.'
+                    : 'It signs the requests. Give it to the receiver: it is shown only now.'
                 }
               />
               <TextField
@@ -174,4 +174,9 @@ function given(name: string, text: string, valueOf: (text: string) => unknown): 
 /** Digits alone are milliseconds. */
 function durationOf(text: string): number | string {
   return /^\d+$/.test(text) ? Number(text) : text
+}
+
+/** A secret as Standard Webhooks has it, made in the browser. */
+function newSecret(): string {
+  return `whsec_${btoa(String.fromCharCode(...crypto.getRandomValues(new Uint8Array(32))))}`
 }

@@ -1,8 +1,9 @@
 import type { JSX } from 'preact'
+import { clusterOf } from '../../api/composed.ts'
 import type { Cluster, Member, Shard } from '../../api/types.ts'
 import { now } from '../../state/clock.ts'
 import { useResource } from '../../state/resource.ts'
-import { api, can, spansNamespaces } from '../../state/session.ts'
+import { api, can, spansNamespaces, who } from '../../state/session.ts'
 import { Badge, Button, Card, Empty, Heading, Loaded, Notice, type Tone, When } from '../../ui/basics.tsx'
 import { ask } from '../../ui/dialog.tsx'
 import { bytes, compact, count, duration, plural } from '../../ui/format.ts'
@@ -16,7 +17,7 @@ import { Takeovers } from './takeovers.tsx'
 export function ClusterView(): JSX.Element {
   const cluster = useResource(
     'cluster',
-    spansNamespaces.value ? (current, signal) => current.get<Cluster>('/v1/cluster', {}, signal) : undefined,
+    spansNamespaces.value ? (current, signal) => clusterOf(current, who.value!.server, signal) : undefined,
     { everyMs: 3000, live: true },
   )
   return (

@@ -1,9 +1,10 @@
 import { signal } from '@preact/signals'
-import type { Job } from '../../api/types.ts'
+import type { JSX } from 'preact'
 import { go } from '../../state/router.ts'
 import { api } from '../../state/session.ts'
 import { Notice } from '../../ui/basics.tsx'
 import { ask } from '../../ui/dialog.tsx'
+import { startJob, workOn } from './dead-jobs.ts'
 import { TextField } from '../../ui/form.tsx'
 import { plural } from '../../ui/format.ts'
 
@@ -21,6 +22,7 @@ export interface Filter {
 /** Sets dead letters again, due now: single ones at once, many as a job of the server, as slowly as wanted. */
 export function askRedrive(which: Which, found: number | undefined): void {
   const perSecond = signal('')
+  const done = signal<number | undefined>(undefined)
   const isSingle = 'ids' in which
   ask({
     title: `Redrive ${numberWords(found)}?`,
@@ -31,6 +33,7 @@ export function askRedrive(which: Which, found: number | undefined): void {
           more.
         </p>
         {!isSingle && <RateField perSecond={perSecond} />}
+        <WorkProgress done={done} found={found} />
       </>
     ),
     action: 'Redrive',
@@ -46,19 +49,22 @@ export function askRedrive(which: Which, found: number | undefined): void {
           ? `Redrove ${plural(count, 'dead letter')}.`
           : `A timer of that key was set meanwhile, so the dead letter was set as ${other.key}.`
       }
-      await startJob('redrive', which, perSecond.value)
-      return 'The job has started.'
+      return await workOnAll('redrive', which, perSecond.value, done)
     },
   })
 }
 
 export function askDiscard(which: Which, found: number | undefined): void {
+  const done = signal<number | undefined>(undefined)
   ask({
     title: `Discard ${numberWords(found)}?`,
     body: (
-      <Notice tone="warn">
-        They are deleted for good, with their payloads. Nobody can redrive them afterwards.
-      </Notice>
+      <>
+        <Notice tone="warn">
+          They are deleted for good, with their payloads. Nobody can redrive them afterwards.
+        </Notice>
+        <WorkProgress done={done} found={found} />
+      </>
     ),
     action: 'Discard for good',
     isDangerous: true,
@@ -67,8 +73,7 @@ export function askDiscard(which: Which, found: number | undefined): void {
         for (const id of which.ids) await api.value.send('DELETE', '/v1/dead', undefined, { query: { id } })
         return `Discarded ${plural(which.ids.length, 'dead letter')}.`
       }
-      await startJob('discard', which, '')
-      return 'The job has started.'
+      return await workOnAll('discard', which, '', done)
     },
   })
 }
@@ -86,13 +91,37 @@ function RateField({ perSecond }: { readonly perSecond: { value: string } }) {
   )
 }
 
-async function startJob(action: 'redrive' | 'discard', filter: Filter, perSecond: string): Promise<void> {
-  const { id } = await api.value.send<Job>('POST', '/v1/jobs', {
-    action,
-    filter,
-    ...(perSecond !== '' && { perSecond: Number(perSecond) }),
-  })
-  go(['jobs', id])
+/** As a job of the server, or if it has none, by this page. */
+async function workOnAll(
+  action: 'redrive' | 'discard',
+  filter: Filter,
+  perSecond: string,
+  done: { value: number | undefined },
+): Promise<string> {
+  const job = await startJob(api.value, action, filter, perSecond)
+  if (job !== undefined) {
+    go(['jobs', job.id])
+    return 'The job has started.'
+  }
+  done.value = 0
+  const changed = await workOn(api.value, action, filter, perSecond, (finished) => (done.value = finished))
+  return `${action === 'redrive' ? 'Redrove' : 'Discarded'} ${plural(changed, 'dead letter')}.`
+}
+
+function WorkProgress({
+  done,
+  found,
+}: {
+  readonly done: { value: number | undefined }
+  readonly found: number | undefined
+}): JSX.Element | null {
+  if (done.value === undefined) return null
+  return (
+    <p role="status">
+      <progress max={found ?? 1} value={done.value} aria-label="Progress" />{' '}
+      {plural(done.value, 'dead letter')}
+    </p>
+  )
 }
 
 function numberWords(found: number | undefined): string {

@@ -1,3 +1,4 @@
+import { forecastOf } from '../../api/composed.ts'
 import type { Forecast } from '../../api/types.ts'
 import { useResource, type Resource } from '../../state/resource.ts'
 import type { Layer } from '../../ui/chart.tsx'
@@ -16,11 +17,10 @@ export const spans: Readonly<
 
 export function useForecast(span: Span): Resource<Forecast> {
   const { over, slice } = spans[span]
-  return useResource(
-    `forecast ${span}`,
-    (api, signal) => api.get<Forecast>('/v1/forecast/kinds', { over, slice }, signal),
-    { everyMs: 15_000, live: true },
-  )
+  return useResource(`forecast ${span}`, (api, signal) => forecastOf(api, over, slice, signal), {
+    everyMs: 15_000,
+    live: true,
+  })
 }
 
 export function stepsOf({ fromInclusive, sliceMs, others }: Forecast): readonly number[] {

@@ -1,6 +1,7 @@
 import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
-import type { Page, ScheduleRow } from '../../api/types.ts'
+import { schedulesOf } from '../../api/composed.ts'
+import type { ScheduleRow } from '../../api/types.ts'
 import { useResource } from '../../state/resource.ts'
 import { href, route, setQuery, timerHref } from '../../state/router.ts'
 import { can } from '../../state/session.ts'
@@ -24,8 +25,7 @@ export function SchedulesView(): JSX.Element {
   const cursor = cursors.value.at(-1)
   const schedules = useResource(
     `schedules ${kind} ${keyPart} ${cursor ?? ''}`,
-    (api, signal) =>
-      api.get<Page<ScheduleRow>>('/v1/schedules', { kind, keyPart, cursor, limit: ROWS }, signal),
+    (api, signal) => schedulesOf(api, { kind, keyPart, cursor, limit: ROWS }, signal),
     { live: true, everyMs: 30_000 },
   )
   const change = (changed: { kind?: string; key?: string }): void => {

@@ -2,6 +2,7 @@ import { type Signal, useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { useEffect, useMemo } from 'preact/hooks'
 import { messageOf, timerPath } from '../../api/calls.ts'
+import { changeContent } from '../../api/composed.ts'
 import { parseExactly, stringifyExactly } from '../../api/exact-json.ts'
 import type { ScheduleJson, Timer } from '../../api/types.ts'
 import { noticeChange } from '../../state/feed.ts'
@@ -240,13 +241,7 @@ async function saveChange(timer: Timer, fields: Fields): Promise<Saved> {
     await api.value.send('PUT', timerPath(kind, key), { ...whenOf(fields.when), ...content }, { headers })
     return saved
   }
-  if (!isSameContent)
-    await api.value.send(
-      'PATCH',
-      timerPath(kind, key),
-      { payload: content.payload ?? null, tags: content.tags },
-      { headers },
-    )
+  if (!isSameContent) await changeContent(api.value, timer, content)
   if (!fields.isSchedule.value) {
     const when = whenOf(fields.when)
     // The field shows whole seconds.

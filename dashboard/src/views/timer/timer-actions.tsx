@@ -1,6 +1,7 @@
 import { signal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { timerPath } from '../../api/calls.ts'
+import { runOnce } from '../../api/composed.ts'
 import type { Timer } from '../../api/types.ts'
 import { act } from '../../state/messages.ts'
 import { href } from '../../state/router.ts'
@@ -88,7 +89,7 @@ export function askRun(timer: Pick<Timer, 'kind' | 'key'>): void {
     ),
     action: 'Run once now',
     run: async () => {
-      await api.value.send('POST', timerPath(timer.kind, timer.key, '/run'))
+      await runOnce(api.value, timer.kind, timer.key)
       return `${timer.key} runs once now.`
     },
   })

@@ -127,7 +127,7 @@ function Facts({ timer }: { readonly timer: Timer }): JSX.Element {
       </dd>
       <dt>{settled === undefined ? (attempts > 0 ? 'Next attempt' : 'Due') : 'Ended'}</dt>
       <dd>
-        <When at={settled?.at ?? dueAt} />
+        <When at={settled?.at ?? dueAt} both={settled !== undefined} />
         {settled === undefined && (
           <>
             <span class="line">{instant(dueAt, shownZone())}</span>

@@ -1,6 +1,6 @@
 import { type Signal, signal } from '@preact/signals'
 import type { JSX } from 'preact'
-import { timerPath } from '../../api/calls.ts'
+import { codeOf, timerPath } from '../../api/calls.ts'
 import type { Count, Job, JobAction, Timer } from '../../api/types.ts'
 import { go } from '../../state/router.ts'
 import { api } from '../../state/session.ts'
@@ -104,14 +104,27 @@ function askAll(action: BulkAction, filter: Filter, clear: () => void): void {
     action: words[action].action,
     isDangerous: true,
     run: async () => {
-      const { id } = await api.value.send<Job>('POST', '/v1/jobs', {
-        action,
-        filter: conditionsOf(filter),
-        ...bodyOf(action, when, note),
-      })
-      clear()
-      go(['jobs', id])
-      return 'The job has started.'
+      const given = bodyOf(action, when, note)
+      const filterGiven = conditionsOf(filter)
+      try {
+        const { id } = await api.value.send<Job>('POST', '/v1/jobs', {
+          action,
+          filter: filterGiven,
+          ...given,
+        })
+        go(['jobs', id])
+        return 'The job has started.'
+      } catch (error) {
+        if (codeOf(error) !== 'route-unknown' || action === 'pause' || action === 'resume') throw error
+        const { found: _, ...outcomes } = await api.value.send<Record<string, number>>(
+          'POST',
+          action === 'cancel' ? '/v1/bulk/cancel' : '/v1/bulk/move',
+          { filter: filterGiven, ...(action === 'fire' ? { in: 0 } : given) },
+        )
+        return summaryOf(new Map(Object.entries(outcomes)))
+      } finally {
+        clear()
+      }
     },
   })
 }

@@ -1,0 +1,20 @@
+/** Every view of the page, as its URL names it, and a text that it shows. */
+export const views: readonly (readonly [name: string, path: string, text: RegExp])[] = [
+  ['overview', 'overview', /No instance handles|is overdue|are overdue/],
+  ['forecast', 'forecast?over=day', /timers? (is|are) due in the next day/],
+  ['activity-live', 'activity', /Hold still/],
+  ['activity-history', 'activity?tab=history&kind=broken', /job:/],
+  ['activity-operators', 'activity?tab=audit', /targets\.set/],
+  ['timers', 'timers?kind=mail', /order:00001/],
+  ['timer', 'timer/mail/big', /Hidden\. Show it/],
+  ['timer-schedule', 'timer/report/digest', /Next ten occurrences/],
+  ['schedules', 'schedules?kind=report', /digest/],
+  ['dead', 'dead', /broken/],
+  ['jobs', 'jobs', /Bulk jobs/],
+  ['kinds', 'kinds', /encode/],
+  ['cluster', 'cluster', /1 instance/],
+  ['namespaces', 'namespaces', /100,000/],
+  ['keys', 'keys', /first/],
+  ['first-steps', 'start', /Set hello\/world/],
+  ['set', 'set?when=schedule', /At 09:00/],
+]
