@@ -31,6 +31,8 @@ interface OpenOptions {
   readonly height?: number
   readonly theme?: 'light' | 'dark'
   readonly zone?: string
+  /** The key of the tab's session. */
+  readonly token?: string
 }
 
 /** A tab that notes everything that a page must not do. */
@@ -60,7 +62,7 @@ export class Tab implements AsyncDisposable {
   static async open(
     browser: Browser,
     url: string,
-    { width = 1280, height = 900, theme = 'light', zone = 'Europe/Berlin' }: OpenOptions = {},
+    { width = 1280, height = 900, theme = 'light', zone = 'Europe/Berlin', token }: OpenOptions = {},
   ): Promise<Tab> {
     const context = await browser.newContext({
       viewport: { width, height },
@@ -68,8 +70,10 @@ export class Tab implements AsyncDisposable {
       timezoneId: zone,
       reducedMotion: 'reduce',
     })
+    if (token !== undefined)
+      await context.addInitScript((key) => sessionStorage.setItem('carillon-key', key), token)
     const page = await context.newPage()
-    page.setDefaultTimeout(20_000)
+    page.setDefaultTimeout(10_000)
     const tab = new Tab(page, context, new URL(url).origin)
     await page.goto(url)
     return tab
@@ -82,9 +86,7 @@ export class Tab implements AsyncDisposable {
     token: string,
     options: OpenOptions = {},
   ): Promise<Tab> {
-    const tab = await Tab.open(browser, url, options)
-    await tab.page.evaluate((key) => sessionStorage.setItem('carillon-key', key), token)
-    await tab.page.reload()
+    const tab = await Tab.open(browser, url, { ...options, token })
     await tab.page.locator('main h1').waitFor()
     return tab
   }
@@ -93,6 +95,18 @@ export class Tab implements AsyncDisposable {
   async show(view: string): Promise<void> {
     await this.page.evaluate((hash) => (location.hash = hash), `#/${view}`)
     await this.settled()
+  }
+
+  /** Waits until the view shows a text. If it does not, the error says what it shows instead. */
+  async sees(text: RegExp | string): Promise<void> {
+    try {
+      await this.page.locator('main').getByText(text).first().waitFor()
+    } catch (error) {
+      const shown = await this.page.locator('main').innerText()
+      throw new Error(`${this.page.url()} does not show ${String(text)}, but: ${shown.slice(0, 1500)}`, {
+        cause: error,
+      })
+    }
   }
 
   /** Waits until nothing is loading. */

@@ -32,7 +32,7 @@ describe('the page', () => {
       const found: string[] = []
       for (const [name, path, text] of views) {
         await tab.show(path)
-        await tab.page.getByText(text).first().waitFor()
+        await tab.sees(text)
         found.push(...(await tab.axe()).map((fault) => `${name}: ${fault}`))
       }
       expect(found).toEqual([])
@@ -45,7 +45,7 @@ describe('the page', () => {
     const wider: string[] = []
     for (const [name, path, text] of views) {
       await tab.show(path)
-      await tab.page.getByText(text).first().waitFor()
+      await tab.sees(text)
       const pixels = await tab.overflow()
       if (pixels > 0) wider.push(`${name}: ${pixels} px`)
     }

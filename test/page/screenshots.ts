@@ -20,7 +20,7 @@ export function screenshots(
       await using tab = await Tab.signedIn(browser, `${fixture.url}/`, fixture.server.token, { theme })
       for (const [name, path, text] of views) {
         await tab.show(path)
-        await tab.page.getByText(text).first().waitFor()
+        await tab.sees(text)
         await tab.page.waitForTimeout(150)
         await tab.page.screenshot({ path: `${folder}/${name}-${theme}.png` })
       }

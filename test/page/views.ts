@@ -5,7 +5,7 @@ export const views: readonly (readonly [name: string, path: string, text: RegExp
   ['activity-live', 'activity', /Hold still/],
   ['activity-history', 'activity?tab=history&kind=broken', /job:/],
   ['activity-operators', 'activity?tab=audit', /targets\.set/],
-  ['timers', 'timers?kind=mail', /order:00001/],
+  ['timers', 'timers?kind=mail&match=prefix&key=order:000', /order:000/],
   ['timer', 'timer/mail/big', /Hidden\. Show it/],
   ['timer-schedule', 'timer/report/digest', /Next ten occurrences/],
   ['schedules', 'schedules?kind=report', /digest/],
@@ -16,5 +16,5 @@ export const views: readonly (readonly [name: string, path: string, text: RegExp
   ['namespaces', 'namespaces', /100,000/],
   ['keys', 'keys', /first/],
   ['first-steps', 'start', /Set hello\/world/],
-  ['set', 'set?when=schedule', /At 09:00/],
+  ['set', 'set?when=schedule', /at 09:00 in UTC/],
 ]

@@ -51,7 +51,6 @@ interface Counts {
   readonly inFlight: number
   readonly retrying: number
   readonly paused: number
-  readonly recurring: number
   readonly dead: number
 }
 
@@ -74,11 +73,7 @@ export interface Overview {
   readonly totals: Counts
   readonly kinds: readonly KindOverview[]
   readonly moreKinds: boolean
-  readonly counted: {
-    readonly state: 'none' | 'running' | 'done'
-    readonly countedAt?: number
-    readonly rows: number
-  }
+  readonly counted: { readonly state: 'none' | 'running' | 'done'; readonly countedAt?: number }
   readonly instances: Answered
 }
 

@@ -44,7 +44,7 @@ export async function resume(): Promise<void> {
       return
     }
     const hadKey = apiKey.value !== undefined
-    forget()
+    if (hadKey) forget()
     session.value = hadKey
       ? { state: 'out', reason: 'The key was revoked, has expired, or is not for this namespace.' }
       : { state: 'out' }

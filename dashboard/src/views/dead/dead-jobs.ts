@@ -1,5 +1,6 @@
 import type { Api } from '../../api/calls.ts'
 import { codeOf } from '../../api/calls.ts'
+import { composedUnless } from '../../api/composed.ts'
 import type { DeadLetter, Job, Page } from '../../api/types.ts'
 import type { Filter } from './dead-actions.tsx'
 
@@ -63,8 +64,31 @@ async function idsOf(api: Api, { kind, key, reason, diedFrom }: Filter): Promise
   return ids
 }
 
+/** A page of the dead letters that match. Without a filter of the server, it may be short and have another after it. */
+export async function lettersOf(
+  api: Api,
+  which: Filter,
+  cursor: string | undefined,
+  signal: AbortSignal,
+): Promise<Page<DeadLetter>> {
+  const { reason, diedFrom = -Infinity, kind, key } = which
+  const isMeant = reason === undefined ? () => true : patternOf(reason)
+  return await composedUnless<Page<DeadLetter>>(
+    'dead letters by reason',
+    async () => await api.get('/v1/dead', { ...which, limit: 20, cursor }, signal),
+    async () => {
+      const page: Page<DeadLetter> = await api.get('/v1/dead', { kind, key, limit: 100, cursor }, signal)
+      return {
+        ...page,
+        items: page.items.filter((letter) => isMeant(letter.reason) && letter.diedAt >= diedFrom),
+      }
+    },
+    'invalid-body',
+  )
+}
+
 /** A group's reason has `…` in place of numbers, ids and quoted values. */
-export function patternOf(reason: string): (text: string) => boolean {
+function patternOf(reason: string): (text: string) => boolean {
   const parts = reason.split('…')
   return (text) => {
     if (parts.length === 1) return text === reason

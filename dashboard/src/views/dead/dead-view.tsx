@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
-import type { DeadGroup, DeadGroups, DeadLetter, Page } from '../../api/types.ts'
+import type { DeadGroup, DeadGroups, DeadLetter } from '../../api/types.ts'
 import { now } from '../../state/clock.ts'
 import { useResource } from '../../state/resource.ts'
 import { route, setQuery, timerHref } from '../../state/router.ts'
@@ -11,6 +11,7 @@ import { Select, TextField } from '../../ui/form.tsx'
 import { count, duration } from '../../ui/format.ts'
 import { Json } from '../../ui/json.tsx'
 import { type Column, Table } from '../../ui/table.tsx'
+import { lettersOf } from './dead-jobs.ts'
 import { askDiscard, askRedrive, type Filter, type Which } from './dead-actions.tsx'
 
 const periods: readonly (readonly [string, string, number | undefined])[] = [
@@ -189,7 +190,7 @@ function Letters({ which }: { readonly which: Filter }): JSX.Element {
   const cursor = cursors.value.at(-1)
   const letters = useResource(
     `dead ${JSON.stringify(which)} ${cursor ?? ''}`,
-    (api, signal) => api.get<Page<DeadLetter>>('/v1/dead', { ...which, limit: 20, cursor }, signal),
+    (api, signal) => lettersOf(api, which, cursor, signal),
     { live: true },
   )
   return (

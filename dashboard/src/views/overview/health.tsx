@@ -24,7 +24,7 @@ export function Health({
 }): JSX.Element | null {
   const findings = [
     ...(overview.data === undefined ? [] : findingsOf(overview.data, now.value)),
-    ...causesOf(causes.data),
+    ...causesOf(causes.data, overview.data),
   ]
   if (findings.length === 0 && (overview.data === undefined || causes.data === undefined)) return null
   if (findings.length === 0)
@@ -54,8 +54,14 @@ export function Health({
   )
 }
 
-function causesOf(data: { causes: readonly Cause[] } | undefined): readonly Finding[] {
-  return (data?.causes ?? []).map(({ text, remedy }) => ({
+/** What the server found, without what the counts of a kind already say. */
+function causesOf(
+  data: { causes: readonly Cause[] } | undefined,
+  overview: Overview | undefined,
+): readonly Finding[] {
+  const isSaid = (text: string): boolean =>
+    (overview?.kinds ?? []).some(({ kind, overdue }) => overdue > 0 && text.includes(JSON.stringify(kind)))
+  return (data?.causes ?? []).filter(({ text }) => !isSaid(text)).map(({ text, remedy }) => ({
     tone: 'bad',
     text: sentence(text),
     remedy: sentence(remedy),

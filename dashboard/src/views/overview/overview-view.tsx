@@ -39,10 +39,10 @@ export function OverviewView(): JSX.Element {
           </a>
         )}
       </Heading>
-      <Health overview={overview} causes={diagnosis} />
       <Loaded from={overview} what="overview">
         {(data) => (data.kinds.length === 0 ? <FirstTime /> : <Tiles overview={data} series={series.data} />)}
       </Loaded>
+      <Health overview={overview} causes={diagnosis} />
       <div class="columns">
         <Card
           title="Throughput and lateness"
@@ -91,7 +91,7 @@ function Freshness({ overview }: { readonly overview: Overview | undefined }): J
       {missing > 0 &&
         `${missing} of ${instances.known} instances did not answer, so rates and running attempts are too low. `}
       {counted.state === 'running' && counted.countedAt === undefined
-        ? `Counting: ${count(counted.rows)} timers so far.`
+        ? 'The timers are being counted.'
         : `All timers of the namespace ${overview.namespace}.`}
     </>
   )
@@ -115,7 +115,7 @@ function Tiles({
         value={compact(totals.pending)}
         exact={totals.pending}
         link={href(['timers'])}
-        note={`${compact(totals.recurring)} recurring`}
+        note={totals.paused === 0 ? 'none is paused by itself' : `${compact(totals.paused)} paused one by one`}
       />
       <Tile
         name="Overdue"

@@ -148,7 +148,7 @@ const columns: readonly Column<ScheduleRow>[] = [
     cell: (row) =>
       can('write') ? (
         <span class="row-actions">
-          <Button tone="quiet" aria-label={`Run ${row.key} once now`} onClick={() => askRun(row)}>
+          <Button tone="quiet" aria-label={`Run now: ${row.key}`} onClick={() => askRun(row)}>
             Run now
           </Button>
           <a
