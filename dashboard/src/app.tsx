@@ -38,6 +38,7 @@ function Frame(): JSX.Element {
   const { path } = route.value
   const view = viewOf(path)
   useTitle(view.title)
+  const jobs = useResource('jobs', (current, abort) => current.get('/v1/jobs', {}, abort))
   return (
     <div class="frame">
       <a class="skip" href={`#main`} onClick={skipToMain}>
@@ -56,7 +57,7 @@ function Frame(): JSX.Element {
             </p>
             <ul aria-labelledby={`area-${title}`}>
               {views.map(({ name, title: text, icon, isShown }) =>
-                isShown !== undefined && !isShown() ? null : (
+                (isShown !== undefined && !isShown()) || (name === 'jobs' && jobs.isMissing) ? null : (
                   <li key={name}>
                     <a
                       href={href([name])}

@@ -1,3 +1,4 @@
+import { parseDuration } from '../../../src/time/duration.ts'
 import { type Api, codeOf, timerPath } from './calls.ts'
 import type { Cluster, Forecast, Overview, Page, Preview, ScheduleRow, Shard, Timer } from './types.ts'
 
@@ -49,7 +50,7 @@ export async function forecastOf(
       const { kinds, at } = await api.get<Overview>('/v1/overview', {}, signal)
       const largest = kinds.toSorted((a, b) => b.pending - a.pending).slice(0, MOST_KINDS)
       // One beginning for all, so that the slices of the kinds fall together.
-      const query = { over, slice, from: at }
+      const query = { over, slice, from: sliceStart(at, slice) }
       const [all, ...ofKinds] = await Promise.all([
         api.get<Slices>('/v1/forecast', query, signal),
         ...largest.map(({ kind }) => api.get<Slices>('/v1/forecast', { ...query, kind }, signal)),
@@ -74,6 +75,13 @@ export async function forecastOf(
       }
     },
   )
+}
+
+/** The beginning of the slice that an instant is in: a full minute, half hour or day of the viewer. */
+function sliceStart(at: number, slice: string): number {
+  const ms = parseDuration(slice)
+  const shiftMs = new Date(at).getTimezoneOffset() * 60_000
+  return Math.floor((at - shiftMs) / ms) * ms + shiftMs
 }
 
 /** Recurring timers with their schedules in words. */

@@ -130,7 +130,8 @@ export interface Timer {
 
 export interface Count {
   readonly count: number
-  readonly isExact: boolean
+  /** Whether all were counted. */
+  readonly complete: boolean
 }
 
 export interface HistoryEvent {

@@ -116,6 +116,7 @@ const columns: readonly Column<Row>[] = [
   {
     title: 'Kind',
     label: 'Kind',
+    class: 'wide',
     cell: ({ kind }) => (
       <a class="name" href={href(['timers'], { kind })}>
         {kind}
@@ -201,7 +202,7 @@ function Actions({ row: { kind, target, isPaused } }: { readonly row: Row }): JS
           >
             {target === undefined ? 'Give a target' : 'Edit'}
           </Button>
-          {target?.type === 'webhook' && (
+          {target?.type === 'webhook' && target.health !== undefined && (
             <>
               <Button tone="quiet" aria-label={`Test the target of ${kind}`} onClick={() => askTest(kind)}>
                 Test

@@ -61,11 +61,13 @@ function causesOf(
 ): readonly Finding[] {
   const isSaid = (text: string): boolean =>
     (overview?.kinds ?? []).some(({ kind, overdue }) => overdue > 0 && text.includes(JSON.stringify(kind)))
-  return (data?.causes ?? []).filter(({ text }) => !isSaid(text)).map(({ text, remedy }) => ({
-    tone: 'bad',
-    text: sentence(text),
-    remedy: sentence(remedy),
-  }))
+  return (data?.causes ?? [])
+    .filter(({ text }) => !isSaid(text))
+    .map(({ text, remedy }) => ({
+      tone: 'bad',
+      text: sentence(text),
+      remedy: sentence(remedy),
+    }))
 }
 
 function findingsOf(overview: Overview, at: number): readonly Finding[] {

@@ -115,7 +115,9 @@ function Tiles({
         value={compact(totals.pending)}
         exact={totals.pending}
         link={href(['timers'])}
-        note={totals.paused === 0 ? 'none is paused by itself' : `${compact(totals.paused)} paused one by one`}
+        note={
+          totals.paused === 0 ? 'none is paused by itself' : `${compact(totals.paused)} paused one by one`
+        }
       />
       <Tile
         name="Overdue"

@@ -11,6 +11,7 @@ import { count, shortInstant } from '../../ui/format.ts'
 import { type IconName } from '../../ui/icon.tsx'
 import { type Column, Table } from '../../ui/table.tsx'
 import { now } from '../../state/clock.ts'
+import { shownZone } from '../../state/preferences.ts'
 import { askRun } from '../timer/timer-actions.tsx'
 import { StateBadge } from '../timers/state-badge.tsx'
 
@@ -109,12 +110,7 @@ const columns: readonly Column<ScheduleRow>[] = [
     title: 'When',
     label: 'When',
     class: 'wide',
-    cell: ({ description, zone }) => (
-      <span class="two-lines">
-        <span>{description}</span>
-        {zone !== undefined && <span class="muted">{zone}</span>}
-      </span>
-    ),
+    cell: ({ description }) => description,
   },
   {
     title: 'Last',
@@ -127,7 +123,11 @@ const columns: readonly Column<ScheduleRow>[] = [
     cell: ({ nextAt, zone }) => (
       <span class="two-lines">
         <When at={nextAt} />
-        {zone !== undefined && <span class="muted">{shortInstant(nextAt, zone, now.value)} there</span>}
+        {zone !== undefined && shortInstant(nextAt, zone, 0) !== shortInstant(nextAt, shownZone(), 0) && (
+          <span class="muted">
+            {shortInstant(nextAt, zone, now.value)} in {zone}
+          </span>
+        )}
       </span>
     ),
   },

@@ -132,15 +132,15 @@ function askAll(action: BulkAction, filter: Filter, clear: () => void): void {
 function CountOfFilter({ filter }: { readonly filter: Filter }): JSX.Element {
   const conditions = conditionsOf(filter)
   const counted = useResource(`count ${JSON.stringify(conditions)}`, (current, abort) =>
-    current.get<Count>('/v1/timers/count', { ...conditions, max: 100_000 }, abort),
+    current.get<Count>('/v1/timers/count', { ...conditions, atMost: 100_000 }, abort),
   )
   if (counted.data === undefined)
     return <p role="status">{counted.error === undefined ? 'Counting…' : 'They could not be counted.'}</p>
-  const { count: found, isExact } = counted.data
+  const { count: found, complete } = counted.data
   return (
     <p>
       <strong class="count">
-        {isExact ? '' : 'At least '}
+        {complete ? '' : 'At least '}
         {plural(found, 'timer')}
       </strong>{' '}
       {found === 1 ? 'matches' : 'match'} at this moment. A job changes at most 100,000.

@@ -111,7 +111,7 @@ function Total({
 }): JSX.Element {
   const counted = useResource(
     `total ${JSON.stringify(conditions)}`,
-    (api, signal) => api.get<Count>('/v1/timers/count', { ...conditions, max: 10_000 }, signal),
+    (api, signal) => api.get<Count>('/v1/timers/count', { ...conditions, atMost: 10_000 }, signal),
     { live: true },
   )
   const { data } = counted
@@ -119,7 +119,7 @@ function Total({
     return <>{counted.isMissing || counted.error !== undefined ? 'Page by page.' : 'Counting…'}</>
   return (
     <>
-      {data.isExact ? '' : 'At least '}
+      {data.complete ? '' : 'At least '}
       {count(data.count)}{' '}
       {isFiltered(filter) ? (data.count === 1 ? 'matches.' : 'match.') : 'in this namespace.'}
     </>
