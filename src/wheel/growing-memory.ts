@@ -82,7 +82,7 @@ interface WebAssemblyHost {
 }
 
 function reserve(maxBytes: number): Reservation | undefined {
-  const { WebAssembly } = globalThis as WebAssemblyHost
+  const { WebAssembly } = globalThis as unknown as WebAssemblyHost
   if (WebAssembly === undefined) return undefined
   try {
     return new WebAssembly.Memory({ initial: 0, maximum: Math.ceil(maxBytes / PAGE), shared: true })

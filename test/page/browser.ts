@@ -73,7 +73,7 @@ export class Tab implements AsyncDisposable {
     if (token !== undefined)
       await context.addInitScript((key) => sessionStorage.setItem('carillon-key', key), token)
     const page = await context.newPage()
-    page.setDefaultTimeout(10_000)
+    page.setDefaultTimeout(30_000)
     const tab = new Tab(page, context, new URL(url).origin)
     await page.goto(url)
     return tab

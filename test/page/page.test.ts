@@ -1,6 +1,7 @@
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startBrowser, Tab } from './browser.js'
+import { actions } from './actions.js'
 import { hostile, PageFixture } from './fixture.js'
 import { views } from './views.js'
 import { screenshots } from './screenshots.js'
@@ -105,6 +106,11 @@ describe('the page', () => {
     }
     expect(await tab.page.evaluate(() => (globalThis as { hacked?: number }).hacked)).toBeUndefined()
     expect(tab.faults).toEqual([])
+  })
+
+  actions({
+    signedIn: async (token) => await signedIn({}, token),
+    fixture: () => fixture,
   })
 })
 

@@ -180,7 +180,12 @@ function memberColumns({ self }: Cluster): readonly Column<Member>[] {
     {
       title: 'Actions',
       label: 'Actions',
-      cell: (member) => (can('admin') && member.version !== undefined ? <Drain member={member} /> : <span class="muted">–</span>),
+      cell: (member) =>
+        can('admin') && member.version !== undefined ? (
+          <Drain member={member} />
+        ) : (
+          <span class="muted">–</span>
+        ),
     },
   ]
 }

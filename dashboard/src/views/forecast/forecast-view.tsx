@@ -77,9 +77,7 @@ function ByKind({ forecast }: { readonly forecast: Forecast }): JSX.Element {
         {
           title: 'Timers',
           label: 'Timers',
-          cell: ({ kind }) => (
-            <a href={href(['timers'], { kind, from: fromInclusive, until, order: 'due' })}>Show them</a>
-          ),
+          cell: ({ kind }) => <a href={href(['timers'], { kind, from: fromInclusive, until })}>Show them</a>,
         },
       ]}
     />

@@ -83,7 +83,7 @@ function findingsOf(overview: Overview, at: number): readonly Finding[] {
   for (const kind of kinds) {
     const link = (text: string): readonly [string, string] => [
       text,
-      href(['timers'], { kind: kind.kind, due: 'overdue', order: 'due' }),
+      href(['timers'], { kind: kind.kind, due: 'overdue' }),
     ]
     if (kind.pause !== undefined) {
       findings.push({

@@ -124,7 +124,7 @@ function Tiles({
         value={compact(totals.overdue)}
         exact={totals.overdue}
         isBad={totals.overdue > 0}
-        link={href(['timers'], { due: 'overdue', order: 'due' })}
+        link={href(['timers'], { due: 'overdue' })}
         note={totals.overdue === 0 ? 'nothing is late' : `${compact(totals.inFlight)} attempts run`}
       />
       <Tile

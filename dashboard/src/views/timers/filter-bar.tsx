@@ -89,16 +89,6 @@ export function FilterBar({
           ]}
           choose={(due) => change({ due, from: '', until: '' })}
         />
-        <Select
-          label="Order"
-          value={filter.order}
-          options={[
-            ['', 'as stored'],
-            ['due', 'soonest first'],
-            ['latest', 'latest first'],
-          ]}
-          choose={(order) => change({ order })}
-        />
         <Button tone="quiet" aria-expanded={isOpen.value} onClick={() => (isOpen.value = !isOpen.value)}>
           {isOpen.value ? 'Fewer filters' : 'More filters'}
         </Button>

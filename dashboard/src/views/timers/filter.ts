@@ -12,7 +12,6 @@ export interface Filter {
   readonly until: string
   readonly recurring: string
   readonly attempts: string
-  readonly order: string
 }
 
 export const emptyFilter: Filter = {
@@ -26,7 +25,6 @@ export const emptyFilter: Filter = {
   until: '',
   recurring: '',
   attempts: '',
-  order: '',
 }
 
 export function filterOf(query: URLSearchParams): Filter {

@@ -40,11 +40,8 @@ const start: State = { items: [], cursor: undefined, error: undefined, isLoading
  * The pages of a list by the server's cursor. The server ends a page after about 100 ms, so a rare match needs several;
  * they are asked for until the page is full, or until the time limit. Earlier pages keep their cursors.
  */
-export function useTimerPages(
-  conditions: Readonly<Record<string, string | number | boolean>>,
-  order: string,
-): TimerPages {
-  const key = JSON.stringify([conditions, order])
+export function useTimerPages(conditions: Readonly<Record<string, string | number | boolean>>): TimerPages {
+  const key = JSON.stringify(conditions)
   const cursors = useSignal<readonly (string | undefined)[]>([undefined])
   const state = useSignal<State>(start)
   const round = useSignal(0)
@@ -74,7 +71,7 @@ export function useTimerPages(
         do {
           const page: Page<Timer> = await current.get(
             '/v1/timers',
-            { ...conditions, order, limit: PAGE_ROWS - items.length, cursor },
+            { ...conditions, limit: PAGE_ROWS - items.length, cursor },
             signal,
           )
           items.push(...page.items)

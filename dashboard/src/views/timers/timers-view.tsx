@@ -18,7 +18,7 @@ import { useTimerPages } from './timer-pages.ts'
 export function TimersView(): JSX.Element {
   const filter = filterOf(route.value.query)
   const conditions = conditionsOf(filter)
-  const pages = useTimerPages(conditions, filter.order)
+  const pages = useTimerPages(conditions)
   const selected = useSignal<ReadonlySet<string>>(new Set())
   const isAll = useSignal(false)
   const clear = (): void => {
