@@ -14,6 +14,7 @@ export function actions({ signedIn, fixture }: Parts): void {
     await tab.show('start')
     await tab.page.getByRole('button', { name: 'Set hello/world' }).click()
     await tab.sees('hello/world fired')
+    expect(tab.faults).toEqual([])
   })
 
   it('sets a timer from a form, moves, pauses, resumes, fires and cancels it', async () => {

@@ -12,7 +12,7 @@ export const hostile = [
   '\u202e</td></table><svg onload=globalThis.hacked=1>',
 ] as const
 
-export const BULK = 3000
+const BULK = 3000
 const HOUR = 3_600_000
 
 /** A server with a few thousand timers of every sort, on a free port, and a receiver of its webhooks. */

@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import type { Browser } from 'playwright-core'
-import { describe, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { Tab } from './browser.js'
 import type { PageFixture } from './fixture.js'
 import { views } from './views.js'
@@ -24,6 +24,7 @@ export function screenshots(
         await tab.page.waitForTimeout(150)
         await tab.page.screenshot({ path: `${folder}/${name}-${theme}.png` })
       }
+      expect(tab.faults).toEqual([])
       if (theme === 'dark') return
       await using phone = await Tab.signedIn(browser, `${fixture.url}/`, fixture.server.token, {
         width: 375,

@@ -116,7 +116,15 @@ async function scheduleRowOf(api: Api, timer: Timer, signal: AbortSignal): Promi
     { signal },
   )
   return {
-    ...{ kind, key, handle, revision, on, description, occurrence, state, attempts },
+    kind,
+    key,
+    handle,
+    revision,
+    on,
+    description,
+    occurrence,
+    state,
+    attempts,
     ...(on.zone !== undefined && { zone: on.zone }),
     ...(pause !== undefined && { pause }),
     nextAt: timer.dueAt,
@@ -139,13 +147,15 @@ export async function clusterOf(
         api.get<{ shards: readonly Omit<Shard, 'isOwned' | 'inboxBusy'>[] }>('/v1/shards', {}, signal),
       ])
       const at = Date.now()
-      const owned = shards.map((shard) => ({
-        ...shard,
-        isOwned: shard.owner !== '' && shard.leaseUntil > at,
-        inboxBusy: false,
-      }))
+      const owned = shards.map((shard) =>
+        Object.assign({}, shard, { isOwned: shard.owner !== '' && shard.leaseUntil > at, inboxBusy: false }),
+      )
       return {
-        ...{ self, at, store: server.store, strategy: server.strategy, shards: owned },
+        self,
+        at,
+        store: server.store,
+        strategy: server.strategy,
+        shards: owned,
         members: members.map((id) => ({
           id,
           shards: owned.filter(({ owner }) => owner === id).map(({ shard }) => shard),

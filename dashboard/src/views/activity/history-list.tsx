@@ -19,11 +19,11 @@ export function HistoryList(): JSX.Element {
   const history = useResource(
     `history ${kind} ${key} ${cursor ?? ''}`,
     async (api, signal) => {
-      const query = { kind, key, cursor, limit: 50 }
+      const asked = { kind, key, cursor, limit: 50 }
       return await composedUnless<Page<HistoryEvent>>(
         'history, newest first',
-        async () => await api.get('/v1/history', { ...query, order: 'newest' }, signal),
-        async () => await api.get('/v1/history', query, signal),
+        async () => await api.get('/v1/history', { ...asked, order: 'newest' }, signal),
+        async () => await api.get('/v1/history', asked, signal),
         'invalid-body',
       )
     },
