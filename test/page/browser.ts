@@ -18,9 +18,17 @@ export async function startBrowser(): Promise<Browser> {
 function installChromium(): void {
   const advice = `${CHROMIUM} is missing: install Chromium (Debian: apt-get install chromium) or set CARILLON_TEST_CHROMIUM`
   if (process.getuid?.() !== 0 || !existsSync('/usr/bin/apt-get')) throw new Error(advice)
-  const install = ['-o', 'DPkg::Lock::Timeout=300', 'install', '-y', '--no-install-recommends', 'chromium']
+  const install = [
+    'apt-get',
+    '-o',
+    'DPkg::Lock::Timeout=300',
+    'install',
+    '-y',
+    '--no-install-recommends',
+    'chromium',
+  ]
   try {
-    execFileSync('apt-get', install, { stdio: 'ignore' })
+    execFileSync(install[0]!, install.slice(1), { stdio: 'ignore' })
   } catch {
     throw new Error(advice)
   }
