@@ -75,6 +75,8 @@ export const MAX_COUNTED = 100_000
 export const MAX_KEY_PART = 512
 /** A timer that fires is due, by the store's clock. This process's clock may be this much behind. */
 export const FIRING_TOLERANCE_MS = 60_000
+/** A timer that is due for longer than this and has not started is overdue: `get` and `list` say why. */
+export const OVERDUE_MS = 1000
 export const MAX_FORECAST_SLICES = 10_000
 /** How many events `why` reads, about. */
 export const MAX_EVENTS_OF_WHY = 1000

@@ -108,7 +108,7 @@ export class Timers extends FrontDoor {
       factsOf: (kind) => this.#router.factsOf(kind),
     })
     this.#diagnosis = diagnosis
-    const lists = new TimerLists({ engine, store, namespace, kinds })
+    const lists = new TimerLists({ engine, store, namespace, kinds, diagnosis })
     const records = new Records({ engine, store, namespace, kinds, outcomes, diagnosis, lists })
     const { guard, seal } = parts
     const router = new FiringRouter({

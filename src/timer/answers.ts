@@ -29,6 +29,8 @@ export interface PauseView {
   readonly note?: string
   readonly since?: number
   readonly by?: string
+  /** It was paused because its target answered 410. */
+  readonly isTargetGone?: boolean
 }
 
 /** The current state of a timer. */
@@ -56,6 +58,11 @@ export interface TimerView<Payload = unknown> {
   readonly settled?: SettledView
   /** Why it is paused, if its state is 'paused'. */
   readonly pause?: PauseView
+  /**
+   * Why it has not started although it is overdue by more than a second: codes such as 'kind-paused', 'unhandled' or
+   * 'no-owner'. Absent if it is not overdue. `why` has them as sentences, with what to do.
+   */
+  readonly causes?: readonly string[]
   /** Why its row cannot be read, if it cannot. It becomes a dead letter when it is due. */
   readonly fault?: string
 }

@@ -4,7 +4,7 @@ import type { TimerEngine } from '../../src/engine/index.js'
 import type { Store } from '../../src/store/index.js'
 
 const NOW = 1_000_000
-const fine = { isAllPaused: false, isPaused: false, trouble: undefined, isHandled: true } as const
+const fine = { isAllPaused: false, pause: undefined, trouble: undefined, isHandled: true } as const
 
 /** A store of three shards, with these shards owned and these inboxes busy, and an instance on it. */
 function diagnosisOf({ owned = [0, 1, 2], busy = [] as number[], isClockOff = false, due = 0 }) {

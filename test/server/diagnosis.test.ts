@@ -1,14 +1,17 @@
 import { createServer } from 'node:http'
 import { describe, expect, it } from 'vitest'
+import { MemoryStore } from '../../src/store/index.js'
 import { runCli } from '../cli/run-cli.js'
 import { eventually } from '../eventually.js'
 import { TestServer } from './test-server.js'
 
+const LONG_AGO = '2026-01-01T00:00:00Z'
 const engine = { acquireMs: 20, heartbeatMs: 20, settleMs: 20, stopMs: 200 }
 
 /** A server, and what its tools say. */
-async function start(port = 443) {
+async function start(port = 443, store = new MemoryStore()) {
   const served = await TestServer.start({
+    store,
     auth: false,
     engine,
     guard: { http: true, ports: [port], addresses: ['127.0.0.0/8'] },
@@ -26,6 +29,7 @@ async function start(port = 443) {
       return causes.map(({ code }) => code)
     },
     why: (kind: string, key: string) => runCli(['why', kind, key], { env }),
+    list: () => runCli(['list'], { env }),
     doctor: () => runCli(['doctor', '--store', 'memory:'], { env }),
     [Symbol.asyncDispose]: () => served.server.stop(),
   }
@@ -45,6 +49,26 @@ describe('the tools name the cause if due timers do not fire', () => {
     expect(out).toContain('PUT /v1/targets/work')
     const doctor = await one.doctor()
     expect(doctor.out).toMatch(/^warn {2}firing: no instance has a handler .*: 1 due timers wait$/m)
+  })
+
+  it('also in get and list, once a timer is overdue', async () => {
+    await using one = await start()
+    await one.served.call('PUT', '/v1/targets/paused', { type: 'log' })
+    await one.served.call('POST', '/v1/pause', { kind: 'paused' })
+    await one.served.call('PUT', '/v1/timers/paused/a', { at: LONG_AGO })
+    await one.served.call('PUT', '/v1/timers/work/a', { at: LONG_AGO })
+    await one.served.call('PUT', '/v1/timers/work/later', { in: '1h' })
+    expect((await one.served.call('GET', '/v1/timers/work/a')).body.causes).toEqual(['unhandled'])
+    expect((await one.served.call('GET', '/v1/timers/work/later')).body).not.toHaveProperty('causes')
+    const { items } = (await one.served.call('GET', '/v1/timers')).body as {
+      items: { kind: string; key: string; causes?: string[] }[]
+    }
+    expect(Object.fromEntries(items.map(({ kind, key, causes }) => [`${kind} ${key}`, causes]))).toEqual({
+      'paused a': ['kind-paused'],
+      'work a': ['unhandled'],
+      'work later': undefined,
+    })
+    expect((await one.list()).out).toMatch(/waiting, overdue: kind-paused {2}paused a/)
   })
 
   it('because the kind or everything is paused, until it is resumed', async () => {
@@ -86,6 +110,29 @@ describe('the tools name the cause if due timers do not fire', () => {
       expect((await one.diagnosis()).toSorted()).toEqual(['breaker-open', 'target-gone']),
     )
     receiver.close()
+  })
+
+  it('names a target that answered 410 at every instance and after a restart, until somebody pauses the kind', async () => {
+    const receiver = createServer((_, response) => response.writeHead(410).end())
+    await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve))
+    const { port } = receiver.address() as { port: number }
+    const store = new MemoryStore()
+    {
+      await using one = await start(port, store)
+      const secret = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
+      const target = { type: 'webhook', url: `http://127.0.0.1:${port}`, secret }
+      await one.served.call('PUT', '/v1/targets/gone', target)
+      await one.served.call('PUT', '/v1/timers/gone/a', { in: 0 })
+      await eventually(async () =>
+        expect((await one.served.call('GET', '/v1/pauses')).body.kinds).toEqual(['gone']),
+      )
+    }
+    receiver.close()
+    await using two = await start(port, store)
+    await two.served.call('PUT', '/v1/timers/gone/b', { in: 0 })
+    expect(await two.diagnosis()).toEqual(['target-gone'])
+    await two.served.call('POST', '/v1/pause', { kind: 'gone' })
+    expect(await two.diagnosis()).toEqual(['kind-paused'])
   })
 })
 

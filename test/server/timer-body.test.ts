@@ -19,10 +19,11 @@ const row: TimerRow = {
   revision: 1,
 }
 
-// The server drops every field of an answer that its schema does not list. Only a finished timer has `settled`, and only one that cannot be read has `fault`.
+// The server drops every field of an answer that its schema does not list. Only a finished timer has
+// `settled`, only an overdue one has `causes`, and only one that cannot be read has `fault`.
 it('the schema of a timer lists every field that the library answers for a timer', () => {
   expect(Object.keys(TimerBody.properties).toSorted()).toEqual(
-    [...Object.keys(timerViewOf(row, false)), 'settled', 'fault'].toSorted(),
+    [...Object.keys(timerViewOf(row, false)), 'settled', 'causes', 'fault'].toSorted(),
   )
 })
 

@@ -12,6 +12,8 @@ interface TimerBody {
   readonly dueAt: number
   readonly revision: number
   readonly attempts: number
+  /** Why it is overdue. */
+  readonly causes?: readonly string[]
   readonly payload?: unknown
   readonly tags: readonly string[]
   readonly on?: unknown
@@ -202,10 +204,12 @@ function whenOf(context: CommandContext): { in?: string | number; at?: string | 
   }
 }
 
-function lineOf({ kind, key, state, dueAt, revision, attempts, payload }: TimerBody): string {
+function lineOf({ kind, key, state, dueAt, revision, attempts, causes, payload }: TimerBody): string {
   const tried = attempts === 0 ? '' : `, ${attempts} attempts`
   const carried = payload === undefined ? '' : ` ${JSON.stringify(payload)}`
-  return `${instantText(dueAt)}  ${state}  ${kind} ${key}  (revision ${revision}${tried})${carried}`
+  const overdue =
+    causes === undefined ? '' : `, overdue${causes.length === 0 ? '' : `: ${causes.join(', ')}`}`
+  return `${instantText(dueAt)}  ${state}${overdue}  ${kind} ${key}  (revision ${revision}${tried})${carried}`
 }
 
 /** The latest start: an instant, or else a time after the due time. */

@@ -46,6 +46,11 @@ export class Pauses {
     return this.#pauses.size > 0 && (this.#pauses.has('') || this.#pauses.has(kind))
   }
 
+  /** The pause of the kind itself; undefined if it has none. */
+  of(kind: string): PauseView | undefined {
+    return this.#pauses.get(kind)
+  }
+
   get current(): Paused {
     const kinds = [...this.#pauses.keys()].filter((name) => name !== '').toSorted()
     const allPause = this.#pauses.get('')

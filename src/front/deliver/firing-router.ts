@@ -119,11 +119,10 @@ export class FiringRouter implements NamespaceDelivery {
   /** What keeps timers of a kind from firing, as far as this instance knows. */
   factsOf(kind: string): KindFacts {
     const { namespace, shared } = this.#parts
-    const { all, kinds } = this.pauses.current
     return {
       kind,
-      isAllPaused: all,
-      isPaused: kinds.includes(kind),
+      isAllPaused: this.pauses.current.all,
+      pause: this.pauses.of(kind),
       trouble: this.#troubles.get(kind),
       isHandled: shared.engine.isHandled(namespace, kind),
     }
@@ -266,14 +265,15 @@ export class FiringRouter implements NamespaceDelivery {
   }
 
   #noteTrouble({ kind, state }: TargetEvent): void {
-    if (state === 'gone' || state === 'refused' || state === 'open') this.#troubles.set(kind, state)
+    if (state === 'refused' || state === 'open') this.#troubles.set(kind, state)
     // A target in the state 'trying' may still fail, so its trouble stays on record.
     else if (state !== 'trying') this.#troubles.delete(kind)
   }
 
   #pauseOfGone(): PauseView {
     const since = this.#parts.shared.engine.clock.now()
-    return newPause({ note: 'its target answered 410: it is gone', by: 'carillon' }, since)
+    const pause = newPause({ note: 'its target answered 410: it is gone', by: 'carillon' }, since)
+    return { ...pause, isTargetGone: true }
   }
 
   #onTargetEvent(event: TargetEvent | LoggedEvent): void {

@@ -1,5 +1,6 @@
 import type { EngineSettings, EngineStats } from '../../engine/index.js'
 import { shown } from '../../error/index.js'
+import type { PauseView } from '../../timer/index.js'
 
 /** Why due timers do not fire, in plain words, and what to do about it. */
 export interface Cause {
@@ -24,13 +25,14 @@ export type CauseCode =
   | 'unreadable'
 
 /** What an instance knows about its target for a kind that keeps it from firing. */
-export type TargetTrouble = 'gone' | 'refused' | 'open'
+export type TargetTrouble = 'refused' | 'open'
 
 /** What is known about a kind. */
 export interface KindFacts {
   readonly kind: string
   readonly isAllPaused: boolean
-  readonly isPaused: boolean
+  /** Why the kind itself is paused, in every instance. */
+  readonly pause: PauseView | undefined
   readonly trouble: TargetTrouble | undefined
   /** Whether any known instance has a handler or a target for it. */
   readonly isHandled: boolean
@@ -81,14 +83,15 @@ export function unreadableCauses(count: number): readonly Cause[] {
   ]
 }
 
-/** Causes in the shards of a store, by their numbers. */
-export function shardCauses(facts: {
+export interface ShardState {
   readonly shardCount: number
   readonly unowned: readonly number[]
   /** Shards whose inbox has requests. */
   readonly waiting: readonly number[]
-}): readonly Cause[] {
-  const { shardCount, unowned, waiting } = facts
+}
+
+/** Causes in the shards of a store, by their numbers. */
+export function shardCauses({ shardCount, unowned, waiting }: ShardState): readonly Cause[] {
   const causes: Cause[] = []
   if (unowned.length === shardCount) {
     causes.push({
@@ -111,7 +114,7 @@ export function shardCauses(facts: {
 }
 
 /** Why timers of a kind wait. */
-export function kindCauses({ kind, isAllPaused, isPaused, trouble, isHandled }: KindFacts): readonly Cause[] {
+export function kindCauses({ kind, isAllPaused, pause, trouble, isHandled }: KindFacts): readonly Cause[] {
   const name = shown(kind)
   const causes: Cause[] = []
   if (isAllPaused) {
@@ -121,16 +124,16 @@ export function kindCauses({ kind, isAllPaused, isPaused, trouble, isHandled }: 
       remedy: 'resume them: carillon resume',
     })
   }
-  if (isPaused && trouble === 'gone') {
+  if (pause?.isTargetGone === true) {
     causes.push({
       code: 'target-gone',
       text: `kind ${name} is paused: its target answered 410, it is gone`,
       remedy: `give it another target, then resume it: carillon resume ${kind}`,
     })
-  } else if (isPaused) {
+  } else if (pause !== undefined) {
     causes.push({
       code: 'kind-paused',
-      text: `kind ${name} is paused, by somebody or by a target that answered 410`,
+      text: `kind ${name} is paused${pause.by === undefined ? '' : ` by ${shown(pause.by)}`}${pause.note === undefined ? '' : `: ${pause.note}`}`,
       remedy: `resume it: carillon resume ${kind}`,
     })
   }

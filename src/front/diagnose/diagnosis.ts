@@ -1,12 +1,15 @@
 import type { TimerEngine } from '../../engine/index.js'
 import type { Store } from '../../store/index.js'
-import { shardOf, type TimerName } from '../../timer/index.js'
+import { shardOf, type TimerName, type TimerView } from '../../timer/index.js'
+import { OVERDUE_MS } from '../defaults.js'
 import {
   type Cause,
+  type CauseCode,
   instanceCauses,
   kindCauses,
   type KindFacts,
   shardCauses,
+  type ShardState,
   unreadableCauses,
 } from './causes.js'
 
@@ -14,8 +17,8 @@ import {
 const MAX_KINDS = 1000
 
 /**
- * Finds why due timers do not fire: the only place that derives causes. `why`, `/v1/diagnosis`, `carillon doctor` and
- * readiness show what it finds.
+ * Finds why due timers do not fire: the only place that derives causes. `why`, `get`, `list`, `/v1/diagnosis`,
+ * `carillon doctor` and readiness show what it finds.
  *
  * Proven by test/front/diagnosis.test.ts and test/server/diagnosis.test.ts.
  */
@@ -41,6 +44,27 @@ export class Diagnosis {
   async ofTimer(name: TimerName): Promise<readonly Cause[]> {
     const shard = shardOf(name, this.#store.shardCount)
     return [...(await this.#ofShards([shard])), ...kindCauses(this.#factsOf(name.kind))]
+  }
+
+  /** Adds to overdue timers why they wait. */
+  async withCauses(views: readonly TimerView[]): Promise<readonly TimerView[]> {
+    const overdueSince = this.#engine.clock.now() - OVERDUE_MS
+    const isOverdue = ({ state, dueAt }: TimerView): boolean => state === 'waiting' && dueAt < overdueSince
+    const overdue = views.filter(isOverdue)
+    if (overdue.length === 0) return views
+    const found = (await this.#codesOf(overdue)).values()
+    return views.map((view) => (isOverdue(view) ? { ...view, causes: found.next().value! } : view))
+  }
+
+  /** The codes of what keeps each of these timers from firing. The store is asked once for all of them. */
+  async #codesOf(names: readonly TimerName[]): Promise<readonly (readonly CauseCode[])[]> {
+    const state = await this.#shardState()
+    const byKind = new Map<string, readonly CauseCode[]>()
+    return names.map((name) => {
+      const codes = byKind.get(name.kind) ?? codesIn(kindCauses(this.#factsOf(name.kind)))
+      byKind.set(name.kind, codes)
+      return [...codesIn(causesOf(state, [shardOf(name, this.#store.shardCount)])), ...codes]
+    })
   }
 
   /** Why timers of these kinds do not fire if any is due. A kind without due timers is left out. */
@@ -72,21 +96,35 @@ export class Diagnosis {
 
   /** Of all shards, or only of some. */
   async #ofShards(only?: readonly number[]): Promise<readonly Cause[]> {
-    if (this.#store.mode === 'claim') return []
+    return causesOf(await this.#shardState(), only)
+  }
+
+  async #shardState(): Promise<ShardState> {
+    if (this.#store.mode === 'claim') return { shardCount: 0, unowned: [], waiting: [] }
     const [rows, now, waiting] = await Promise.all([
       this.#store.shards(),
       this.#store.now(),
       this.#store.busyInboxes(),
     ])
-    const isMeant = (shard: number): boolean => only === undefined || only.includes(shard)
     const unowned = rows
       .filter(({ owner, leaseUntil }) => owner === '' || leaseUntil <= now)
       .map(({ shard }) => shard)
-    const isNoneOwned = unowned.length === rows.length
-    return shardCauses({
-      shardCount: rows.length,
-      unowned: isNoneOwned ? unowned : unowned.filter(isMeant),
-      waiting: waiting.filter(isMeant),
-    })
+    return { shardCount: rows.length, unowned, waiting }
   }
+}
+
+/** The causes of all shards, or only of some. With the strategy claim there are no shards to own. */
+function causesOf({ shardCount, unowned, waiting }: ShardState, only?: readonly number[]): readonly Cause[] {
+  if (shardCount === 0) return []
+  const isMeant = (shard: number): boolean => only === undefined || only.includes(shard)
+  const isNoneOwned = unowned.length === shardCount
+  return shardCauses({
+    shardCount,
+    unowned: isNoneOwned ? unowned : unowned.filter(isMeant),
+    waiting: waiting.filter(isMeant),
+  })
+}
+
+function codesIn(causes: readonly Cause[]): readonly CauseCode[] {
+  return causes.map(({ code }) => code)
 }

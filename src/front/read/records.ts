@@ -86,7 +86,8 @@ export class Records {
   async get(name: Named): Promise<TimerView | undefined> {
     const row = await this.row(name)
     if (row === undefined) return await this.#outcomes.find(name)
-    return this.#viewOf(row) ?? doneViewOf(row)
+    const view = this.#viewOf(row)
+    return view === undefined ? doneViewOf(row) : (await this.#diagnosis.withCauses([view]))[0]
   }
 
   async row(name: Named): Promise<TimerRow | undefined> {

@@ -12,6 +12,7 @@ import {
   MIN_BUDGETED_TIMERS,
   PAGE_ITEMS,
 } from '../defaults.js'
+import type { Diagnosis } from '../diagnose/diagnosis.js'
 import type { AnyKind } from '../kind/kind.js'
 import type { Kinds } from '../kind/kinds.js'
 import { DueOrder, type ListOrder } from './due-order.js'
@@ -62,8 +63,16 @@ export class TimerLists {
   readonly #store: Store
   readonly #namespace: string
   readonly #kinds: Kinds
+  readonly #diagnosis: Diagnosis
 
-  constructor(parts: { engine: TimerEngine; store: Store; namespace: string; kinds: Kinds }) {
+  constructor(parts: {
+    engine: TimerEngine
+    store: Store
+    namespace: string
+    kinds: Kinds
+    diagnosis: Diagnosis
+  }) {
+    this.#diagnosis = parts.diagnosis
     this.#engine = parts.engine
     this.#store = parts.store
     this.#namespace = parts.namespace
@@ -82,7 +91,8 @@ export class TimerLists {
         ? await this.#eachMatch(rest, most, limit, add)
         : await this.#eachInOrder(rest, order, most, limit, add)
     const complete = cursor === undefined || items.length === most
-    return { items, cursor, complete, looked, ...(!complete && { total: await this.#total() }) }
+    const explained = await this.#diagnosis.withCauses(items)
+    return { items: explained, cursor, complete, looked, ...(!complete && { total: await this.#total() }) }
   }
 
   /** Counts up to `atMost` timers, within the budget of a page. */

@@ -163,6 +163,12 @@ export const TimerBody = Type.Object({
   payload: Type.Optional(Json),
   tags: Type.Array(Type.String()),
   pause: Type.Optional(PauseBody),
+  causes: Type.Optional(
+    Type.Array(Type.String(), {
+      description:
+        'Why the timer has not started although it is overdue by more than a second, such as `kind-paused`, `unhandled` or `no-owner`. `/why` has them as sentences.',
+    }),
+  ),
   fault: Type.Optional(
     Type.String({ description: 'Why the timer cannot be read. It becomes a dead letter when it is due.' }),
   ),
