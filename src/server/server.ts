@@ -3,7 +3,7 @@ import { StateError, StoreError } from '../error/index.js'
 import { openTimers, type Timers } from '../front/index.js'
 import { openStore, type Store } from '../store/index.js'
 import type { Clock, Wake } from '../time/index.js'
-import { ApiKeys } from './api-keys.js'
+import { type ApiKey, ApiKeys } from './api-keys.js'
 import { AuditLog } from './audit/audit-log.js'
 import { audited } from './audit/audited.js'
 import { docsPage, docsPolicy } from './http/document/docs-page.js'
@@ -14,6 +14,7 @@ import { httpApp } from './http/http-app.js'
 import { Idempotency } from './http/idempotency/idempotency.js'
 import { addHandlerModules } from './handler-modules.js'
 import { Maintenance, type MaintenanceJob } from './maintenance.js'
+import { KeyWatch } from './key-watch.js'
 import { Metrics } from './monitor/metrics.js'
 import { Namespaces } from './namespaces.js'
 import { openApiOf } from './http/document/openapi.js'
@@ -76,6 +77,7 @@ export class Server {
   readonly #namespaces: Namespaces
   readonly #events: EventStreams
   readonly #signInLinks: SignInLinks
+  readonly #keyWatch: KeyWatch
   readonly #metrics: Metrics
   readonly #log: ServerLog
   readonly #idempotency: Idempotency
@@ -104,6 +106,8 @@ export class Server {
     this.#keys = new ApiKeys(store, clock)
     this.#signInLinks = new SignInLinks(this.#keys, clock)
     this.#events = new EventStreams(clock)
+    const isKeyActive = (key: ApiKey): boolean => !options.auth || this.#keys.isActive(key)
+    this.#keyWatch = new KeyWatch(isKeyActive)
     this.#idempotency = new Idempotency(clock)
     this.#batchIdempotency = new Idempotency(clock, MAX_KEPT_BATCHES)
     this.#workerIdempotency = new Idempotency(clock)
@@ -145,11 +149,11 @@ export class Server {
       ...withIdempotency(this.#idempotency, timerRoutes({ kinds, idempotency: this.#idempotency })),
       ...timerListRoutes,
       ...withIdempotency(this.#idempotency, handleRoutes),
-      ...withIdempotency(this.#batchIdempotency, batchRoutes(kinds, clock)),
+      ...withIdempotency(this.#batchIdempotency, batchRoutes(kinds, clock, this.#keyWatch)),
       ...kept(bulkRoutes),
       ...kept(recordRoutes(clock)),
       ...kept(targetRoutes),
-      ...withIdempotency(this.#workerIdempotency, leaseRoutes(leaseRouter, leaseFinder)),
+      ...withIdempotency(this.#workerIdempotency, leaseRoutes(leaseRouter, leaseFinder, this.#keyWatch)),
       ...withIdempotency(this.#leaseBatchIdempotency, leaseBatchRoutes(leaseRouter)),
       ...whoAmIRoutes({ timers, store, needsKey: options.auth }),
       ...kept(adminRoutes(this.#keys)),
@@ -163,7 +167,7 @@ export class Server {
         metrics: this.#metrics,
         readiness: this.#readiness,
         namespaces: () => this.#namespaces.stored(),
-        isKeyActive: (key) => !options.auth || this.#keys.isActive(key),
+        isKeyActive,
         openTimersOf: (namespace) => this.#namespaces.openTimersOf(namespace),
       }),
     ]
@@ -401,10 +405,12 @@ export class Server {
     const refresh = async (): Promise<void> => {
       try {
         await this.#keys.refresh()
-        this.#events.endInactive()
       } catch (error) {
         this.#log.warn(error, 'cannot read the API keys from the store')
       }
+      // Also while the store is away: keys expire all the same.
+      this.#events.endInactive()
+      this.#keyWatch.endInactive()
       if (this.#stopping === undefined) this.#scheduleKeyRefresh(clock)
     }
     this.#keyRefresh = clock.wakeAfter(KEY_REFRESH_MS, () => void refresh(), { keepAlive: false })

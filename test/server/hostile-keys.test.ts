@@ -60,6 +60,47 @@ describe('a key', () => {
     expect((await listen(token)).status).toBe(401)
   })
 
+  it('ends its waiting lease calls with 401 when it is revoked or expires, and leases nothing', async () => {
+    await served.call('PUT', '/v1/targets/leased', { type: 'lease' })
+    const wait = async (token: string): Promise<number> => {
+      const headers = { authorization: `Bearer ${token}` }
+      const asked = { kinds: ['leased'], waitMs: 60_000 }
+      return (await served.call('POST', '/v1/leases', asked, headers)).status
+    }
+    const revoked = await newKey({ scope: 'write' })
+    const expiring = await newKey({ scope: 'write', expiresIn: '1s' })
+    const waits = [wait(revoked.token), wait(expiring.token)]
+    expect((await served.call('DELETE', `/v1/keys/${revoked.id}`)).status).toBe(200)
+    expect(await Promise.all(waits)).toEqual([401, 401])
+    await served.call('PUT', '/v1/timers/leased/a', { in: 0 })
+    const { body } = await served.call('POST', '/v1/leases', { kinds: ['leased'], waitMs: 20_000 })
+    expect(body.firings).toHaveLength(1)
+  })
+
+  it('ends its streamed batch when it is revoked, and no later line is applied', async () => {
+    const { id, token } = await newKey({ scope: 'write' })
+    let send: ReadableStreamDefaultController<Uint8Array> | undefined
+    const lines = new ReadableStream<Uint8Array>({ start: (controller) => void (send = controller) })
+    const line = (key: string): Uint8Array =>
+      Buffer.from(`${JSON.stringify({ kind: 'streamed', key, in: '1h' })}\n`)
+    const asked = fetch(`${served.url}/v1/batch`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/x-ndjson' },
+      body: lines,
+      duplex: 'half',
+    })
+    send!.enqueue(line('before'))
+    await eventually(async () =>
+      expect((await served.call('GET', '/v1/timers/streamed/before')).status).toBe(200),
+    )
+    await served.call('DELETE', `/v1/keys/${id}`)
+    send!.enqueue(line('after'))
+    send!.close()
+    const answers = (await (await asked).text()).trim().split('\n')
+    expect(answers.at(-1)).toContain('"unauthorized"')
+    expect((await served.call('GET', '/v1/timers/streamed/after')).status).toBe(404)
+  })
+
   it(`has ${MAX_EVENT_LISTENERS_PER_KEY} event streams, and the next one is refused`, async () => {
     const { id, token } = await newKey({ scope: 'read' })
     const streams = await Promise.all(

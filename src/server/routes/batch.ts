@@ -4,6 +4,7 @@ import { CarillonError, type ErrorCode, RequestError } from '../../error/index.j
 import { Batch } from '../http/batch.js'
 import { Turns } from '../../async/index.js'
 import type { Clock } from '../../time/index.js'
+import type { KeyWatch } from '../key-watch.js'
 import { parseJson } from '../http/json-body.js'
 import { isPassing } from '../http/refusal.js'
 import { linesOf } from '../http/lines.js'
@@ -12,7 +13,7 @@ import { BatchAnswer, BatchRow } from '../http/schema/schema.js'
 import type { NamedKinds } from '../http/set-input.js'
 import { MAX_BATCH_BYTES, MAX_BATCH_ROWS, STREAMED_BATCH_ROWS } from '../defaults.js'
 
-export function batchRoutes(kinds: NamedKinds, clock: Clock): Route[] {
+export function batchRoutes(kinds: NamedKinds, clock: Clock, keyWatch: KeyWatch): Route[] {
   const turns = new Turns(() => clock.turnEnd())
   return [
     route({
@@ -29,11 +30,12 @@ export function batchRoutes(kinds: NamedKinds, clock: Clock): Route[] {
       bodyLimit: MAX_BATCH_BYTES,
       answer: Type.Array(BatchAnswer),
       refusals: [413],
-      handle: async ({ timers, body, request, reply, limits, once }) => {
+      handle: async ({ timers, admission, body, request, reply, limits, once }) => {
         const batch = new Batch(timers, kinds, turns, request, limits, once?.setKey)
         if (!(body instanceof Readable)) return checkAnyDone(await batch.run(body))
         reply.type('application/x-ndjson')
-        return Readable.from(answerLines(batch, body, turns))
+        const check = (): void => keyWatch.check(admission.key)
+        return Readable.from(answerLines(batch, body, turns, check))
       },
     }),
   ]
@@ -52,9 +54,16 @@ function isRows(body: unknown): boolean {
   return body instanceof Readable || (Array.isArray(body) && body.length <= MAX_BATCH_ROWS)
 }
 
-async function* answerLines(batch: Batch, source: Readable, turns: Turns): AsyncGenerator<string> {
+/** `check` throws once the key no longer counts: a stream may last for a minute. */
+async function* answerLines(
+  batch: Batch,
+  source: Readable,
+  turns: Turns,
+  check: () => void,
+): AsyncGenerator<string> {
   try {
     for await (const lines of linesOf(source, STREAMED_BATCH_ROWS, turns)) {
+      check()
       const answers = await batch.run(lines.map(rowOf))
       yield answers.map((answer) => `${JSON.stringify(answer)}\n`).join('')
     }

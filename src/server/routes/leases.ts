@@ -1,5 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { RequestError } from '../../error/index.js'
+import type { KeyWatch } from '../key-watch.js'
 import type { LeaseOutcome, LeaseAction } from '../peers/lease-action.js'
 import type { LeaseFinder } from '../peers/lease-finder.js'
 import type { LeaseRouter } from '../peers/lease-router.js'
@@ -27,7 +28,7 @@ export const LeasedFiringBody = Type.Object({
 })
 
 /** For workers that cannot be called: they lease due firings, and answer with the receipt. */
-export function leaseRoutes(router: LeaseRouter, finder: LeaseFinder): readonly Route[] {
+export function leaseRoutes(router: LeaseRouter, finder: LeaseFinder, keyWatch: KeyWatch): readonly Route[] {
   const apply = async (
     { timers, limits, admission, params }: Call<Static<typeof ByReceipt>, unknown, unknown>,
     action: LeaseAction,
@@ -54,8 +55,10 @@ export function leaseRoutes(router: LeaseRouter, finder: LeaseFinder): readonly 
       answer: Type.Object({ firings: Type.Array(LeasedFiringBody) }),
       refusals: [404, 409],
       handle: async ({ timers, limits, admission, body: { kinds, max = 1, waitMs = 0, duration } }) => {
-        const { namespace } = admission
-        const firings = await finder.lease(timers, { namespace, kinds, max, waitMs, duration, ...limits })
+        const { key, namespace } = admission
+        const firings = await keyWatch.wait(key, limits.signal, (signal) =>
+          finder.lease(timers, { namespace, kinds, max, waitMs, duration, signal }),
+        )
         return { firings }
       },
     }),
