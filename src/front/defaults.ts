@@ -57,6 +57,9 @@ export const QUOTA_FAR_MS = 30_000
 export const QUOTA_NEAR_MS = 1000
 /** Above this part of the limit, the use is near it. */
 export const QUOTA_NEAR = 0.8
+/** Dead letters count, too. They are read in pages of this size, each for at most this long. */
+export const DEAD_LETTERS_PER_READ = 1000
+export const DEAD_READ_MS = 20
 /** Far from the limit, counting takes at most 1/100 of the time. */
 export const QUOTA_FAR_SPACING = 100
 export const QUOTA_NEAR_SPACING = 10

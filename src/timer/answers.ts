@@ -91,16 +91,21 @@ export interface DeadView<Payload = unknown> {
   readonly payload: Payload
 }
 
-/** Limits of a namespace. A limit that is absent does not apply. */
+/** Limits of a namespace. A limit that is absent does not apply. Dead letters count until they are discarded. */
 export interface QuotaLimits {
   readonly maxTimers?: number
-  /** Total size of the payloads of its timers. */
+  /** Total size of the payloads of its timers and dead letters. */
   readonly maxBytes?: number
 }
 
 /** A quota and its use. */
 export interface QuotaView extends QuotaLimits {
   /** Counted at `countedAt`, plus what this instance has set since. */
-  readonly used?: { readonly timers: number; readonly bytes: number }
+  readonly used?: {
+    /** Including dead letters. */
+    readonly timers: number
+    readonly bytes: number
+    readonly deadLetters: number
+  }
   readonly countedAt?: number
 }

@@ -49,6 +49,31 @@ describe('the quota of a namespace', () => {
     expect(await timers.getQuota()).toMatchObject({ maxBytes: 100, used: { timers: 1, bytes: 82 } })
   })
 
+  it('counts dead letters until they are discarded, so timers that fail cannot fill the store', async () => {
+    const clock = new VirtualClock({ start: 1_800_000_000_000 })
+    const store = new MemoryStore({ clock })
+    await using timers = await openTimers({ store, clock, alone: true, logger: false })
+    const failing = timer<string>('ring', { retry: { attempts: 1 } })
+    timers.handle(failing, () => {
+      throw new Error('it always fails')
+    })
+    await timers.setQuota({ maxTimers: 3, maxBytes: 100 })
+    await timers.start()
+    for (const key of ['a', 'b']) await timers.set(failing, key, { in: 0, payload: 'xx' })
+    await clock.advance(3000)
+    expect((await timers.dead()).items).toHaveLength(2)
+    expect(await timers.getQuota()).toMatchObject({ used: { timers: 2, bytes: 8, deadLetters: 2 } })
+    await timers.set(failing, 'c', { in: '1h', payload: '' })
+    const fourth = timers.set(failing, 'd', { in: '1h', payload: '' })
+    await expect(fourth).rejects.toThrow(
+      '3 of 3 timers and 10 of 100 bytes of payloads (2 of them dead letters',
+    )
+    expect(await timers.discard({})).toBe(2)
+    await clock.advance(1001)
+    expect((await timers.set(failing, 'd', { in: '1h', payload: '' })).outcome).toBe('set')
+    expect(await store.countDead()).toBe(0)
+  })
+
   it('accepts all rows of a call or none, and holds for concurrent calls', async () => {
     const store = new MemoryStore()
     await using timers = await openTimers({ store, alone: true })

@@ -166,7 +166,7 @@ const forecast = apiCommand({
 interface Quota {
   readonly maxTimers?: number
   readonly maxBytes?: number
-  readonly used?: { readonly timers: number; readonly bytes: number }
+  readonly used?: { readonly timers: number; readonly bytes: number; readonly deadLetters?: number }
 }
 
 const quota = apiCommand({
@@ -205,7 +205,10 @@ function quotaText({ maxTimers, maxBytes, used }: Quota): string {
     ...(maxTimers === undefined ? [] : [`${used?.timers ?? '?'} of ${maxTimers} timers`]),
     ...(maxBytes === undefined ? [] : [`${used?.bytes ?? '?'} of ${maxBytes} bytes`]),
   ]
-  return parts.length === 0 ? 'no quota' : parts.join(', ')
+  if (parts.length === 0) return 'no quota'
+  const deadLetters = used?.deadLetters ?? 0
+  const note = deadLetters === 0 ? '' : `, ${deadLetters} of them dead letters (carillon discard)`
+  return parts.join(', ') + note
 }
 
 /** Runs without a server. */

@@ -1,10 +1,12 @@
 import type { CallLimit } from '../../async/index.js'
 import type { TimerEngine } from '../../engine/index.js'
 import { checkOptions, checkInteger, LimitError } from '../../error/index.js'
-import type { Store, Usage } from '../../store/index.js'
+import type { DeadLetter, Listed, Store, Usage } from '../../store/index.js'
 import type { Clock } from '../../time/index.js'
 import { nameKey, type QuotaLimits, type QuotaView } from '../../timer/index.js'
 import {
+  DEAD_LETTERS_PER_READ,
+  DEAD_READ_MS,
   QUOTA_FAR_MS,
   QUOTA_FAR_SPACING,
   QUOTA_NEAR,
@@ -14,6 +16,8 @@ import {
 import type { SetRequest } from './set-request.js'
 
 interface DatedUsage extends Usage {
+  /** How many of `timers` are dead letters. */
+  readonly deadLetters: number
   readonly at: number
   /** How long the count took. Large stores are counted less often. */
   readonly tookMs: number
@@ -22,8 +26,8 @@ interface DatedUsage extends Usage {
 type QuotaEngine = Pick<TimerEngine, 'clock' | 'applyAcknowledged'>
 
 /**
- * The quota of a namespace, kept in the store's settings. This instance counts the store now and then, and adds its own
- * sets since the last count. Timers that ended since then still count. Before it refuses a set, it counts again, and
+ * The quota of a namespace, kept in the store's settings. It limits timers and dead letters together: otherwise timers
+ * that fail would fill the store. This instance counts the store now and then, and adds its own sets since the last count. Timers that ended since then still count. Before it refuses a set, it counts again, and
  * leaves out timers that only replace others. It does not see what other instances set between two counts: the use can
  * exceed the quota by that much. Without a quota, nothing is counted. Proven by test/front/namespace-quota.test.ts.
  */
@@ -88,7 +92,8 @@ export class NamespaceQuota {
   get known(): QuotaView {
     if (this.#limits === undefined) return {}
     if (this.#count === undefined) return this.#limits
-    return { ...this.#limits, used: this.#used, countedAt: this.#count.at }
+    const { deadLetters, at } = this.#count
+    return { ...this.#limits, used: { ...this.#used, deadLetters }, countedAt: at }
   }
 
   /** Sets timers if they fit into the quota. Refuses all of them otherwise. */
@@ -185,10 +190,34 @@ export class NamespaceQuota {
     const at = this.#clock.now()
     const began = this.#clock.monotonic()
     await this.#engine.applyAcknowledged()
-    const usage = await this.#store.usage(this.#namespace)
-    this.#count = { ...usage, at, tookMs: this.#clock.monotonic() - began }
+    const [live, dead] = await Promise.all([this.#store.usage(this.#namespace), this.#deadUsage()])
+    this.#count = {
+      timers: live.timers + dead.timers,
+      bytes: live.bytes + dead.bytes,
+      deadLetters: dead.timers,
+      at,
+      tookMs: this.#clock.monotonic() - began,
+    }
     this.#add(this.#added, before, -1)
     this.#add(this.#added, unanswered, 1)
+  }
+
+  async #deadUsage(): Promise<Usage> {
+    const usage = { timers: 0, bytes: 0 }
+    let cursor: string | undefined
+    do {
+      const query = {
+        namespace: this.#namespace,
+        limit: DEAD_LETTERS_PER_READ,
+        cursor,
+        budgetMs: DEAD_READ_MS,
+      }
+      const page: Listed<DeadLetter> = await this.#store.deadLetters(query)
+      usage.timers += page.items.length
+      for (const { row } of page.items) usage.bytes += row.payload.length
+      cursor = page.cursor
+    } while (cursor !== undefined)
+    return usage
   }
 
   #add(to: { timers: number; bytes: number }, { timers, bytes }: Usage, times: 1 | -1): void {
@@ -203,9 +232,11 @@ export class NamespaceQuota {
       ...(maxTimers === undefined ? [] : [`${timers} of ${maxTimers} timers`]),
       ...(maxBytes === undefined ? [] : [`${bytes} of ${maxBytes} bytes of payloads`]),
     ]
+    const { deadLetters = 0 } = this.#count ?? {}
+    const dead = deadLetters === 0 ? '' : ` (${deadLetters} of them dead letters: redrive or discard them)`
     return new LimitError(
       'quota-exceeded',
-      `namespace ${this.#namespace} uses ${parts.join(' and ')}: no room for ${wanted.timers} more timers with ${wanted.bytes} bytes`,
+      `namespace ${this.#namespace} uses ${parts.join(' and ')}${dead}: no room for ${wanted.timers} more timers with ${wanted.bytes} bytes`,
     )
   }
 }

@@ -15,7 +15,7 @@ const quotaLimits = {
     Type.Integer({
       minimum: 0,
       maximum: Number.MAX_SAFE_INTEGER,
-      description: 'Bytes of payload in all timers of the namespace.',
+      description: 'Bytes of payload in all timers and dead letters of the namespace.',
     }),
   ),
 }
@@ -24,7 +24,11 @@ export const QuotaBody = Type.Object({
   ...quotaLimits,
   used: Type.Optional(
     Type.Object(
-      { timers: Type.Integer(), bytes: Type.Integer() },
+      {
+        timers: Type.Integer({ description: 'Timers and dead letters.' }),
+        bytes: Type.Integer(),
+        deadLetters: Type.Integer({ description: 'How many of them are dead letters.' }),
+      },
       { description: 'As it was counted in the store at `countedAt`.' },
     ),
   ),

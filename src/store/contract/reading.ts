@@ -32,6 +32,8 @@ export interface StoreReading {
   tallies(): Promise<readonly Tally[]>
   /** How many timers a namespace has, and the bytes of their payloads. Reads every row. */
   usage(namespace: string): Promise<Usage>
+  /** How many dead letters there are, in all namespaces. */
+  countDead(): Promise<number>
   deadLetters(query: DeadQuery): Promise<Listed<DeadLetter>>
   /** Deletes dead letters of a namespace. False for an id that is not there, or belongs to another namespace. */
   removeDead(namespace: string, ids: readonly string[]): Promise<readonly boolean[]>

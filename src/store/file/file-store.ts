@@ -420,6 +420,10 @@ export class FileStore implements Store {
     return this.#queries.usage(namespace)
   }
 
+  countDead(): Promise<number> {
+    return this.#read(() => this.#dead.count)
+  }
+
   deadLetters(query: DeadQuery): Promise<Listed<DeadLetter>> {
     return this.#read(() => this.#dead.list(query, new TimeBudget(this.clock, query.budgetMs)))
   }

@@ -274,6 +274,10 @@ export class MemoryData {
     return { timers, bytes }
   }
 
+  get deadCount(): number {
+    return this.#dead.length
+  }
+
   deadLetters(query: DeadQuery): Listed<DeadLetter> {
     const [after = 0] = parseCursor<[string]>('dead', query.cursor, textLike(/^\d{1,15}$/)) ?? []
     const found = this.#dead.filter(

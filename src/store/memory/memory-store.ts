@@ -329,6 +329,10 @@ export class MemoryStore implements Store {
     return this.#call({ name: 'usage' }, () => this.#data.usage(namespace))
   }
 
+  countDead(): Promise<number> {
+    return this.#call({ name: 'countDead' }, () => this.#data.deadCount)
+  }
+
   deadLetters(query: DeadQuery): Promise<Listed<DeadLetter>> {
     return this.#call({ name: 'deadLetters' }, () => this.#data.deadLetters(query))
   }

@@ -356,6 +356,10 @@ export class PostgresStore implements Store {
     return this.#reading.usage(namespace)
   }
 
+  countDead(): Promise<number> {
+    return this.#records.countDead()
+  }
+
   deadLetters(query: DeadQuery): Promise<Listed<DeadLetter>> {
     return this.#records.deadLetters(query)
   }

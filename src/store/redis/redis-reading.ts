@@ -151,6 +151,11 @@ export class RedisReading implements StoreReading {
     return lastPage(items, start.looked + looked)
   }
 
+  async countDead(): Promise<number> {
+    const counts = this.#shards.map(({ nodes, key }) => nodes.call(key, ['HLEN', `${key}:dead`]))
+    return sum((await Promise.all(counts)).map(Number))
+  }
+
   async deadLetters(query: DeadQuery): Promise<Listed<DeadLetter>> {
     const started = this.#clock.monotonic()
     const items: DeadLetter[] = []

@@ -324,6 +324,10 @@ export class RedisStore implements Store {
     return this.#run(() => this.#reading.usage(namespace))
   }
 
+  countDead(): Promise<number> {
+    return this.#run(() => this.#reading.countDead())
+  }
+
   deadLetters(query: DeadQuery): Promise<Listed<DeadLetter>> {
     return this.#run(() => this.#reading.deadLetters(query))
   }

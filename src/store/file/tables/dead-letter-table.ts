@@ -16,6 +16,10 @@ export class DeadLetterTable {
     this.#environment = environment
   }
 
+  get count(): number {
+    return this.#ids.size
+  }
+
   restore(): void {
     this.#lastId = Number(this.#environment.getMeta('dead') ?? 0)
     for (const key of this.#environment.tables.dead.getKeys()) this.#ids.add(numberOf(key))

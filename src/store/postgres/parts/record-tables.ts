@@ -16,6 +16,11 @@ export class RecordTables {
     this.#database = database
   }
 
+  async countDead(): Promise<number> {
+    const [row] = await this.#database.read('countDead', 'select count(*) as count from S.dead_letter')
+    return numberOf(row!, 'count')
+  }
+
   async deadLetters(query: DeadQuery): Promise<Listed<DeadLetter>> {
     const [after = '0'] = parseCursor<[string]>('dead', query.cursor, textLike(/^\d{1,18}$/)) ?? []
     const [row] = await this.#database.read(

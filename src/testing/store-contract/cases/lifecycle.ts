@@ -73,6 +73,7 @@ export function describeLifecycle(suite: Suite): void {
       countRows: () => store.countRows(),
       tallies: () => store.tallies(),
       usage: () => store.usage('default'),
+      countDead: () => store.countDead(),
       deadLetters: () => store.deadLetters(page),
       removeDead: () => store.removeDead('n', ['1']),
       history: () => store.history(page),

@@ -13,6 +13,7 @@ export function describeRecords(suite: Suite): void {
     const asked = async (limit: number, parts: { kind?: string; key?: string } = {}) =>
       await pagesOf((cursor) => world.store.deadLetters({ namespace: NAMESPACE, limit, cursor, ...parts }))
     assert.equal(new Set(all.map((letter) => letter.id)).size, 9)
+    assert.equal(await world.store.countDead(), 9)
     for (const limit of [1, 4, 100]) {
       assert.deepEqual(ids(await asked(limit)), ids(all))
     }
@@ -36,6 +37,7 @@ export function describeRecords(suite: Suite): void {
     const { items } = await world.store.deadLetters({ namespace: NAMESPACE, limit: 9 })
     assert.deepEqual(ids(items), ids(all.slice(2)))
     assert.equal((await world.store.counts()).dead, 4)
+    assert.equal(await world.store.countDead(), 2)
   })
 
   suite.case('several dead letters of one name are all kept', async (world) => {
