@@ -21,6 +21,7 @@ import {
 import { StateError } from '../error/index.js'
 import { catchUp, parseSchedule, type Schedule } from '../schedule/index.js'
 import type { Clock, Wake } from '../time/index.js'
+import { AttemptTimes } from './attempt-times.js'
 import { Dead, RetryAfter } from './dead.js'
 import { NotStarted } from './not-started.js'
 import { TimerFiring } from './timer-firing.js'
@@ -73,6 +74,8 @@ export class Handlers {
   #others: Handler | undefined
   // Firings whose handler has not returned yet.
   readonly #underWay = new Set<TimerFiring>()
+  /** How long attempts took. */
+  readonly times = new AttemptTimes()
 
   constructor(parts: { clock: Clock; random: () => number; onFailure: OnFailure }) {
     this.#clock = parts.clock
@@ -199,16 +202,22 @@ export class Handlers {
 
   async #reportLater(handler: Handler, given: TimerFiring, returned: PromiseLike<unknown>): Promise<void> {
     const firing = TimerFiring.firingOf(given)
+    const began = this.#clock.monotonic()
     this.#underWay.add(given)
     firing.onAbandoned = (reason) => TimerFiring.abort(given, reason)
     try {
       await returned
-      this.#underWay.delete(given)
+      this.#waited(given, began)
       firing.report(this.#outcomeOf(given))
     } catch (error) {
-      this.#underWay.delete(given)
+      this.#waited(given, began)
       this.#fail(handler, given, error)
     }
+  }
+
+  #waited(given: TimerFiring, began: number): void {
+    this.#underWay.delete(given)
+    this.times.add(given.kind, this.#clock.monotonic() - began, 1)
   }
 
   #of(kind: string): Handler | undefined {
@@ -292,6 +301,7 @@ export class Handlers {
   }
 
   async #awaited(returned: PromiseLike<unknown>, given: readonly TimerFiring[]): Promise<void> {
+    const began = this.#clock.monotonic()
     for (const each of given) {
       this.#underWay.add(each)
       TimerFiring.firingOf(each).onAbandoned = (reason) => TimerFiring.abort(each, reason)
@@ -300,6 +310,7 @@ export class Handlers {
       await returned
     } finally {
       for (const each of given) this.#underWay.delete(each)
+      this.times.add(given[0]!.kind, this.#clock.monotonic() - began, given.length)
     }
   }
 

@@ -1,4 +1,5 @@
 /** From firing to outcome: the functions that handle timers. */
+export { ATTEMPT_SECONDS, AttemptTimes, type KindTimes } from './attempt-times.js'
 export { Dead, RetryAfter } from './dead.js'
 export { type Handle, type HandleMany, type Handler, Handlers, type OnFailure } from './handlers.js'
 export { lease, leaseMsOf, type LeaseOptions, type LeaseTarget } from './lease/lease.js'

@@ -17,6 +17,7 @@ import { newPause, type Paused, type PauseOptions } from './change/pauses.js'
 import type { PauseOutcome, ResumeOutcome } from './change/timer-pauses.js'
 import { CLAIM_MS, THREADS_STOP_AT, timersDefaults } from './defaults.js'
 import { type Drained, type DrainOptions, Drains } from './deliver/drain.js'
+import type { DeliveryReport } from './deliver/delivery-report.js'
 import { FiringRouter, type KindHere } from './deliver/firing-router.js'
 import {
   type AckOptions,
@@ -477,6 +478,11 @@ export class Timers extends FrontDoor {
     options?: CallOptions,
   ): Promise<Listed<DeadView>> {
     return this.calls.run(options, () => this.#records.dead(query))
+  }
+
+  /** What this instance knows about the deliveries of this namespace. For the metrics of a server. */
+  get deliveries(): DeliveryReport {
+    return this.#router.report
   }
 
   /** Statistics of this instance and of its store. */

@@ -26,6 +26,7 @@ import { servePage } from './page/serve-page.js'
 import { addSignIn } from './page/sign-in-route.js'
 import { SignInLinks } from './page/sign-in-links.js'
 import { peerAddressOf } from './peers/peer-address.js'
+import { StoreGauges } from './monitor/store-gauges.js'
 import { ServerLog } from './monitor/server-log.js'
 import { Readiness } from './monitor/readiness.js'
 import type { Route } from './http/route.js'
@@ -165,6 +166,8 @@ export class Server {
         store,
         events: this.#events,
         metrics: this.#metrics,
+        storeGauges: new StoreGauges(timers, store, clock),
+        deliveries: () => Array.from(this.#namespaces.open(), ([namespace, open]) => [namespace, open.deliveries] as const),
         readiness: this.#readiness,
         namespaces: () => this.#namespaces.stored(),
         isKeyActive,

@@ -157,6 +157,7 @@ describe('maintenance over HTTP', () => {
       compact: () => Promise.resolve({ bytes: 1 }),
       progress: () => ({ copiedBytes: 3, totalBytes: 9 }),
       size: () => 9,
+      freeBytes: () => 9,
     }
     const store = Object.assign(new MemoryStore(), { maintenance })
     await using served = await TestServer.start({ store, backupFolder: '/nowhere' })

@@ -69,6 +69,16 @@ export class LeaseBroker {
     })
   }
 
+  /** How many firings workers have leased here. */
+  get leased(): number {
+    return this.#leases.size
+  }
+
+  /** How many workers wait for firings here. */
+  get waiting(): number {
+    return this.#waiting
+  }
+
   /** The handler that leases the firings of a kind to workers. */
   handlerOf(base: Omit<Handler, 'one' | 'many'>, target: LeaseTarget): Handler {
     const kind = this.#kindOf(base.kind)

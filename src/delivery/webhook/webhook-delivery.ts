@@ -14,6 +14,8 @@ import type { Webhook } from './webhook.js'
 export interface WebhookListener {
   /** The breaker has changed: more or fewer messages may be sent. */
   changed(state: BreakerState): void
+  /** A message was answered with this status; undefined if there was no answer. */
+  answered(status: number | undefined): void
   /** The target has answered that it is gone for good. */
   gone(): void
 }
@@ -125,8 +127,11 @@ export class WebhookDelivery {
         this.#messageOf(messageIdOf(firing), bodyOf(firing), firing.attempt, firing.traceparent),
       )
       TimerFiring.onAbort(firing, exchange)
-      outcome = outcomeOf(await exchange.answer, this.#clock.now())
+      const answer = await exchange.answer
+      this.#listener.answered(answer.status)
+      outcome = outcomeOf(answer, this.#clock.now())
     } catch (error) {
+      this.#listener.answered(undefined)
       outcome = failure(error)
     }
     if (outcome.type === 'retry') this.#breaker?.failed()
@@ -150,8 +155,11 @@ export class WebhookDelivery {
     try {
       const exchange = (this.#ready ?? (await this.#sender)).send(message)
       for (const firing of firings) TimerFiring.onAbort(firing, exchange)
-      outcomes = outcomesOf(await exchange.answer, this.#clock.now(), ids)
+      const answer = await exchange.answer
+      this.#listener.answered(answer.status)
+      outcomes = outcomesOf(answer, this.#clock.now(), ids)
     } catch (error) {
+      this.#listener.answered(undefined)
       const outcome = failure(error)
       outcomes = firings.map(() => outcome)
     }

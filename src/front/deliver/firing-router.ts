@@ -20,6 +20,7 @@ import { type KindOptions, timer, type TimerKind, type UnknownKind } from '../ki
 import type { Kinds } from '../kind/kinds.js'
 import type { Listeners } from '../event/listeners.js'
 import type { NamespaceDelivery, SharedEngine } from '../shared-engine.js'
+import type { DeliveryReport } from './delivery-report.js'
 import { batchHandlerOf, handlerOf, threadsOf, threadHandlerOf, transactionHandlerOf } from './handler-of.js'
 import { Leases } from './leases.js'
 import { type StoredTarget, StoredTargets } from './stored-targets.js'
@@ -132,6 +133,24 @@ export class FiringRouter implements NamespaceDelivery {
   kindHere(kind: string): KindHere {
     const trouble = this.#troubles.get(kind)
     return { kind, isHandled: this.#handlers.has(kind), ...(trouble !== undefined && { trouble }) }
+  }
+
+  /** What is known here about deliveries, for monitoring. */
+  get report(): DeliveryReport {
+    const { namespace, shared, kinds } = this.#parts
+    const names = new Set([...this.#handlers.kinds, ...kinds.names])
+    return {
+      kinds: Array.from(names, (kind) => ({
+        kind,
+        isPaused: this.pauses.isPaused(kind),
+        isBreakerOpen: this.#troubles.get(kind) === 'open',
+        isHandled: shared.engine.isHandled(namespace, kind),
+        answers: this.#targets.answers.of(kind),
+        times: this.#handlers.times.of(kind),
+      })),
+      leased: this.#broker.leased,
+      waitingWorkers: this.#broker.waiting,
+    }
   }
 
   // ---- for the engine

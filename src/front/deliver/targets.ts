@@ -12,6 +12,7 @@ import {
 import type { Clock } from '../../time/index.js'
 import { handlerOf } from './handler-of.js'
 import { timer, type UnknownKind } from '../kind/kind.js'
+import { AnswerCounts } from './delivery-report.js'
 import type { StoredTarget } from './stored-targets.js'
 
 /** The state of a target has changed. */
@@ -40,6 +41,7 @@ export class Targets {
   readonly #onEvent: (event: TargetEvent | LoggedEvent) => void
   readonly #deliveries = new Set<WebhookDelivery>()
   readonly #stored = new Map<string, WebhookDelivery>()
+  readonly answers = new AnswerCounts()
 
   constructor(parts: {
     clock: Clock
@@ -106,7 +108,11 @@ export class Targets {
     const webhook = this.#guard === undefined ? target : guarded(target, this.#guard)
     return new WebhookDelivery(webhook, {
       ...this.#parts,
-      listener: { changed: emit, gone: () => emit('gone') },
+      listener: {
+        changed: emit,
+        answered: (status) => this.answers.add(kind, status),
+        gone: () => emit('gone'),
+      },
     })
   }
 

@@ -13,6 +13,7 @@ const advice: Readonly<Record<Exclude<keyof Timers, keyof RemoteTimers>, string>
   watchLeasable: 'the server wakes workers that wait at it: call lease with wait',
   knownQuota: 'ask the server: call getQuota',
   bounded: 'its calls go over HTTP, and each takes timeout and signal',
+  deliveries: 'the deliveries run in the server: see its metrics',
   changeEach: 'call moveMany and cancelMany',
   kindsHere: 'call the overview of the server',
   setCounts: 'call the series of the server',

@@ -1,6 +1,7 @@
 import type { EngineStats } from '../../engine/index.js'
 import type { TimersStats } from '../../front/index.js'
 import type { Clock } from '../../time/index.js'
+import { type Deliveries, deliveryMetrics } from './delivery-metrics.js'
 import { kindMetrics } from './kind-metrics.js'
 import { labelOf, metric } from './metric-text.js'
 import { StoreCalls } from './observed-store.js'
@@ -53,12 +54,18 @@ export class Metrics {
   }
 
   /** The text. The store's counts are absent while it does not answer. */
-  text(stats: EngineStats & Partial<TimersStats>, isReady: boolean): string {
+  text(
+    stats: EngineStats & Partial<TimersStats>,
+    isReady: boolean,
+    more: { readonly deliveries: Deliveries; readonly storeLines: readonly string[] },
+  ): string {
     const lines = [
       ...this.#store(stats),
       ...this.#timers(stats),
+      ...more.storeLines,
       ...kindMetrics(stats.kinds),
       ...threadMetrics(stats.threads ?? []),
+      ...deliveryMetrics(more.deliveries),
       ...metric('carillon_ready', 'gauge', 'Whether /readyz answers 200.', Number(isReady)),
       ...this.storeCalls.text(),
       ...this.#requests(),

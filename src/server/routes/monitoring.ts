@@ -3,7 +3,9 @@ import type { CallOptions, Timers } from '../../front/index.js'
 import type { Store } from '../../store/index.js'
 import type { ApiKey } from '../api-keys.js'
 import type { EventStreams } from '../monitor/event-streams.js'
+import type { Deliveries } from '../monitor/delivery-metrics.js'
 import type { Metrics } from '../monitor/metrics.js'
+import type { StoreGauges } from '../monitor/store-gauges.js'
 import type { QuotaLimits } from '../../timer/index.js'
 import { MAX_VERIFY_MS, METRICS_STORE_MS } from '../defaults.js'
 import type { Readiness } from '../monitor/readiness.js'
@@ -30,6 +32,9 @@ export function monitoringRoutes(parts: {
   readonly store: Store
   readonly events: EventStreams
   readonly metrics: Metrics
+  readonly storeGauges: StoreGauges
+  /** Of the namespaces that are open here. */
+  readonly deliveries: () => Deliveries
   readonly readiness: Readiness
   /** Every namespace of the store. */
   readonly namespaces: () => Promise<readonly { readonly namespace: string; readonly kinds: number }[]>
@@ -38,7 +43,7 @@ export function monitoringRoutes(parts: {
   /** The timers of a namespace if it is open. */
   readonly openTimersOf: (namespace: string) => Timers | undefined
 }): Route[] {
-  const { timers, store, events, metrics, readiness, isKeyActive, openTimersOf } = parts
+  const { timers, store, events, metrics, storeGauges, readiness, isKeyActive, openTimersOf } = parts
   // Reading a quota must not open its namespace, because their number is limited. A closed one has no count to show.
   const quotas = async (limits: CallOptions): Promise<object[]> =>
     (await timers.bounded(limits, () => store.settings(QUOTAS))).map(({ name, value }) => {
@@ -231,12 +236,14 @@ export function monitoringRoutes(parts: {
       answerType: 'text/plain',
       handle: async ({ reply, limits }) => {
         reply.type('text/plain; version=0.0.4; charset=utf-8')
-        const [stats, faults] = await Promise.all([
+        const inTime = { ...limits, timeout: METRICS_STORE_MS }
+        const [stats, faults, storeLines] = await Promise.all([
           // The page must not be missing when it is needed most.
-          timers.stats({ ...limits, timeout: METRICS_STORE_MS }).catch(() => timers.engine.stats()),
+          timers.stats(inTime).catch(() => timers.engine.stats()),
           readiness.faults(),
+          storeGauges.lines(inTime),
         ])
-        return metrics.text(stats, faults.length === 0)
+        return metrics.text(stats, faults.length === 0, { deliveries: parts.deliveries(), storeLines })
       },
     }),
   ]

@@ -8,6 +8,8 @@ export interface StoreMaintenance {
   progress(): CopyProgress | undefined
   /** How many bytes the store has on the disk. */
   size(): number
+  /** How many bytes its disk has left. */
+  freeBytes(): number
 }
 
 export interface CopyProgress {

@@ -6,6 +6,7 @@ import { inspectFile, type OpenStore } from './inspect/inspect-file.js'
 import type { Committer } from './lmdb/committer.js'
 import type { Environment } from './lmdb/environment.js'
 import type { OwnerRecord } from './lmdb/owner-record.js'
+import { thisFileSystem } from './lmdb/file-system.js'
 import { COPY_FOLDER, DATA_FILE } from './lmdb/store-folder.js'
 
 /**
@@ -68,6 +69,10 @@ export class FileMaintenance implements StoreMaintenance {
 
   size(): number {
     return sizeOf(this.#environment.dataFile)
+  }
+
+  freeBytes(): number {
+    return thisFileSystem(this.#environment.folder).freeBytes
   }
 
   /** Waits for the one that is running: the file must not be closed while it is copied. A verification ends early. */

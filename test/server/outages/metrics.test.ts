@@ -1,10 +1,15 @@
+import { createServer } from 'node:http'
 import { afterEach, describe, expect, it } from 'vitest'
 import { type EngineStats, LatenessHistogram } from '../../../src/engine/index.js'
 import { MAX_METRIC_KINDS } from '../../../src/server/defaults.js'
 import { kindMetrics } from '../../../src/server/monitor/kind-metrics.js'
-import { systemClock } from '../../../src/time/index.js'
+import type { Timers } from '../../../src/front/index.js'
+import { StoreGauges } from '../../../src/server/monitor/store-gauges.js'
+import { MemoryStore, type Store } from '../../../src/store/index.js'
+import { systemClock, VirtualClock } from '../../../src/time/index.js'
 import { until } from '../../eventually.js'
 import { DownStore } from '../../front/down-store.js'
+import { FileFixture } from '../store-fixtures.js'
 import { TestServer } from '../test-server.js'
 
 let server: TestServer
@@ -67,6 +72,90 @@ describe('/metrics', () => {
     expect(await valueOf('carillon_kind_open{namespace="default",kind="hello"}')).toBe(1)
     expect(await valueOf('carillon_kind_fired_total{namespace="default",kind="hello"}')).toBe(1)
     await until('it is overdue', async () => (await valueOf(`carillon_kind_overdue_seconds${idle}`))! > 0)
+  })
+
+  it('shows pauses, targets, answers and durations by kind, and the breaker of a target that fails', async () => {
+    const receiver = createServer((request, response) => {
+      response.writeHead(request.url === '/good' ? 204 : 503).end()
+    })
+    await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve))
+    const { port } = receiver.address() as { port: number }
+    server = await TestServer.start({ guard: { http: true, ports: [port], addresses: ['127.0.0.0/8'] } })
+    const secret = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
+    const retry = { attempts: 20, backoff: '1ms' }
+    for (const kind of ['good', 'bad']) {
+      const url = `http://127.0.0.1:${port}/${kind}`
+      await server.call('PUT', `/v1/targets/${kind}`, { type: 'webhook', url, secret, retry })
+      for (let n = 0; n < 10; n++) await server.call('PUT', `/v1/timers/${kind}/k${n}`, { in: 0 })
+    }
+    await server.call('PUT', '/v1/timers/nobody/1', { in: '1h' })
+    await server.call('POST', '/v1/pause', { kind: 'nobody' })
+    const of = (metric: string, kind: string, more = ''): Promise<number | undefined> =>
+      valueOf(`carillon_kind_${metric}{namespace="default",kind="${kind}"${more}}`)
+    await until('all are answered', async () => (await of('answers_total', 'good', ',class="2xx"')) === 10)
+    expect(await of('attempt_seconds_count', 'good')).toBe(10)
+    expect(await of('attempt_seconds_bucket', 'good', ',le="60"')).toBe(10)
+    await until('the breaker opens', async () => (await of('breaker_open', 'bad')) === 1)
+    expect(await of('answers_total', 'bad', ',class="5xx"')).toBeGreaterThan(0)
+    expect(await of('breaker_open', 'good')).toBe(0)
+    expect([await of('paused', 'nobody'), await of('paused', 'good')]).toEqual([1, 0])
+    expect([await of('handled', 'nobody'), await of('handled', 'good')]).toEqual([0, 1])
+    receiver.close()
+  })
+
+  it('shows the dead letters of now, inboxes with requests, and leases with the workers that wait', async () => {
+    const store = new MemoryStore()
+    server = await TestServer.start({ store })
+    await server.call('PUT', '/v1/targets/work', { type: 'lease', duration: '1h' })
+    await server.call('PUT', '/v1/timers/work/1', { in: 0 })
+    await server.call('PUT', '/v1/timers/work/2', { in: 0 })
+    const lease = async () =>
+      (await server.call('POST', '/v1/leases', { kinds: ['work'], waitMs: 20_000 })).body.firings[0]
+    const first = await lease()
+    await server.call('POST', `/v1/leases/${first.receipt}/release`, { dead: true, reason: 'no use' })
+    await lease()
+    const waiting = server.call('POST', '/v1/leases', { kinds: ['work'], waitMs: 20_000 })
+    await until('the dead letter is stored', async () => (await valueOf('carillon_dead_letters')) === 1)
+    await until('a worker waits', async () => (await valueOf('carillon_workers_waiting')) === 1)
+    expect(await valueOf('carillon_worker_leases')).toBe(1)
+    expect(await valueOf('carillon_inboxes_waiting')).toBe(0)
+    expect(await valueOf('carillon_inbox_age_seconds')).toBe(0)
+    const [letter] = (await server.call('GET', '/v1/dead')).body.items
+    await server.call('DELETE', `/v1/dead/${letter.id}`)
+    expect(await valueOf('carillon_dead_letters')).toBe(0)
+    await server.call('PUT', '/v1/timers/work/3', { in: 0 })
+    expect((await waiting).status).toBe(200)
+  })
+
+  it('shows for how long the inbox of a shard has had requests', async () => {
+    const clock = new VirtualClock()
+    let busy = [2]
+    const store = {
+      mode: 'owned',
+      countDead: () => Promise.resolve(0),
+      busyInboxes: () => Promise.resolve(busy),
+    }
+    const timers = { bounded: (_: unknown, call: () => unknown) => call() }
+    const gauges = new StoreGauges(timers as unknown as Timers, store as unknown as Store, clock)
+    const age = async (): Promise<string | undefined> =>
+      (await gauges.lines({})).find((line) => line.startsWith('carillon_inbox_age_seconds '))
+    expect(await age()).toBe('carillon_inbox_age_seconds 0')
+    await clock.advance(30_000)
+    busy = [1, 2]
+    expect(await age()).toBe('carillon_inbox_age_seconds 30')
+    await clock.advance(30_000)
+    busy = [1]
+    expect(await age()).toBe('carillon_inbox_age_seconds 30')
+  })
+
+  it('shows the size of a file store and the free space of its disk', async () => {
+    const file = new FileFixture()
+    await file.start()
+    server = await TestServer.start({ store: file.url })
+    expect(await valueOf('carillon_file_bytes')).toBeGreaterThan(8192)
+    expect(await valueOf('carillon_file_free_bytes')).toBeGreaterThan(0)
+    await server.server.stop()
+    await file.stop()
   })
 
   it('counts lateness from when a timer was accepted, if it was due before', async () => {
