@@ -54,6 +54,8 @@ export type TargetView = { readonly kind: string; readonly version: number } & (
     })
   | LeaseForm
   | LogForm
+  /** It was sealed with a secret key that this instance does not have. */
+  | { readonly type: 'sealed' }
 )
 
 /** A target that was parsed from its form. */

@@ -271,7 +271,8 @@ export class Server {
       const alone = store.mode === 'owned'
       const { secretKey } = options
       const seal = secretKey === undefined ? {} : { secretKey }
-      const timers = await openTimers({ store, clock, history, alone, ...seal })
+      // A command prints its own errors.
+      const timers = await openTimers({ store, clock, history, alone, logger: false, ...seal })
       const metrics = new Metrics(clock)
       return new Server({ options, store, ownsStore, timers, metrics, forwarding: undefined })
     } catch (error) {

@@ -136,6 +136,37 @@ describe('the tools name the cause if due timers do not fire', () => {
   })
 })
 
+describe('a target whose secret key is missing, as after a restore without it', () => {
+  it('is named with the remedy, hides no other target, and can be set again', async () => {
+    const store = new MemoryStore()
+    const form = { type: 'webhook', url: 'https://example.com/', secret: `whsec_${'QUJD'.repeat(8)}` }
+    const key = Buffer.alloc(32, 1).toString('base64')
+    {
+      await using before = await TestServer.start({ store, auth: false, engine, secretKey: key })
+      expect((await before.call('PUT', '/v1/targets/remind', form)).status).toBe(200)
+    }
+    const other = Buffer.alloc(32, 2).toString('base64')
+    await using restored = await TestServer.start({ store, auth: false, engine, secretKey: other })
+    await restored.call('PUT', '/v1/targets/work', { type: 'log' })
+    const { targets } = (await restored.call('GET', '/v1/targets')).body as {
+      targets: { kind: string; type: string }[]
+    }
+    const types = targets.map(({ kind, type }) => [kind, type])
+    expect(types).toContainEqual(['remind', 'sealed'])
+    expect(types).toContainEqual(['work', 'log'])
+    await restored.call('PUT', '/v1/timers/remind/a', { in: 0 })
+    const { causes } = (await restored.call('GET', '/v1/timers/remind/a/why')).body
+    expect(causes).toMatchObject([{ code: 'target-sealed' }])
+    expect(causes[0].remedy).toContain('secret.key')
+    const doctor = await runCli(['doctor', '--store', 'memory:'], { env: { CARILLON_URL: restored.url } })
+    expect(doctor.out).toMatch(/warn {2}firing: the target of kind "remind" is sealed/)
+    expect((await restored.call('PUT', '/v1/targets/remind', { type: 'log' })).status).toBe(200)
+    await eventually(async () => {
+      expect((await restored.call('GET', '/v1/timers/remind/a')).body.state).toBe('settled')
+    })
+  })
+})
+
 describe('carillon why', () => {
   it('says when a timer fired, and ends with 3 for one that never existed', async () => {
     await using one = await start()

@@ -279,8 +279,10 @@ export class FiringRouter implements NamespaceDelivery {
 
   #putStoredTarget(kind: string, stored: StoredTarget): void {
     this.#handlers.putStored(kind, this.#targets.storedHandlerOf(kind, stored))
-    const state = stored === undefined ? 'removed' : stored === 'refused' ? stored : 'set'
+    const isUseless = stored === 'refused' || stored === 'sealed'
+    const state = stored === undefined ? 'removed' : isUseless ? 'refused' : 'set'
     this.#onTargetEvent({ type: 'target', kind, state })
+    if (stored === 'sealed') this.#troubles.set(kind, stored)
   }
 
   #noteTrouble({ kind, state }: TargetEvent): void {

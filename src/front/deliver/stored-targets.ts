@@ -12,13 +12,16 @@ import {
   withEarlierSecrets,
   viewOfTarget,
 } from '../../delivery/index.js'
-import { InvalidInputError, LimitError } from '../../error/index.js'
+import { CarillonError, InvalidInputError, LimitError } from '../../error/index.js'
 import type { Setting, Store } from '../../store/index.js'
 import type { Clock } from '../../time/index.js'
 import { MAX_TARGETS } from '../defaults.js'
 
-/** 'refused': this instance cannot use the stored target, so the timers of the kind wait. */
-export type StoredTarget = ParsedTarget | 'refused' | undefined
+/**
+ * 'refused': this instance cannot use the stored target, so the timers of the kind wait. 'sealed': the same, because it
+ * does not have the secret key of the target.
+ */
+export type StoredTarget = ParsedTarget | 'refused' | 'sealed' | undefined
 
 /**
  * The targets in the store's settings, which all instances use. Every change also writes a stamp. An instance that
@@ -74,7 +77,7 @@ export class StoredTargets {
       throw new InvalidInputError('unknown-option', 'earlier is not an option of a target: use grace')
     for (;;) {
       const stored = await this.#find(kind)
-      const before = stored && this.#formOf(stored)
+      const before = stored && this.#knownFormOf(stored)
       const kept = withEarlierSecrets(keptSecret(plain, before), before, this.#clock.now())
       parseTargetForm(kept, this.#guard)
       if (stored === undefined && this.#versions.size >= MAX_TARGETS)
@@ -109,7 +112,7 @@ export class StoredTargets {
   async list(): Promise<readonly TargetView[]> {
     const settings = await this.#store.settings(this.#prefix)
     return settings
-      .map((setting) => viewOfTarget(this.#kindOf(setting.name), setting.version, this.#formOf(setting)))
+      .map((setting) => this.#viewOf(setting))
       .toSorted((a, b) => (a.kind < b.kind ? -1 : 1))
   }
 
@@ -172,13 +175,32 @@ export class StoredTargets {
     return decodeTargetForm(this.#opened(setting))
   }
 
+  /** Undefined if it is sealed with a key that this instance does not have. Then it can still be replaced. */
+  #knownFormOf(setting: Setting): TargetForm | undefined {
+    try {
+      return this.#formOf(setting)
+    } catch (error) {
+      if (isKeyMissing(error)) return undefined
+      throw error
+    }
+  }
+
+  /** One target that cannot be read must not hide the others. */
+  #viewOf(setting: Setting): TargetView {
+    const form = this.#knownFormOf(setting)
+    const kind = this.#kindOf(setting.name)
+    return form === undefined
+      ? { kind, version: setting.version, type: 'sealed' }
+      : viewOfTarget(kind, setting.version, form)
+  }
+
   #read(setting: Setting): StoredTarget {
     try {
       return parseTargetForm(this.#formOf(setting), this.#guard)
     } catch (error) {
       // A newer version may have written it, or an instance whose guard allows more.
       this.#onStoreError('target', error)
-      return 'refused'
+      return isKeyMissing(error) ? 'sealed' : 'refused'
     }
   }
 
@@ -190,6 +212,10 @@ export class StoredTargets {
   #kindOf(name: string): string {
     return name.slice(this.#prefix.length)
   }
+}
+
+function isKeyMissing(error: unknown): boolean {
+  return error instanceof CarillonError && error.code === 'secret-key-missing'
 }
 
 /** A webhook without a secret keeps its previous one. */

@@ -68,7 +68,7 @@ export class Targets {
     this.#stored.delete(kind)
     if (before !== undefined) void this.#retire(before)
     if (stored === undefined) return undefined
-    if (stored === 'refused')
+    if (stored === 'refused' || stored === 'sealed')
       return {
         ...handlerOf(timer(kind), 1),
         concurrency: 0,

@@ -20,12 +20,13 @@ export type CauseCode =
   | 'kind-paused'
   | 'target-gone'
   | 'target-refused'
+  | 'target-sealed'
   | 'breaker-open'
   | 'unhandled'
   | 'unreadable'
 
 /** What an instance knows about its target for a kind that keeps it from firing. */
-export type TargetTrouble = 'refused' | 'open'
+export type TargetTrouble = 'refused' | 'sealed' | 'open'
 
 /** What is known about a kind. */
 export interface KindFacts {
@@ -151,7 +152,14 @@ export function kindCauses({ kind, isAllPaused, pause, trouble, isHandled }: Kin
       remedy: 'check the URL of the target and the guard of this instance (--webhook-…)',
     })
   }
-  if (!isHandled) {
+  if (trouble === 'sealed') {
+    causes.push({
+      code: 'target-sealed',
+      text: `the target of kind ${name} is sealed with a secret key that this instance does not have`,
+      remedy: `give it the key (CARILLON_SECRET_KEY, or secret.key in the folder of a file store) and restart it, or set the target again: carillon targets set ${kind}`,
+    })
+  }
+  if (!isHandled && trouble !== 'sealed' && trouble !== 'refused') {
     causes.push({
       code: 'unhandled',
       text: `no instance has a handler or a target for kind ${name}`,

@@ -81,7 +81,10 @@ export const TargetBody = Type.Object(
   {
     kind: Type.String(),
     version: Type.Integer(),
-    type: Type.Union([Type.Literal('webhook'), Type.Literal('lease'), Type.Literal('log')]),
+    type: Type.Union(
+      [Type.Literal('webhook'), Type.Literal('lease'), Type.Literal('log'), Type.Literal('sealed')],
+      { description: '`sealed`: this instance does not have its secret key.' },
+    ),
     url: Type.Optional(Type.String()),
     secretIds: Type.Optional(Type.Array(Type.String())),
     earlierSecrets: Type.Optional(Type.Array(Type.Object({ id: Type.String(), until: Type.Integer() }))),
