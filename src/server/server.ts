@@ -167,7 +167,8 @@ export class Server {
         events: this.#events,
         metrics: this.#metrics,
         storeGauges: new StoreGauges(timers, store, clock),
-        deliveries: () => Array.from(this.#namespaces.open(), ([namespace, open]) => [namespace, open.deliveries] as const),
+        deliveries: () =>
+          Array.from(this.#namespaces.open(), ([namespace, open]) => [namespace, open.deliveries] as const),
         readiness: this.#readiness,
         namespaces: () => this.#namespaces.stored(),
         isKeyActive,

@@ -23,7 +23,7 @@ const row: TimerRow = {
 // `settled`, only an overdue one has `causes`, and only one that cannot be read has `fault`.
 it('the schema of a timer lists every field that the library answers for a timer', () => {
   expect(Object.keys(TimerBody.properties).toSorted()).toEqual(
-    [...Object.keys(timerViewOf(row, false)), 'settled', 'causes', 'fault'].toSorted(),
+    [...Object.keys(timerViewOf(row, false)), 'settled', 'pause', 'causes', 'fault'].toSorted(),
   )
 })
 

@@ -111,9 +111,7 @@ export class StoredTargets {
   /** All targets, sorted by kind. */
   async list(): Promise<readonly TargetView[]> {
     const settings = await this.#store.settings(this.#prefix)
-    return settings
-      .map((setting) => this.#viewOf(setting))
-      .toSorted((a, b) => (a.kind < b.kind ? -1 : 1))
+    return settings.map((setting) => this.#viewOf(setting)).toSorted((a, b) => (a.kind < b.kind ? -1 : 1))
   }
 
   async #changed(): Promise<void> {

@@ -33,7 +33,12 @@ export const KindOverviewBody = Type.Object({
   pause: Type.Optional(PauseBody),
   target: Type.Optional(
     Type.Object({
-      type: Type.Union([Type.Literal('webhook'), Type.Literal('lease'), Type.Literal('log')]),
+      type: Type.Union([
+        Type.Literal('webhook'),
+        Type.Literal('lease'),
+        Type.Literal('log'),
+        Type.Literal('sealed'),
+      ]),
       version: Type.Integer(),
       url: Type.Optional(Type.String()),
     }),

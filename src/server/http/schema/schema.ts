@@ -127,6 +127,9 @@ export const PauseBody = Type.Object({
   note: Type.Optional(Type.String()),
   since: Type.Optional(EpochMs),
   by: Type.Optional(Type.String({ description: 'The name of an API key.' })),
+  isTargetGone: Type.Optional(
+    Type.Boolean({ description: 'It was paused because its target answered 410.' }),
+  ),
 })
 export const PauseNote = Type.Optional(
   Type.String({
