@@ -42,6 +42,8 @@ export interface PostgresServerOptions {
   /** Whether commits wait for the disk. Most tests do not need that. Default false. */
   readonly isDurable?: boolean
   readonly settings?: Readonly<Record<string, string>>
+  /** Where its folder is made. Default: the folder for temporary files. */
+  readonly parent?: string
   /** The folder of its programs. Default see `findBinaries`. */
   readonly binaries?: string
   /** Environment variables of its processes, besides those of this process. */
@@ -55,7 +57,7 @@ export interface PostgresServerOptions {
 export async function startPostgres(options: PostgresServerOptions = {}): Promise<PostgresServer> {
   const given = process.env['CARILLON_TEST_POSTGRES_URL']
   if (given !== undefined && given !== '') return givenServer(given as PostgresUrl)
-  const folder = mkdtempSync(path.join(tmpdir(), 'carillon-postgres-'))
+  const folder = mkdtempSync(path.join(options.parent ?? tmpdir(), 'carillon-postgres-'))
   try {
     return await OwnServer.start(folder, options)
   } catch (error) {

@@ -7,6 +7,7 @@ export class TcpProxy {
   readonly #pairs = new Set<readonly [client: net.Socket, server: net.Socket]>()
   #holdsAnswers = false
   #cutsAtAnswer = false
+  #delayMs = 0
   #isClosed = false
   #cutAt: { readonly word: string; readonly when: 'asked' | 'answered' } | undefined
   readonly #answers: (() => (chunk: Buffer) => Buffer) | undefined
@@ -51,6 +52,11 @@ export class TcpProxy {
   /** Reads from the server again, so that held data arrives late. */
   startReading(): void {
     for (const [, server] of this.#pairs) server.resume()
+  }
+
+  /** From now on, every answer of the server arrives this much later. */
+  slowDown(delayMs: number): void {
+    this.#delayMs = delayMs
   }
 
   /** Cuts all connections and refuses new ones until `open`. */
@@ -110,9 +116,16 @@ export class TcpProxy {
       }
       server.write(bytes)
     })
+    let lastAt = 0
     server.on('data', (bytes) => {
       if (this.#cutsAtAnswer || isDoomed) server.destroy()
-      else if (!this.#holdsAnswers) client.write(changed(bytes))
+      else if (!this.#holdsAnswers) {
+        const now = performance.now()
+        // The answers of a connection stay in order when the delay becomes shorter.
+        lastAt = Math.max(lastAt, now + this.#delayMs)
+        if (lastAt <= now) client.write(changed(bytes))
+        else setTimeout(() => client.writable && client.write(changed(bytes)), lastAt - now)
+      }
     })
   }
 }

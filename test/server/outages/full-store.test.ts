@@ -1,11 +1,9 @@
-import { execFileSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import path from 'node:path'
+import { readdirSync } from 'node:fs'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { until } from '../../eventually.js'
 import { startOwnRedis } from '../../servers/redis.js'
 import { TestServer } from '../test-server.js'
+import { SmallDisk } from './small-disk.js'
 
 const ends: (() => Promise<void> | void)[] = []
 
@@ -23,27 +21,10 @@ interface Fillable {
 
 /** A disk of 16 MB. Undefined where this process may not mount one. */
 function smallDisk(): Fillable | undefined {
-  const folder = mkdtempSync(path.join(tmpdir(), 'carillon-full-'))
-  const disk = path.join(folder, 'disk')
-  mkdirSync(disk)
-  ends.push(() => rmSync(folder, { recursive: true, force: true }))
-  try {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=16m', 'tmpfs', disk], { stdio: 'ignore' })
-  } catch {
-    return undefined
-  }
-  ends.push(() => void execFileSync('umount', ['-l', disk]))
-  const others = path.join(disk, 'others')
-  return {
-    url: `file:${disk}/store`,
-    fill: () => {
-      // Something else takes all of the disk, to the last block.
-      const { bavail, bsize } = statfsSync(disk)
-      writeFileSync(others, Buffer.alloc(bavail * bsize))
-      expect(statfsSync(disk).bavail).toBe(0)
-    },
-    makeSpace: () => rmSync(others),
-  }
+  const disk = SmallDisk.mount('16m')
+  if (disk === undefined) return undefined
+  ends.push(() => disk.unmount())
+  return { url: `file:${disk.folder}/store`, fill: () => disk.fill(), makeSpace: () => disk.makeSpace() }
 }
 
 async function smallRedis(): Promise<Fillable> {
