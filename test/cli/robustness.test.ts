@@ -115,6 +115,7 @@ describe('a command line that cannot be understood', () => {
     [['redrive', 'x', '--all']],
     [['keys', 'burn']],
     [['keys', 'create']],
+    [['keys', 'create', '--name', 'a', '--namespace', 'b']],
     [['quota', '--max-timers', '-1']],
     [['next', '61 * * * *']],
     [['next', '0 9 * * *', '--count', '0']],

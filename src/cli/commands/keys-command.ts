@@ -75,7 +75,7 @@ async function runVerb(ring: KeyRing, given: Arguments, terminal: Terminal): Pro
   }
   throw new InvalidInputError(
     'invalid-option',
-    `keys takes list, create, or revoke with an id, got ${shown(verb)}`,
+    `keys takes list, create, or revoke <id>, got ${shown(given.positionals.join(' '))}`,
   )
 }
 
@@ -83,6 +83,12 @@ function wantedOf({ values }: Arguments): NewApiKey {
   const { name, scope = 'write', expires, 'bound-to': namespace } = values
   if (typeof name !== 'string')
     throw new InvalidInputError('invalid-option', 'missing --name: every key has one')
+  // It would choose where the request goes, and the key would open all namespaces.
+  if (values['namespace'] !== undefined)
+    throw new InvalidInputError(
+      'invalid-option',
+      'a key is bound to a namespace with --bound-to, not with --namespace',
+    )
   return {
     name,
     scope: scope as Scope,
