@@ -6,9 +6,11 @@
  *   npm run bench servers                                   burst and lateness, on both servers
  *   npm run bench servers -- --only burst --on postgres     one part, on one server
  *   npm run bench servers -- --only future --on redis       a burst among 10,000 and 5 M timers for later: long
+ *   npm run bench servers -- --only topology                a process that only sets, and one that only fires
  *
  * `--candidates a,b` selects within a part. Other options (`--n`, `--rounds`, `--json`, `--help`) go to each part.
- * n is the number of timers in `burst` and `future`, and seconds of load in `lateness`.
+ * n is the number of timers in `burst`, `future` and `topology`, and seconds of load in
+ * `lateness`.
  */
 import process from 'node:process'
 import type { Bench } from './harness/bench.js'
@@ -17,11 +19,13 @@ import { runBench } from './harness/run.js'
 import { burst, future } from './servers/burst.js'
 import type { ServerName } from './servers/candidates.js'
 import { lateness } from './servers/lateness.js'
+import { topology } from './servers/topology/topology.js'
 
 const parts: Readonly<Record<string, (on: ServerName) => readonly Bench[]>> = {
   burst: (on) => [burst(on)],
   lateness,
   future: (on) => [future(on)],
+  topology,
 }
 const servers: readonly ServerName[] = ['postgres', 'redis']
 

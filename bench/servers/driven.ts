@@ -11,6 +11,8 @@ export interface Driven {
   readonly module: string
   readonly node: string
   readonly server: ServerKind
+  /** In the topology: it sets and fires in one process. */
+  readonly isOneProcess?: boolean
 }
 
 /** The result, with the server's counters. */

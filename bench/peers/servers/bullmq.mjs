@@ -5,10 +5,16 @@ const CONCURRENCY = 100
 
 export async function open(url) {
   const { hostname: host, port } = new URL(url)
-  const connection = { host, port: Number(port), maxRetriesPerRequest: null }
+  return await openWith({ host, port: Number(port), maxRetriesPerRequest: null })
+}
+
+/** On Redis, or with `factory` on another backend. */
+export async function openWith(connection, factory) {
   const defaultJobOptions = { removeOnComplete: true, removeOnFail: true, attempts: 1 }
-  const queue = new Queue('bench', { connection, defaultJobOptions })
+  const queue = new Queue('bench', { connection, defaultJobOptions }, factory)
   await queue.waitUntilReady()
+  // The job of each key, so that a move needs no read.
+  const jobs = new Map()
   let worker
   let completed = 0
   let wanted = Infinity
@@ -33,7 +39,7 @@ export async function open(url) {
         removeOnComplete: { count: 0 },
         removeOnFail: { count: 0 },
       }
-      worker = new Worker('bench', async (job) => handle(job.id, job.data.order), options)
+      worker = new Worker('bench', async (job) => handle(job.id, job.data.order), options, factory)
       worker.on('error', (error) => console.error(error))
       worker.on('completed', () => {
         if (++completed >= wanted) reached()
@@ -43,6 +49,15 @@ export async function open(url) {
     async settled(count) {
       wanted = count
       if (completed < wanted) await new Promise((resolve) => (reached = resolve))
+    },
+    async setOne({ key, dueAt, payload }) {
+      jobs.set(key, await queue.add('timer', payload, { jobId: key, delay: Math.max(1, dueAt - Date.now()) }))
+    },
+    async moveOne(key, dueAt) {
+      await jobs.get(key).changeDelay(dueAt - Date.now())
+    },
+    async cancelOne(key) {
+      if ((await queue.remove(key)) !== 1) throw new Error(`${key} was not removed`)
     },
     async stop() {
       await worker?.close(true)

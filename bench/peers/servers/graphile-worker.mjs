@@ -12,6 +12,7 @@ export async function open(url) {
   await utils.migrate()
   let runner
   const done = { handled: 0 }
+  const ids = new Map()
   return {
     batch: 1000,
     inFlight: 2,
@@ -51,6 +52,18 @@ export async function open(url) {
         if (rows[0].open === 0) return
         await sleep(5)
       }
+    },
+    async setOne({ key, dueAt, payload }) {
+      const spec = { jobKey: key, runAt: new Date(dueAt), maxAttempts: 1 }
+      const { id } = await utils.addJob('bench', payload, spec)
+      ids.set(key, id)
+    },
+    async moveOne(key, dueAt) {
+      const moved = await utils.rescheduleJobs([ids.get(key)], { runAt: new Date(dueAt) })
+      if (moved.length !== 1) throw new Error(`${key} was not moved`)
+    },
+    async cancelOne(key) {
+      await pgPool.query({ name: 'remove', text: 'select graphile_worker.remove_job($1)', values: [key] })
     },
     async stop() {
       await runner?.stop().catch(() => undefined)

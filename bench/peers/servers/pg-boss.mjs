@@ -12,6 +12,7 @@ export async function open(url) {
   const looking = new pg.Client(url)
   await looking.connect()
   const done = { handled: 0 }
+  const ids = new Map()
   return {
     batch: 1000,
     inFlight: 2,
@@ -44,6 +45,15 @@ export async function open(url) {
         if (rows[0].open === 0) return
         await sleep(5)
       }
+    },
+    async setOne({ key, dueAt, payload }) {
+      ids.set(key, await boss.send('bench', payload, { startAfter: new Date(dueAt), retryLimit: 0 }))
+    },
+    async moveOne(key, dueAt) {
+      await boss.update('bench', undefined, { id: ids.get(key), startAfter: new Date(dueAt) })
+    },
+    async cancelOne(key) {
+      await boss.cancel('bench', ids.get(key))
     },
     async stop() {
       await looking.end()
