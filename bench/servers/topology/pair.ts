@@ -66,7 +66,11 @@ export interface Pair {
   readonly worker: Child
   readonly server: CountedServer
   /** Processor time until now in µs. */
-  cpu(): Promise<{ readonly setter: number; readonly worker: number; readonly server: number | undefined }>
+  readonly cpu: () => Promise<{
+    readonly setter: number
+    readonly worker: number
+    readonly server: number | undefined
+  }>
 }
 
 /** Starts a server and the processes of a candidate on it, and stops them when `measure` has ended. */
@@ -101,7 +105,7 @@ export async function withPair<Result>(
       },
     })
   } finally {
-    for (const child of children.reverse()) await child.stop()
+    for (const child of children.toReversed()) await child.stop()
     await server.stop()
   }
 }

@@ -42,6 +42,12 @@ export const OPERATION_BYTES = 2048
 /** How many shards one statement covers: enough for all shards of an instance. */
 export const MAX_SHARDS_TOGETHER = 256
 
+/** How many requests of each inbox are read by one statement for many shards. A longer inbox is read by itself. */
+export const REQUESTS_TOGETHER = 64
+
+/** How many statements of one sort of those who do not own a shard run at once. The next calls gather meanwhile. */
+export const MAX_INBOX_STATEMENTS = 2
+
 /** How many shard rows are read, and written, by statements that run at once. */
 export const MAX_SHARD_STATEMENTS = 2
 
@@ -84,7 +90,7 @@ export const CAUTIOUS_WRITES = 16
 // ---- wake-ups
 
 /** The shortest time between two wake-ups of one shard by one process. */
-export const WAKE_INTERVAL_MS = 50
+export const WAKE_INTERVAL_MS = 5
 
 /** How often the listening connection is checked. */
 export const PING_MS = 15_000

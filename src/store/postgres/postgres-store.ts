@@ -132,7 +132,7 @@ export class PostgresStore implements Store {
     this.#now = clock === systemClock ? () => null : () => clock.now()
     this.#shards = new ShardTable(leases, this.#now)
     this.#ownerCalls = new PostgresOwnerCalls(database, clock, this.#now)
-    this.#inbox = new PostgresInbox(database, this.#now)
+    this.#inbox = new PostgresInbox(database, this.#now, format.shardCount)
     this.#claims = new PostgresClaims(database, this.#now, format.shardCount)
     this.#reading = new RowReader(database, format.shardCount)
     this.#lister = new RowLister(database, clock, format.shardCount)
@@ -276,7 +276,7 @@ export class PostgresStore implements Store {
   }
 
   areWaiting(names: readonly TimerName[]): Promise<readonly boolean[]> {
-    return this.#inbox.areWaiting(names, this.shardCount)
+    return this.#inbox.areWaiting(names)
   }
 
   busyInboxes(): Promise<readonly number[]> {

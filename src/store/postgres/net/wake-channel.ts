@@ -106,21 +106,25 @@ export class WakeChannel {
     for (const shard of delayed) this.wake(shard)
   }
 
-  /** Sends the wake-ups of one turn of the event loop together. */
+  /** Sends the wake-ups of one turn of the event loop together, and those that come while a statement is under way. */
   #flushSoon(): void {
     if (this.#isFlushing) return
     this.#isFlushing = true
-    queueMicrotask(() => {
-      this.#isFlushing = false
+    queueMicrotask(() => void this.#flush())
+  }
+
+  async #flush(): Promise<void> {
+    while (this.#toSend.size > 0) {
       const shards = [...this.#toSend]
       this.#toSend.clear()
       const now = this.#clock.monotonic()
       for (const shard of shards) this.#lastSent.set(shard, now)
       // Owners also poll, so a lost wake-up only costs time.
-      this.#database
+      await this.#database
         .write('wake', NOTIFY, [this.channel, int8Array(shards, (shard) => shard)])
         .catch(() => undefined)
-    })
+    }
+    this.#isFlushing = false
   }
 
   async #listen(): Promise<void> {
