@@ -39,6 +39,24 @@ describe('timers set in a PostgreSQL transaction of the caller', () => {
     expect(fired).toContain('order:7')
   })
 
+  it('are one statement for each call, which also wakes the owners at the commit', async () => {
+    const { timers, fired } = await opened({ inboxPollMs: 600_000 })
+    const client = await connected()
+    await client.query('begin')
+    let statements = 0
+    const counting = {
+      query: (...given: Parameters<typeof client.query>) => {
+        statements++
+        return client.query(...given)
+      },
+    }
+    const rows = Array.from({ length: 200 }, (_, i) => ({ key: `counted:${i}`, in: 0, payload: '' }))
+    await timers.using(counting as unknown as pg.Client).setMany(remind, rows)
+    expect(statements).toBe(1)
+    await client.query('commit')
+    await eventually(() => expect(fired).toHaveLength(200), 60_000)
+  })
+
   it('do not exist after a rollback or a lost connection', async () => {
     const { timers, fired } = await opened()
     const client = await connected()
