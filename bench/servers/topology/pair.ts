@@ -11,7 +11,7 @@ const script = fileURLToPath(new URL('process.js', import.meta.url))
 type Figures = Readonly<Record<string, number>>
 
 /** A process of the topology, as its parent sees it. */
-export class Child {
+class Child {
   readonly #process: ChildProcess
   readonly #kill: () => void
 
