@@ -23,7 +23,7 @@ describe('wake-ups by PostgreSQL', () => {
     await eventually(() => expect(woken).toEqual([[3], [3], [3]]))
   })
 
-  it('are sent at most once in 50 ms for a shard, and the last one is not lost', async () => {
+  it('are sent at most once in 5 ms for a shard, and the last one is not lost', async () => {
     const schema = newSchema()
     const store = await openStoreIn({ schema, shardCount: 4 })
     const notified: { shard: string; at: number }[] = []
@@ -40,12 +40,13 @@ describe('wake-ups by PostgreSQL', () => {
     }
     await new Promise((resolve) => setTimeout(resolve, 200))
     const [first, second] = ['0', '1'].map((shard) => notified.filter((each) => each.shard === shard))
-    const most = Math.ceil((performance.now() - from) / 50) + 1
+    const most = Math.ceil((performance.now() - from) / 5) + 1
     for (const list of [first!, second!]) {
       expect(list.length).toBeGreaterThan(2)
       expect(list.length).toBeLessThanOrEqual(most)
+      // Those of one turn are one.
+      expect(list.length).toBeLessThan(calls / 4)
     }
-    expect(calls).toBeGreaterThan(10 * most)
     store.wake(2)
     await store.now()
     store.wake(2)
