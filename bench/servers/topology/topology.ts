@@ -111,7 +111,7 @@ async function measureBulk({ setter, worker, cpu }: Pair, n: number): Promise<Me
     return { ms: at! - dueAt, repeats: repeats!, before, after }
   }
   const warm = await add(WARM_UP, 'warm-later', Date.now() + 3 * HOUR_MS)
-  const leadOf = (count: number): number => 1500 + (3 * warm.appliedMs * count) / WARM_UP
+  const leadOf = (count: number): number => 2000 + (6 * warm.appliedMs * count) / WARM_UP
   await fire(WARM_UP, 'warm', leadOf(WARM_UP))
   const before = await cpu()
   const added = await add(n, 'later', Date.now() + HOUR_MS)
