@@ -1,5 +1,7 @@
-import { lower, type Measurement, type Metric } from './harness/bench.js'
+import process from 'node:process'
+import { type Bench, lower, type Measurement, type Metric, type NodeCandidate } from './harness/bench.js'
 import { runBench } from './harness/run.js'
+import { type ListedStore, listMetrics } from './service/lists/questions.js'
 import type * as Measures from './service/measure.js'
 
 /**
@@ -10,6 +12,8 @@ import type * as Measures from './service/measure.js'
  * - Firings leased and acked by workers.
  * - Webhooks, measured from the first set.
  * - The server's memory after a minute of mixed load.
+ *
+ * npm run bench service -- --only lists: pages of lists among 2 M timers on each store, beside a steady load.
  */
 const higher = (name: string, unit: string, means: string): Metric => ({
   name,
@@ -45,7 +49,7 @@ const by =
   async ({ n }: { readonly n: number }): Promise<Measurement> =>
     await measure(await import('./service/measure.js'), n)
 
-await runBench({
+const service: Bench = {
   name: 'service',
   about: 'timers over HTTP',
   defaultN: 50_000,
@@ -81,4 +85,41 @@ await runBench({
       measure: by(({ measureSoak }) => measureSoak()),
     },
   ],
-})
+}
+
+/** Its candidates are stores. Every figure is of a run among `n` timers. */
+const lists: Bench = {
+  name: 'service lists',
+  about: 'pages of lists over HTTP among many timers, and how late a steady load is meanwhile',
+  defaultN: 2_000_000,
+  leastN: 1000,
+  defaultRounds: 1,
+  metrics: listMetrics,
+  candidates: [list('file'), list('postgres'), list('redis')],
+}
+
+const args = process.argv.slice(2)
+const { isLists, rest } = partOf(args)
+await runBench(isLists ? lists : service, rest)
+
+function list(store: ListedStore): NodeCandidate {
+  return {
+    name: `lists-${store}`,
+    about: `lists on ${store}`,
+    measure: async ({ n }) => {
+      const { measureLists } = await import('./service/lists/measure-lists.js')
+      return await measureLists(store, n)
+    },
+  }
+}
+
+/** `--only lists` selects the part. Within it, `--candidates a,b` selects stores. */
+function partOf(given: readonly string[]): { readonly isLists: boolean; readonly rest: readonly string[] } {
+  if (given[0] === 'measure') return { isLists: given[1]?.startsWith('lists-') === true, rest: given }
+  const at = given.findIndex(
+    (arg, i) => arg === '--only=lists' || (arg === '--only' && given[i + 1] === 'lists'),
+  )
+  if (at < 0) return { isLists: false, rest: given }
+  const others = given.toSpliced(at, given[at] === '--only' ? 2 : 1)
+  return { isLists: true, rest: others.map((arg) => arg.replace(/^--candidates/, '--only')) }
+}
