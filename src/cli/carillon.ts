@@ -9,6 +9,7 @@ import { migrate } from './commands/migrate-command.js'
 import { serve } from './commands/serve-command.js'
 import { adminCommands } from './commands/admin-commands.js'
 import { inspectCommands } from './commands/inspect-commands.js'
+import { jobCommands } from './commands/job-commands.js'
 import { storeCommands } from './commands/store-commands.js'
 import { targets } from './commands/target-command.js'
 import { timerCommands } from './commands/timer-commands.js'
@@ -24,6 +25,7 @@ const commands: readonly Command[] = [
   targets,
   ...inspectCommands,
   ...viewCommands,
+  ...jobCommands,
   ...storeCommands,
   verify,
   ...transferCommands,

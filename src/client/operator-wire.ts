@@ -1,4 +1,6 @@
+import type { Duration } from '../time/index.js'
 import type { PauseView } from '../timer/index.js'
+import type { TimersQuery } from './wire.js'
 
 /** The types of what an operator sees. */
 
@@ -97,4 +99,60 @@ export interface DeadGroups {
   readonly total: number
   readonly isComplete: boolean
   readonly counted: CountedAnswer
+}
+
+/** Which dead letters a job changes. */
+export interface DeadFilter {
+  readonly kind?: string
+  readonly key?: string
+  /** As a group of dead letters has it. */
+  readonly reason?: string
+  readonly diedFrom?: number | string
+  readonly diedUntil?: number | string
+  readonly all?: true
+}
+
+type TimerFilter = Omit<TimersQuery, 'kind' | 'dueFrom' | 'dueUntil'> & {
+  readonly kind?: string
+  readonly dueFrom?: number | string
+  readonly dueUntil?: number | string
+}
+
+/** A change to all timers or dead letters that match a filter. */
+export type JobInput = { readonly perSecond?: number } & (
+  | { readonly action: 'cancel' | 'fire' | 'resume'; readonly filter: TimerFilter }
+  | {
+      readonly action: 'move'
+      readonly filter: TimerFilter
+      readonly in?: Duration
+      readonly at?: number | string
+    }
+  | { readonly action: 'pause'; readonly filter: TimerFilter; readonly note?: string }
+  | { readonly action: 'redrive' | 'discard'; readonly filter: DeadFilter }
+)
+
+export interface JobAnswer {
+  readonly id: string
+  readonly action: JobInput['action']
+  readonly namespace: string
+  readonly state: 'counting' | 'running' | 'stopping' | 'done' | 'stopped' | 'failed'
+  readonly by: string
+  readonly member: string
+  readonly startedAt: number
+  readonly endedAt?: number
+  readonly found: number
+  readonly processed: number
+  readonly outcomes: Readonly<Record<string, number>>
+  readonly perSecond?: number
+  readonly code?: string
+  readonly detail?: string
+}
+
+/** A timer after an edit. */
+export interface EditAnswer {
+  readonly outcome: 'edited'
+  /** The new handle. */
+  readonly handle: string
+  readonly dueAt: number
+  readonly revision?: number
 }

@@ -30,6 +30,7 @@ const limits = new Set([
   'too-many-namespaces',
   'too-many-occurrences',
   'too-many-targets',
+  'too-many-jobs',
   'too-many-timers',
   'too-many-waiting',
 ])

@@ -23,6 +23,13 @@ export const MAX_CALL_MS = 86_400_000
 
 export const MAX_PAUSE_NOTE_LENGTH = 500
 
+// ---- edits
+
+/** A timer that is due sooner is not edited: it could start before the edit arrives. */
+export const EDIT_MARGIN_MS = 5000
+/** How long an edit may take. Shorter than the margin. */
+export const EDIT_TIMEOUT_MS = 4000
+
 // ---- kinds and handlers
 
 /** Attempts of a kind at once, in each instance, unless the kind says otherwise. */

@@ -3,19 +3,20 @@ import type { Handle, HandleMany, LeasedFiring, Target, TargetForm, TargetView }
 import type { TimerEngine } from '../engine/index.js'
 import { checkFunction, StateError } from '../error/index.js'
 import type { Listed, TransactionConnection } from '../store/index.js'
-import type { Duration } from '../time/index.js'
+import { type Duration, parseDuration } from '../time/index.js'
 import { keyOfRow } from '../timer/index.js'
 import type { DeadView, QuotaLimits, QuotaView, SetTimer, SetTimers, TimerView } from '../timer/index.js'
 import { type CallOptions, callOptionsOf, Calls } from './call/calls.js'
 import { type CancelOutcome, type ChangeOptions, Changes, type MoveOutcome } from './change/changes.js'
 import type { ChangeResult, TimerChange } from './change/each-change.js'
+import type { Edited, TimerEdit } from './change/edits.js'
 import type { ManyOptions, ManyOutcome } from './change/many-changes.js'
 import type { Redriven } from './change/redrives.js'
 import { Operations } from './change/operations.js'
 import type { Many, WhichDead } from './change/selection.js'
 import { newPause, type Paused, type PauseOptions } from './change/pauses.js'
 import type { PauseOutcome, ResumeOutcome } from './change/timer-pauses.js'
-import { CLAIM_MS, THREADS_STOP_AT, timersDefaults } from './defaults.js'
+import { CLAIM_MS, EDIT_TIMEOUT_MS, THREADS_STOP_AT, timersDefaults } from './defaults.js'
 import { type Drained, type DrainOptions, Drains } from './deliver/drain.js'
 import type { DeliveryReport } from './deliver/delivery-report.js'
 import { FiringRouter, type KindHere } from './deliver/firing-router.js'
@@ -429,6 +430,14 @@ export class Timers extends FrontDoor {
     } finally {
       this.calls.end(limit)
     }
+  }
+
+  /** Changes the payload or the tags of a timer. It keeps its due time, its schedule and its attempts. */
+  async edit(kind: AnyKind, key: string, edit: TimerEdit, options: ChangeOptions = {}): Promise<Edited> {
+    this.checkOpen()
+    const { timeout = EDIT_TIMEOUT_MS } = options
+    const bounded = { ...callOptionsOf(options), timeout: Math.min(parseDuration(timeout), EDIT_TIMEOUT_MS) }
+    return await this.calls.run(bounded, (limit) => this.#changes.edit(kind, key, edit, options, limit))
   }
 
   async redrive(which: WhichDead, options?: CallOptions): Promise<Redriven> {

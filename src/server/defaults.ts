@@ -192,3 +192,15 @@ export const MAX_DEAD_SURVEYS = 50
 export const MAX_DEAD_GROUPS = 200
 /** Longer reasons are cut before they are compared. */
 export const MAX_GROUP_REASON = 200
+
+// ---- jobs
+
+/** How many jobs run on an instance at once, and how many it remembers. */
+export const MAX_RUNNING_JOBS = 4
+export const MAX_KEPT_JOBS = 100
+/** How many timers or dead letters a job changes at a time. */
+export const JOB_BATCH_ROWS = 500
+/** Pauses of single timers are several calls each. */
+export const JOB_BATCH_PAUSES = 20
+/** How often a job with a rate does its next part. */
+export const JOB_PART_MS = 100

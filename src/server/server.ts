@@ -35,6 +35,8 @@ import { batchRoutes } from './routes/batch.js'
 import { bulkRoutes } from './routes/bulk.js'
 import { handleRoutes } from './routes/handles.js'
 import { leaseBatchRoutes } from './routes/lease-batch.js'
+import { jobRoutes } from './routes/jobs.js'
+import { Jobs } from './jobs/jobs.js'
 import { leaseRoutes } from './routes/leases.js'
 import { recordRoutes } from './routes/records.js'
 import { adminRoutes } from './routes/admin.js'
@@ -90,6 +92,7 @@ export class Server {
   readonly #leaseTaker: LeaseTaker | undefined
   readonly #maintenance: Maintenance
   readonly #views: ServerViews
+  readonly #jobs: Jobs
   readonly #routes: readonly Route[]
   #openRequests = 0
   #isStarting = false
@@ -136,7 +139,13 @@ export class Server {
           options.logger?.error({ err: error }, 'a change was made, but the audit log could not keep it'),
         ),
       )
+    this.#jobs = new Jobs(
+      clock,
+      () => timers.engine.memberId,
+      (job, error) => this.#log.job(job, error),
+    )
     this.#views = new ServerViews({
+      jobs: this.#jobs,
       timers,
       store,
       clock,
@@ -160,6 +169,7 @@ export class Server {
       ...kept(adminRoutes(this.#keys)),
       ...kept(maintenanceRoutes(this.#maintenance)),
       ...this.#views.routes,
+      ...kept(jobRoutes(this.#jobs, this.#views.cluster)),
       ...auditRoutes(audit),
       ...monitoringRoutes({
         timers,
@@ -365,6 +375,7 @@ export class Server {
     this.#leaseTaker?.stop()
     this.#metrics.stop()
     await this.#maintenance.stop()
+    await this.#jobs.stop()
     try {
       await timers.stop()
     } finally {

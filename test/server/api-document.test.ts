@@ -219,11 +219,11 @@ describe('conditions and methods', () => {
   })
 
   it('answers an unknown method on a known path with 405 and the known ones', async () => {
-    const patched = await served.call('PATCH', '/v1/timers/remind/1', {})
+    const patched = await served.call('POST', '/v1/timers/remind/1', {})
     expect([patched.status, patched.body.code, patched.headers.get('allow')]).toEqual([
       405,
       'method-unknown',
-      'DELETE, GET, PUT',
+      'DELETE, GET, PATCH, PUT',
     ])
     expect((await served.call('DELETE', '/healthz')).headers.get('allow')).toBe('GET')
     expect((await served.call('GET', '/v1/nothing')).status).toBe(404)

@@ -39,6 +39,15 @@ export function filterOf({ option }: CommandContext): Readonly<Record<string, st
   }
 }
 
+/** The same for a body, where instants are numbers or strings. */
+export function filterBodyOf(context: CommandContext): Readonly<Record<string, string | number>> {
+  return Object.fromEntries(
+    Object.entries(filterOf(context))
+      .filter((entry): entry is [string, string] => entry[1] !== undefined)
+      .map(([name, text]) => [name, name.startsWith('due') && /^\d+$/.test(text) ? Number(text) : text]),
+  )
+}
+
 /** Whether a command is for many timers. Throws if it is for one timer and for many, or for none. */
 export function isBulk(context: CommandContext): boolean {
   const hasFilter = Object.values(filterOf(context)).some((value) => value !== undefined)
@@ -63,11 +72,7 @@ export async function changeMany(
   more: Readonly<Record<string, unknown>> = {},
 ): Promise<number | undefined> {
   const { api, print, flag } = context
-  const filter = Object.fromEntries(
-    Object.entries(filterOf(context))
-      .filter((entry): entry is [string, string] => entry[1] !== undefined)
-      .map(([name, text]) => [name, name.startsWith('due') && /^\d+$/.test(text) ? Number(text) : text]),
-  )
+  const filter = filterBodyOf(context)
   const counted = await api.call<Counts>('POST', path, { filter, ...more, dryRun: true })
   const timers = counted.found === 1 ? '1 timer' : `${counted.found} timers`
   if (flag('dry-run') || counted.found === 0) {

@@ -13,6 +13,7 @@ import type { TimerLists } from '../read/timer-lists.js'
 import type { Named, TimerNames } from '../kind/timer-names.js'
 import type { When } from '../when.js'
 import { type ChangeResult, EachChange, type TimerChange } from './each-change.js'
+import { type Edited, Edits, type TimerEdit } from './edits.js'
 import { ManyChanges, type ManyOptions, type ManyOutcome } from './many-changes.js'
 import { Operations } from './operations.js'
 import { newPause, type PauseOptions } from './pauses.js'
@@ -63,6 +64,7 @@ export class Changes {
   readonly #each: EachChange
   readonly #redrives: Redrives
   readonly #pauses: TimerPauses
+  readonly #edits: Edits
   readonly #outcomes: Outcomes
 
   constructor(parts: ChangesParts) {
@@ -81,6 +83,7 @@ export class Changes {
     this.#many = new ManyChanges(engine, this.#selection, outcomes)
     this.#each = new EachChange({ engine, names, operations, outcomes })
     this.#redrives = new Redrives({ engine, store, clock, random, noted })
+    this.#edits = new Edits({ engine, store, records, random, noted })
     this.#pauses = new TimerPauses({ engine, records, noted })
   }
 
@@ -147,6 +150,16 @@ export class Changes {
     for await (const ids of this.#selection.deadIds(which))
       for (const isRemoved of await this.#store.removeDead(this.#namespace, ids)) if (isRemoved) count++
     return count
+  }
+
+  async edit(
+    kind: AnyKind,
+    key: string,
+    edit: TimerEdit,
+    { ifRevision }: ChangeOptions,
+    limit: CallLimit,
+  ): Promise<Edited> {
+    return await this.#edits.edit(await this.#names.nameOf(kind, key), edit, ifRevision, limit)
   }
 
   async pause(kind: AnyKind, key: string, options: PauseOptions, limit: CallLimit): Promise<PauseOutcome> {

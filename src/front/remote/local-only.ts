@@ -14,6 +14,7 @@ const advice: Readonly<Record<Exclude<keyof Timers, keyof RemoteTimers>, string>
   knownQuota: 'ask the server: call getQuota',
   bounded: 'its calls go over HTTP, and each takes timeout and signal',
   deliveries: 'the deliveries run in the server: see its metrics',
+  edit: 'send PATCH /v1/timers/{kind}/{key}: client.operator.edit does it',
   changeEach: 'call moveMany and cancelMany',
   kindsHere: 'call the overview of the server',
   setCounts: 'call the series of the server',

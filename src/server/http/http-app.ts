@@ -234,7 +234,7 @@ function allowOrigins(app: FastifyInstance, origins: readonly string[]): void {
     const { origin } = request.headers
     if (origin !== undefined && origins.includes(origin)) {
       reply
-        .header('access-control-allow-methods', 'GET, PUT, POST, DELETE')
+        .header('access-control-allow-methods', 'GET, PUT, PATCH, POST, DELETE')
         .header(
           'access-control-allow-headers',
           'authorization, content-type, if-match, if-none-match, idempotency-key, carillon-namespace',

@@ -29,6 +29,7 @@ const statuses: Readonly<Partial<Record<ErrorCode, number>>> = Object.freeze({
   'idempotency-mismatch': 422,
   internal: 500,
   'key-limit': 409,
+  'job-unknown': 404,
   'key-unknown': 404,
   'maintenance-running': 409,
   'method-unknown': 405,

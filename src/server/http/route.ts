@@ -29,7 +29,7 @@ export interface RouteDefinition<
   Body extends TSchema,
   Answer extends TSchema,
 > {
-  readonly method: 'GET' | 'PUT' | 'POST' | 'DELETE'
+  readonly method: 'GET' | 'PUT' | 'PATCH' | 'POST' | 'DELETE'
   /** As OpenAPI writes it: `/v1/timers/{kind}/{key}`. */
   readonly path: string
   readonly scope: Scope

@@ -2,6 +2,7 @@ import type { Logger } from 'pino'
 import { CarillonError } from '../../error/index.js'
 import { leftOutText, WarningLimit } from '../../front/index.js'
 import type { Clock } from '../../time/index.js'
+import type { Job } from '../jobs/job.js'
 import { LOG_REPEAT_MS } from '../defaults.js'
 
 /**
@@ -28,6 +29,14 @@ export class ServerLog {
   failedRequest(error: unknown, known: CarillonError, route: string, requestId: string): void {
     const cause = `${route} ${known.code === 'internal' ? codeOf(error) : known.code}`
     this.#write('error', cause, { err: error, requestId, route }, known.message)
+  }
+
+  /** A job has ended. */
+  job(job: Job, error: unknown): void {
+    const { id, action, by, state, found, processed, outcomes } = job
+    const facts = { id, action, by, state, found, processed, outcomes }
+    if (error === undefined) this.#logger?.info(facts, `job ${action}: ${state}`)
+    else this.#logger?.error({ ...facts, err: error }, `job ${action}: failed`)
   }
 
   #write(level: 'warn' | 'error', cause: string, facts: object, message: string): void {

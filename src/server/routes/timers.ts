@@ -5,7 +5,9 @@ import { type Idempotency, type RunOnce, timerKeyFrom } from '../http/idempotenc
 import { outcomeAnswer } from '../http/outcome-answer.js'
 import { type Call, type Route, route } from '../http/route.js'
 import {
+  EpochMs,
   HistoryBody,
+  Json,
   Key,
   Kind,
   MoveBody,
@@ -156,6 +158,36 @@ export function timerRoutes({
         if (timer === undefined) throw unknownTimer(params.kind, params.key)
         reply.header('etag', `"${timer.revision}"`)
         return timer
+      },
+    }),
+    route({
+      method: 'PATCH',
+      path: '/v1/timers/{kind}/{key}',
+      scope: 'write',
+      group,
+      summary: 'Change the payload or the tags of a timer, and nothing else.',
+      description:
+        'It keeps its due time, its schedule and its attempts, and gets a new handle. `timer-firing` also for a timer that is due within five seconds.',
+      params: KindAndKey,
+      body: Type.Object(
+        {
+          payload: Type.Optional(Json),
+          tags: Type.Optional(Type.Array(Type.String({ minLength: 1, maxLength: 128 }), { maxItems: 16 })),
+        },
+        { ...closed, minProperties: 1 },
+      ),
+      headers: ['if-match'],
+      answer: Type.Object({
+        outcome: Type.Literal('edited'),
+        handle: Type.String(),
+        dueAt: EpochMs,
+        revision: Type.Optional(Type.Integer()),
+      }),
+      refusals: [404, 409, 412, 413, 422],
+      handle: async ({ timers, params, body, request, limits }) => {
+        const { kind, key } = params
+        const edited = await timers.edit(kind, key, body, changeOptionsOf(request, limits))
+        return edited.outcome === 'edited' ? edited : outcomeAnswer(edited.outcome, params)
       },
     }),
     route({

@@ -2,6 +2,7 @@ import type { Timers } from '../../front/index.js'
 import type { Store } from '../../store/index.js'
 import type { Clock } from '../../time/index.js'
 import type { Route } from '../http/route.js'
+import type { Jobs } from '../jobs/jobs.js'
 import type { Namespaces } from '../namespaces.js'
 import type { HttpPeers } from '../peers/http-peers.js'
 import { viewRoutes } from '../routes/views.js'
@@ -18,6 +19,7 @@ export interface ServerViewsParts {
   readonly clock: Clock
   readonly namespaces: Namespaces
   readonly peers: HttpPeers | undefined
+  readonly jobs: Jobs
 }
 
 /** The views of the whole cluster that a server offers, and this instance's part in those of others. */
@@ -27,11 +29,13 @@ export class ServerViews {
   readonly #overviews: Overviews
   readonly #dead: DeadSurveys
 
-  constructor({ timers, store, clock, namespaces, peers }: ServerViewsParts) {
+  constructor({ timers, store, clock, namespaces, peers, jobs }: ServerViewsParts) {
     const recorder = new SeriesRecorder(timers, clock, () => namespaces.open())
     this.#recorder = recorder
     this.cluster = new ClusterViews(peers, timers.engine, clock, {
       kinds: ({ namespace }) => kindsHere(namespace, namespaces.openTimersOf(namespace), recorder),
+      jobs: ({ namespace }) => jobs.of(namespace),
+      stopJob: ({ namespace, id }) => jobs.stopJob(namespace, id),
       series: (asks) => {
         recorder.sample()
         return recorder.steps(asks)

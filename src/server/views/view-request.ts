@@ -1,9 +1,15 @@
+import type { Job } from '../jobs/job.js'
 import type { KindHere } from './kinds-here.js'
 import type { SeriesHere, SeriesQuery } from './series.js'
 
 /** What each view takes, and what one instance answers. All of it is JSON: instances send it to each other. */
 interface Views {
   readonly kinds: { readonly asks: { readonly namespace: string }; readonly answers: readonly KindHere[] }
+  readonly jobs: { readonly asks: { readonly namespace: string }; readonly answers: readonly Job[] }
+  readonly stopJob: {
+    readonly asks: { readonly namespace: string; readonly id: string }
+    readonly answers: Job | undefined
+  }
   readonly series: { readonly asks: SeriesQuery; readonly answers: SeriesHere }
 }
 

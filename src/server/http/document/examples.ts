@@ -6,6 +6,7 @@ export const exampleBodies: Readonly<Record<string, unknown>> = Object.freeze({
     tags: ['vip'],
     retry: { attempts: 5, backoff: '1s..1m' },
   },
+  'PATCH /v1/timers/{kind}/{key}': { payload: { orderId: 8 }, tags: ['vip', 'late'] },
   'POST /v1/timers/{kind}': {
     on: { type: 'daily', at: '09:00', zone: 'Europe/Paris' },
     payload: { report: 1 },
@@ -19,6 +20,7 @@ export const exampleBodies: Readonly<Record<string, unknown>> = Object.freeze({
   ],
   'POST /v1/bulk/cancel': { filter: { kind: 'remind', tag: 'vip' }, dryRun: true },
   'POST /v1/bulk/move': { filter: { kind: 'remind', dueUntil: '2027-01-31T09:00:00Z' }, in: '1h' },
+  'POST /v1/jobs': { action: 'cancel', filter: { kind: 'remind', tag: 'vip' }, perSecond: 100 },
   'POST /v1/schedules/preview': { on: '0 9 * * MON', count: 3 },
   'POST /v1/dead/redrive': { kind: 'remind' },
   'PUT /v1/targets/{kind}': { type: 'lease', duration: '1m', retry: { attempts: 5 } },

@@ -1,6 +1,7 @@
 import { type TSchema, Type } from '@sinclair/typebox'
 import { ApiKeyBody, QuotaBody } from '../../routes/admin.js'
 import { AuditBody } from '../../routes/audit.js'
+import { JobBody } from '../../routes/jobs.js'
 import { LeaseRow } from '../../routes/lease-batch.js'
 import { LeasedFiringBody } from '../../routes/leases.js'
 import { Job } from '../../routes/maintenance.js'
@@ -55,6 +56,7 @@ const named: Readonly<Record<string, TSchema>> = Object.freeze({
   Quota: QuotaBody,
   AuditEntry: AuditBody,
   MaintenanceJob: Job,
+  BulkJob: JobBody,
   EpochMs,
   Instant,
   Duration,
