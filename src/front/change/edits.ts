@@ -98,11 +98,12 @@ export class Edits {
         ...this.#noted('created', { dueAt }),
       }
       checkRequested(set, this.#store.maxPayloadBytes)
-      const [answer] = await limit.selfEnding(this.#engine.submit([set], limit))
-      const outcome = outcomeOf(answer!, ['set', 'conflict', 'appended'])
+      const answers = await limit.selfEnding(this.#engine.submit([set], limit))
+      const answer = answers[0]!
+      const outcome = outcomeOf(answer, ['set', 'conflict', 'appended'])
       // Somebody else has changed it meanwhile. With a condition, the next round answers 'conflict'.
       if (outcome === 'conflict') continue
-      const revision = answer!.outcome === 'set' ? answer!.revision : undefined
+      const revision = answer.outcome === 'set' ? answer.revision : undefined
       return { outcome: 'edited', handle: handleOf(set), dueAt: dueAtOfRow(row), revision }
     }
   }

@@ -1,6 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { RequestError } from '../../error/index.js'
-import type { TimerQuery, When } from '../../front/index.js'
+import type { When } from '../../front/index.js'
 import { epochMsOf } from '../../timer/index.js'
 import { MAX_BULK_TIMERS } from '../defaults.js'
 import { type Call, type Route, route } from '../http/route.js'
@@ -172,19 +172,19 @@ export function jobRoutes(jobs: Jobs, views: ClusterViews): Route[] {
   ]
 }
 
-function taskOf({ admission, limits: _, body }: Call<unknown, unknown, Static<typeof JobInput>>): JobTask {
+function taskOf({ admission, body }: Call<unknown, unknown, Static<typeof JobInput>>): JobTask {
   switch (body.action) {
     case 'move': {
       const { in: after, at } = body
       if ((after === undefined) === (at === undefined))
         throw new RequestError('invalid-body', 'a move needs exactly one of in and at')
       const when = (after === undefined ? { at } : { in: after }) as When
-      return { action: 'move', filter: body.filter as TimerQuery, when }
+      return { action: 'move', filter: body.filter, when }
     }
     case 'pause':
       return {
         action: 'pause',
-        filter: body.filter as TimerQuery,
+        filter: body.filter,
         pause: pauseOptionsOf({}, admission, body.note),
       }
     case 'redrive':
@@ -200,7 +200,7 @@ function taskOf({ admission, limits: _, body }: Call<unknown, unknown, Static<ty
     case 'cancel':
     case 'fire':
     case 'resume':
-      return { action: body.action, filter: body.filter as TimerQuery }
+      return { action: body.action, filter: body.filter }
   }
 }
 
