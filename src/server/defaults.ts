@@ -187,6 +187,8 @@ export const MAX_SURVEYED_DEAD = 200_000
 /** How many are read at a time. */
 export const DEAD_SURVEY_ROWS = 200
 export const DEAD_SURVEY_BUDGET_MS = 10
+/** How long a page of a search among dead letters may take. */
+export const DEAD_PAGE_MS = 100
 /** Of how many namespaces the groups are kept. */
 export const MAX_DEAD_SURVEYS = 50
 export const MAX_DEAD_GROUPS = 200

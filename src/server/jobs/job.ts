@@ -19,7 +19,7 @@ export type JobTask =
   | { readonly action: 'pause'; readonly filter: TimerQuery; readonly pause: PauseOptions }
   | { readonly action: 'redrive' | 'discard'; readonly filter: DeadFilter }
 
-export type JobState = 'counting' | 'running' | 'stopping' | 'done' | 'stopped' | 'failed'
+type JobState = 'counting' | 'running' | 'stopping' | 'done' | 'stopped' | 'failed'
 
 /** A change to everything that matches a filter, as callers see it. */
 export interface Job {

@@ -1,7 +1,9 @@
 import { Type } from '@sinclair/typebox'
 import { RequestError, shown } from '../../error/index.js'
 import type { Clock } from '../../time/index.js'
-import type { WhichDead } from '../../front/index.js'
+import type { DeadView, WhichDead } from '../../front/index.js'
+import { DEAD_PAGE_MS } from '../defaults.js'
+import { matchesDead } from '../jobs/job-targets.js'
 import { epochMsOf } from '../../timer/index.js'
 import { type Route, route } from '../http/route.js'
 import {
@@ -18,7 +20,7 @@ import {
   ScheduleInput,
   shownAs,
 } from '../http/schema/schema.js'
-import { millisecondsOrString, scheduleOf } from '../http/set-input.js'
+import { instantOf, millisecondsOrString, scheduleOf } from '../http/set-input.js'
 
 const closed = { additionalProperties: false } as const
 
@@ -138,10 +140,43 @@ export function recordRoutes(clock: Clock): Route[] {
       scope: 'read',
       group: 'Dead letters',
       summary: 'Timers that were given up.',
-      query: Type.Object({ kind: Type.Optional(Kind), key: Type.Optional(Key), ...page }, closed),
+      description:
+        'With `reason`, `diedFrom` or `diedUntil`, a page may be short or empty and still have a cursor: go on until there is none.',
+      query: Type.Object(
+        {
+          kind: Type.Optional(Kind),
+          key: Type.Optional(Key),
+          reason: Type.Optional(
+            Type.String({ minLength: 1, maxLength: 1000, description: 'As `GET /v1/dead/groups` shows it.' }),
+          ),
+          diedFrom: Type.Optional(InstantText),
+          diedUntil: Type.Optional(InstantText),
+          ...page,
+        },
+        closed,
+      ),
       answer: Page(DeadBody),
       refusals: [404],
-      handle: async ({ timers, query, limits }) => await timers.dead(query, limits),
+      handle: async ({ timers, query, limits }) => {
+        const { reason, diedFrom, diedUntil, ...plain } = query
+        const filter = {
+          ...(reason !== undefined && { reason }),
+          ...(diedFrom !== undefined && { diedFrom: instantOf(diedFrom) }),
+          ...(diedUntil !== undefined && { diedUntil: instantOf(diedUntil) }),
+        }
+        if (Object.keys(filter).length === 0) return await timers.dead(plain, limits)
+        const { limit = 100 } = query
+        const until = clock.monotonic() + DEAD_PAGE_MS
+        const items: DeadView[] = []
+        let { cursor } = query
+        do {
+          const left = limit - items.length
+          const found = await timers.dead({ ...plain, limit: left, cursor }, limits)
+          for (const letter of found.items) if (matchesDead(letter, filter)) items.push(letter)
+          cursor = found.cursor
+        } while (cursor !== undefined && items.length < limit && clock.monotonic() < until)
+        return { items, cursor }
+      },
     }),
     route({
       method: 'DELETE',

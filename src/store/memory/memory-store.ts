@@ -83,7 +83,7 @@ const directCarriage: Carriage = {
  * `Carriage` can delay a call, lose its answer, or fail it before or after that instant; the simulator plants its faults
  * that way. `connect` makes another client of the same data.
  *
- * Proven by test/store/memory.test.ts and test/store/memory-payload.test.ts.
+ * Proven by test/store/memory.test.ts.
  */
 export class MemoryStore implements Store {
   readonly name = 'memory'

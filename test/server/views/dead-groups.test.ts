@@ -71,6 +71,18 @@ describe('GET /v1/dead/groups', () => {
       const { kinds } = (await served.call('GET', '/v1/overview')).body
       expect(kinds.find(({ kind }: { kind: string }) => kind === 'work').dead).toBe(3)
     })
+    const { groups } = (await served.call('GET', '/v1/dead/groups')).body
+    const reason = encodeURIComponent(groups[0].reason as string)
+    for (const [query, count] of [
+      [`reason=${reason}&limit=2`, 2],
+      [`reason=${reason}&kind=work&diedFrom=${groups[0].firstAt}`, 3],
+      [`diedUntil=${groups[0].firstAt}`, 0],
+      ['reason=other', 0],
+    ] as const)
+      expect([query, (await served.call('GET', `/v1/dead?${query}`)).body.items.length]).toEqual([
+        query,
+        count,
+      ])
     const elsewhere = await served.call('GET', '/v1/dead/groups', undefined, {
       'carillon-namespace': 'other',
     })
