@@ -8,6 +8,7 @@ import { isInstalled, peerFolder, peerNode } from '../harness/peer-packages.js'
 
 const ours = fileURLToPath(new URL('ours.js', import.meta.url))
 const manyShards = fileURLToPath(new URL('many-shards.js', import.meta.url))
+const claim = fileURLToPath(new URL('claim.js', import.meta.url))
 const asking = fileURLToPath(new URL('asking.js', import.meta.url))
 const topology = fileURLToPath(new URL('topology/ours.js', import.meta.url))
 const PEERS = 'servers'
@@ -57,6 +58,14 @@ const named: readonly {
     about: 'the same, added through inboxes by an instance that fires no timers',
     server: postgres,
     module: asking,
+  },
+  {
+    name: 'postgres-claim',
+    on: 'postgres',
+    parts: 'one-process',
+    about: "with the strategy 'claim', which serverless functions use",
+    server: postgres,
+    module: claim,
   },
   {
     name: 'postgres-web',
@@ -111,6 +120,14 @@ const named: readonly {
     about: 'the same with 64 shards',
     server: redis,
     module: manyShards,
+  },
+  {
+    name: 'redis-claim',
+    on: 'redis',
+    parts: 'one-process',
+    about: "with the append-only file and the strategy 'claim'",
+    server: redis,
+    module: claim,
   },
   {
     name: 'redis-volatile',
