@@ -108,7 +108,7 @@ export function stacksOf(context, { combination, expectPrinted }) {
     inRuntime(runtime, 'timers on Redis', () => firing(context.urls.redis()), 'fired'),
     inRuntime(runtime, 'virtual time', () => virtualTime, 'advanced 1'),
   ]
-  const nest = combination('nest', 'the application of docs/guides/nestjs.md', context, {}, (project) => {
+  const nest = combination('nest', 'Nest 12 on Node.js 24', context, { node: 24 }, (project) => {
     project.add(context.tarball, ...nestPackages, 'typescript@5', '@types/node@20')
     cpSync(path.join(root, 'scripts/compat/nest-app.ts'), path.join(project.folder, 'app.ts'))
     const flags = ['--strict', '--skipLibCheck', '--experimentalDecorators', '--emitDecoratorMetadata']

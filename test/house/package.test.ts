@@ -48,7 +48,7 @@ describe('the package', () => {
   it('installs into an empty TypeScript project, compiles against it and runs', () => {
     for (const file of project.files)
       expect(file).toMatch(
-        /^(dist|docs|deploy|examples)\/|^(package\.json|README\.md|LICENSE|CHANGELOG\.md|SECURITY\.md|bench\/README\.md)$/,
+        /^(dist|docs|deploy|examples)\/|^(package\.json|README\.md|LICENSE|CHANGELOG\.md|CONTRIBUTING\.md|SECURITY\.md|bench\/README\.md)$/,
       )
     expect(project.install(project.tarball)).toMatchObject({ status: 0 })
     const lock = readFileSync(project.at('node_modules/.package-lock.json'), 'utf8')
