@@ -3,6 +3,7 @@ import { type Clock, type Duration, MAX_DURATION_MS, parseDuration, systemClock 
 import { TimingWheel } from '../wheel/index.js'
 import { type Link, LruList } from './lru-list.js'
 
+/** The options of an `ExpiringCache`. */
 export interface ExpiringCacheOptions {
   /** The lifetime of a value unless `set` or `take` gives another. */
   readonly ttl: Duration
@@ -21,6 +22,7 @@ export interface ExpiringCacheOptions {
   readonly random?: () => number
 }
 
+/** What a cache counted since it was made. */
 export interface CacheStats {
   /** Calls of `get` and `take` that found a value. */
   readonly hits: number

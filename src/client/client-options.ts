@@ -2,6 +2,7 @@ import { checkFunction, checkOptions, checkInteger, InvalidInputError, shown } f
 import { type Clock, type Duration, parseDuration, systemClock } from '../time/index.js'
 import { CONCURRENCY, RETRIES, TIMEOUT } from './defaults.js'
 
+/** The options of a `Client`. */
 export interface ClientOptions {
   /** An API key of the server, `ck_…`. It may be the password of the URL instead. */
   readonly apiKey?: string

@@ -30,6 +30,7 @@ export interface StateCounts {
   readonly dead: number
 }
 
+/** What a server knows about one kind. */
 export interface KindOverview extends StateCounts {
   readonly kind: string
   readonly pause?: PauseView
@@ -72,6 +73,7 @@ export interface SeriesPoint {
   readonly p99Ms?: number
 }
 
+/** Values over time, as a server keeps them. */
 export interface SeriesAnswer {
   readonly stepMs: number
   readonly fromInclusive: number
@@ -91,6 +93,7 @@ export interface DeadGroup {
   readonly slices: readonly number[]
 }
 
+/** Dead letters by kind and reason. */
 export interface DeadGroups {
   readonly groups: readonly DeadGroup[]
   readonly fromInclusive: number

@@ -65,12 +65,14 @@ export interface TimersCount {
   readonly total?: number
 }
 
+/** Which page of a list to read. */
 export interface PageQuery {
   /** The most items, up to 1,000. Default 100. */
   readonly limit?: number
   readonly cursor?: string | undefined
 }
 
+/** Which timers to list. */
 export interface TimersQuery {
   readonly kind?: KindGiven
   readonly keyPrefix?: string
@@ -97,11 +99,13 @@ export interface PausedAnswer {
   readonly ofKinds: readonly ({ readonly kind: string } & PauseView)[]
 }
 
+/** The order of a list. */
 export interface TimersOrder {
   /** 'due': what is due first comes first. 'latest': what is due last. Default: the order that costs least. */
   readonly order?: 'due' | 'latest'
 }
 
+/** Which part of the history to read. */
 export interface HistoryQuery {
   readonly kind?: KindGiven
   readonly key?: string
@@ -117,6 +121,7 @@ export interface HistoryLine {
   readonly key: string
 }
 
+/** Which span a forecast covers, and for which timers. */
 export interface ForecastQuery {
   readonly kind?: KindGiven
   readonly from?: InstantGiven
@@ -140,6 +145,7 @@ export interface WhyAnswer {
   readonly causes?: readonly { readonly code: string; readonly text: string; readonly remedy: string }[]
 }
 
+/** The answer to a redrive. */
 export interface Redriven {
   readonly count: number
   readonly beside: readonly {
@@ -161,6 +167,7 @@ export interface Target {
 
 /** The outcome of a change; 'conflict' only with `ifRevision`. */
 export type MoveAnswer = 'moved' | 'firing' | 'settled' | 'unknown' | 'conflict'
+/** The answer to a cancel. */
 export type CancelAnswer = 'cancelled' | 'ending' | 'firing' | 'settled' | 'unknown' | 'conflict'
 
 /** The condition of a change. */
@@ -168,6 +175,7 @@ export interface ChangeOptions {
   readonly ifRevision?: number
 }
 
+/** The options of a lease request. */
 export interface LeaseOptions {
   /** The most firings, up to 1,000. Default 1. */
   readonly max?: number
@@ -194,12 +202,14 @@ export interface LeasedTimer<Payload = unknown> {
   readonly occurrence: number
 }
 
+/** The options of `ack`. */
 export interface AckOptions {
   readonly again?: { readonly in: Duration } | { readonly at: number | Date }
   /** End a recurring timer: no further occurrence follows. */
   readonly end?: boolean
 }
 
+/** The options of `release`. */
 export interface ReleaseOptions {
   readonly in?: Duration
   readonly reason?: string

@@ -24,4 +24,5 @@ export class TransactionFiring<Payload = unknown> extends TimerFiring<Payload> {
   }
 }
 
+/** A handler that writes in the transaction that settles its firing. */
 export type HandleInTransaction<Payload> = (firing: TransactionFiring<Payload>) => unknown

@@ -56,4 +56,5 @@ export type EngineEvent =
   /** This machine's clock is ahead of the store's by this, which is too much: this instance owns no shard. */
   | { readonly type: 'clock-off'; readonly offsetMs: number }
 
+/** A listener for the events of an engine. */
 export type OnEvent = (event: EngineEvent) => void

@@ -35,6 +35,7 @@ import type { EngineStats } from './stats.js'
 import { SettleBacklog } from './settle/settle-backlog.js'
 import type { TimerEngine } from './timer-engine.js'
 
+/** The options of an engine. */
 export interface EngineOptions {
   readonly store: Store
   readonly clock: Clock

@@ -70,6 +70,7 @@ export interface EngineSettings {
   readonly concurrency: number
 }
 
+/** The default of each setting. */
 export const engineDefaults: EngineSettings = Object.freeze({
   strategy: 'preload',
   windowMs: 120_000,

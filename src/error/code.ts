@@ -157,4 +157,5 @@ export const errorCodes = Object.freeze({
   'wrong-strategy': 'The store was created for another strategy: open it with that one, or switch it.',
 } as const)
 
+/** The stable name of an error. docs/errors.md says what to do about each. */
 export type ErrorCode = keyof typeof errorCodes

@@ -14,6 +14,7 @@ import { Timers } from './timers.js'
 import type { Tracing } from './event/tracing.js'
 import type { Logger, TimersEvent } from './event/timers-event.js'
 
+/** The options of `openTimers`. */
 export interface TimersOptions {
   /** A store (`'memory:'`, `'file:./folder'`, `'postgres://…'`, `'redis://…'`), a server (`'http://…'`), or an open store. */
   readonly store: string | Store
@@ -114,6 +115,14 @@ export type ServerUrl = `http://${string}` | `https://${string}`
 /**
  * Opens timers on a store or a server. They can be set at once. They fire after `start()`. If the compiler cannot know
  * which of the two the URL names, the result has what both have: `instanceof Timers` tells them apart.
+ *
+ * @example
+ * ```ts
+ * const timers = await openTimers({ store: 'file:./timers' })
+ * timers.handle(remind, (firing) => console.log(firing.key))
+ * await timers.start()
+ * await timers.set(remind, 'order:7', { in: '5m', payload: { orderId: '7' } })
+ * ```
  */
 export async function openTimers(
   options: TimersOptions & { readonly store: StoreUrl | Store },

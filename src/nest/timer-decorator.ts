@@ -2,6 +2,7 @@ import type { TimerFiring, TransactionFiring } from '../delivery/index.js'
 import { checkOptions, InvalidInputError, shown } from '../error/index.js'
 import type { TimerKind, UnknownKind } from '../front/index.js'
 
+/** The options of `@Timer`. */
 export interface TimerMethodOptions {
   /** Commits what the method writes by `firing.transaction` together with the end of the firing. Default false. */
   readonly transaction?: boolean

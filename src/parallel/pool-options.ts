@@ -5,6 +5,7 @@ import { owners } from './memory/pool-memory.js'
 import type { TaskPayload } from './memory/task-payload.js'
 import { MAX_TIMERS } from './memory/timer-handle.js'
 
+/** The options of a `TimerPool`. */
 export interface TimerPoolOptions {
   /** The module whose exported functions are the tasks: a file URL or a path. Each worker loads it. */
   readonly module: URL | string
@@ -25,6 +26,7 @@ export interface TimerPoolOptions {
   readonly onError?: OnTaskError
 }
 
+/** A listener for errors of tasks. */
 export type OnTaskError = (error: unknown, task: string, payload: TaskPayload) => void
 
 export interface CheckedOptions {

@@ -21,6 +21,7 @@ export interface WorkerStats {
   readonly adopted: number
 }
 
+/** What a pool counted, in all and for each worker. */
 export interface PoolStats {
   readonly workers: readonly WorkerStats[]
   /** Timers of all workers, and those that no worker has yet. */

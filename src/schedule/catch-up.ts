@@ -3,6 +3,7 @@ import { type Duration, parseDuration } from '../time/index.js'
 import { defaults } from './defaults.js'
 import type { Schedule, SeedOptions } from './schedule.js'
 
+/** Which span to catch up, and how many occurrences at most. */
 export interface CatchUpOptions extends SeedOptions {
   /** The latest occurrence that was handled, or the instant at which the timer was set. */
   readonly lastOccurrence: number

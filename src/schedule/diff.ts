@@ -9,6 +9,7 @@ export interface FiringDiff {
   readonly unchanged: number
 }
 
+/** An occurrence that another schedule has at another time. */
 export interface MovedFiring {
   readonly name: string
   readonly from: number

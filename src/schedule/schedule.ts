@@ -10,6 +10,7 @@ import type { RuleJson, ScheduleJson } from './schedule-json.js'
 import { describeTerms, type Missed, type TermsJson } from './terms.js'
 import { formatLocal, formatOffset } from './zone/wall-text.js'
 
+/** The seed that chooses where in an hour or minute a hashed field falls. */
 export interface SeedOptions {
   /**
    * The timer's identity, any stable string: it determines the timer's delay within the jitter. Without it,
@@ -18,6 +19,7 @@ export interface SeedOptions {
   readonly seed?: string
 }
 
+/** From when to preview, and with which seed. */
 export interface PreviewOptions extends SeedOptions {
   /** The first instant to include, in epoch milliseconds. Default: now. */
   readonly from?: number

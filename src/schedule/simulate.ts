@@ -3,6 +3,7 @@ import { checkCount } from './option-checks.js'
 import { defaults, limits } from './defaults.js'
 import { Schedule } from './schedule.js'
 
+/** The span of a simulation. */
 export interface SimulateOptions {
   /** Epoch milliseconds, inclusive. */
   readonly from: number
@@ -12,6 +13,7 @@ export interface SimulateOptions {
   readonly limit?: number
 }
 
+/** An occurrence of one of the simulated schedules. */
 export interface SimulatedFiring {
   readonly name: string
   /** Epoch milliseconds. */

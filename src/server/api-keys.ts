@@ -7,6 +7,7 @@ import { MAX_ACTIVE_KEYS_PER_NAME, UNKNOWN_KEY_REFRESH_MS } from './defaults.js'
 
 /** What a key allows. Each scope includes those before it. */
 export const scopes = ['read', 'write', 'admin'] as const
+/** What a key may do. */
 export type Scope = (typeof scopes)[number]
 
 /** A key without its secret and without its hash. */
@@ -21,6 +22,7 @@ export interface ApiKey {
   readonly expiresAt?: number
 }
 
+/** A key to create: its name, scopes and namespaces. */
 export interface NewApiKey {
   readonly name: string
   readonly scope: Scope

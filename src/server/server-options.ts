@@ -8,6 +8,7 @@ import type { Store } from '../store/index.js'
 import { defaultOptions } from './defaults.js'
 import { checkHandlerModules, type HandlerModule } from './handler-modules.js'
 
+/** The options of `Server.start`. */
 export interface ServerOptions {
   /** The store's URL, or an open store, as for `openTimers`. */
   readonly store: string | Store
@@ -86,6 +87,7 @@ export function serverOptions(options: ServerOptions): CompleteServerOptions {
   return complete
 }
 
+/** Whether only programs of this machine can reach an address. */
 export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || /^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(host)
 }

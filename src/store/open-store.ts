@@ -2,6 +2,7 @@ import { checkOptions, InvalidInputError, shown, shownUrl } from '../error/index
 import type { Clock } from '../time/index.js'
 import type { Store, StoreMode } from './store.js'
 
+/** The options of `openStore`. */
 export interface OpenStoreOptions {
   readonly clock?: Clock
   /** The mode of a store that this call makes. */

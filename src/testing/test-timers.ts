@@ -14,6 +14,7 @@ import { checkOptions } from '../error/index.js'
 import { MemoryStore } from '../store/index.js'
 import { type Duration, VirtualClock } from '../time/index.js'
 
+/** The options of `testTimers`. */
 export interface TestTimersOptions {
   /** The wall time at the start, in epoch milliseconds. Default: 2026-01-01. */
   readonly start?: number
@@ -134,7 +135,16 @@ export class TestTimers extends Timers {
   }
 }
 
-/** Timers for a test: `await using timers = await testTimers()`, then `await timers.advance('14d')`. */
+/**
+ * Timers for a test: `await using timers = await testTimers()`, then `await timers.advance('14d')`.
+ *
+ * @example
+ * ```ts
+ * await using timers = await testTimers()
+ * await timers.set(timer('trial-ended'), 'ada', { in: '14d' })
+ * await timers.advance('14d')
+ * ```
+ */
 export async function testTimers(options?: TestTimersOptions): Promise<TestTimers> {
   const timers = new TestTimers(options)
   await timers.open()

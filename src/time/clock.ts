@@ -20,6 +20,7 @@ export interface Clock {
   turnEnd(): Promise<void>
 }
 
+/** The options of a wake. */
 export interface WakeOptions {
   /** Whether this wake keeps the process alive. Default true. */
   readonly keepAlive?: boolean

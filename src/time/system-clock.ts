@@ -64,6 +64,7 @@ const thisMachine: Machine = {
   },
 }
 
+/** The clock of this machine. It never sleeps longer than about a second at a time. */
 export const systemClock: Clock = new SystemClock()
 
 class Sleep implements Wake {

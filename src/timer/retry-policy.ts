@@ -1,6 +1,7 @@
 import { checkOptions, checkInteger, InvalidInputError, shown } from '../error/index.js'
 import { type Duration, parseDuration } from '../time/index.js'
 
+/** How often and when a failed attempt is tried again. */
 export interface RetryOptions {
   /** The number of attempts, including the first. Default 26. */
   readonly attempts?: number

@@ -3,6 +3,7 @@ import { type Clock, type Duration, parseDuration, systemClock } from '../time/i
 import { parseSecrets, type Secret } from './secret.js'
 import { isSigned } from './signature.js'
 
+/** The options of a `WebhookVerifier`. */
 export interface VerifierOptions {
   /**
    * The maximum age of a message. Also how far its timestamp may be ahead of our clock. Default: 5 minutes.

@@ -10,6 +10,7 @@ import {
 import { KeyTable } from './key-table.js'
 import { Wheel } from './wheel.js'
 
+/** The options of a `TimingWheel`. */
 export interface TimingWheelOptions<K, V> {
   /** The length of a tick. Timers run up to this much late, never early. */
   readonly intervalMs: number

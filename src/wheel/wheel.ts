@@ -17,6 +17,7 @@ export type Fire = (token: number, dueTick: number) => void
 /** Receives the tokens of timers, a few at a time, right before they fire. */
 export type Near = (token: number) => void
 
+/** The options of a `Wheel`. */
 export interface WheelOptions {
   /** The first tick of the wheel. Default 0. */
   readonly startTick?: number
@@ -24,6 +25,7 @@ export interface WheelOptions {
   readonly reserve?: number
 }
 
+/** What a wheel holds at the moment. */
 export interface WheelStats {
   /** Pending timers. */
   readonly size: number

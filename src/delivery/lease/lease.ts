@@ -1,6 +1,7 @@
 import { checkOptions, checkInteger, InvalidInputError, shown } from '../../error/index.js'
 import { type Duration, parseDuration } from '../../time/index.js'
 
+/** How long a worker lease lasts, unless the worker asks for another time. */
 export interface LeaseOptions {
   /** How long a worker lease lasts, unless the worker asks for another time. Default 30 s. */
   readonly duration?: Duration
@@ -20,7 +21,14 @@ const MAX_LEASE_MS = 12 * 3_600_000
 
 const defaults = Object.freeze({ durationMs: 30_000, concurrency: 10_000 })
 
-/** For workers that cannot be called: they ask for due firings, and report how they ended. */
+/**
+ * For workers that cannot be called: they ask for due firings, and report how they ended.
+ *
+ * @example
+ * ```ts
+ * timers.deliver(render, lease({ duration: '5m' }))
+ * ```
+ */
 export function lease(options: LeaseOptions = {}): LeaseTarget {
   checkOptions('lease', options, ['duration', 'concurrency'])
   const { duration, concurrency = defaults.concurrency } = options

@@ -3,6 +3,7 @@ import { checkOptions, InvalidInputError, shown, WebhookError } from '../../erro
 import { AddressRanges, isPublicAddress } from './address-ranges.js'
 import { NameResolver } from './name-resolver.js'
 
+/** Which addresses outside the public internet webhooks may reach. */
 export interface GuardOptions {
   /** Allow http beside https. Default false. */
   readonly http?: boolean

@@ -5,6 +5,7 @@ import type { BatchPolicy } from './batches.js'
 import type { BreakerPolicy } from './breaker.js'
 import { Guard, type GuardOptions } from './guard.js'
 
+/** The options of `webhook`. */
 export interface WebhookOptions {
   /** `whsec_…`. Pass several while one replaces another: a message carries a signature for each. */
   readonly secret: string | readonly string[]
@@ -80,7 +81,14 @@ const defaults = Object.freeze({
 const ours =
   /^(?:webhook-.*|carillon-.*|content-type|content-length|host|connection|transfer-encoding|expect|upgrade)$/i
 
-/** A URL that gets the timers of a kind by POST, signed according to Standard Webhooks. */
+/**
+ * A URL that gets the timers of a kind by POST, signed according to Standard Webhooks.
+ *
+ * @example
+ * ```ts
+ * timers.deliver(remind, webhook('https://example.org/timers', { secret: process.env.WEBHOOK_SECRET }))
+ * ```
+ */
 export function webhook(url: string | URL, options: WebhookOptions): Webhook {
   checkOptions('webhook', options, known)
   const { headers = {}, rate, breaker = {} } = options

@@ -18,6 +18,7 @@ export interface PeerMember {
   readonly address: string
 }
 
+/** What one instance asks of another: operations on a shard that it owns. */
 export interface PeerRequest {
   readonly shard: number
   /** By the store's clock. The owner begins before that, or never. */
@@ -25,6 +26,7 @@ export interface PeerRequest {
   readonly operations: readonly RequestedOperation[]
 }
 
+/** How another instance answered. */
 export type PeerAnswer =
   | { readonly outcome: 'answered'; readonly answers: readonly Answer[] }
   /** The member was not reached, or does not own the shard: nothing was done there, and nothing will be. */

@@ -24,7 +24,9 @@ import { type PauseOutcome, type ResumeOutcome, TimerPauses } from './timer-paus
 const moveOutcomes = ['moved', 'firing', 'settled', 'unknown'] as const
 const cancelOutcomes = ['cancelled', 'ending', 'firing', 'settled', 'unknown'] as const
 
+/** What became of a timer that was to be moved. */
 export type MoveOutcome = (typeof moveOutcomes)[number]
+/** What became of a timer that was to be cancelled. */
 export type CancelOutcome = (typeof cancelOutcomes)[number]
 
 /** The condition and the limits of a change. */

@@ -10,6 +10,7 @@ import { PartialResults } from './partial-results.js'
 import type { Named } from '../kind/timer-names.js'
 import type { Many, Selection } from './selection.js'
 
+/** The options of a bulk change. */
 export interface ManyOptions extends CallOptions {
   /** Only count the timers, and change none. */
   readonly dryRun?: boolean

@@ -28,6 +28,7 @@ export interface Redriven {
   readonly beside: readonly RedrivenBeside[]
 }
 
+/** A redriven letter that got a new key, because a timer has its own. */
 export interface RedrivenBeside {
   /** The id of the dead letter. */
   readonly id: string

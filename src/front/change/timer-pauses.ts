@@ -15,6 +15,7 @@ import type { Named } from '../kind/timer-names.js'
 
 /** 'firing': an attempt is running, and nothing was changed. 'settled' and 'unknown': there is no such timer. */
 export type PauseOutcome = 'paused' | 'firing' | 'settled' | 'unknown'
+/** What became of a timer that was to be resumed. */
 export type ResumeOutcome = 'resumed' | 'firing' | 'settled' | 'unknown'
 
 type Noted = (

@@ -3,6 +3,7 @@ import { checkOptions, checkInteger } from '../../error/index.js'
 import { type Clock, type Duration, parseDuration } from '../../time/index.js'
 import { DRAIN_CHECK_MS, DRAIN_TIME } from '../defaults.js'
 
+/** The limits of one bounded pass. */
 export interface DrainOptions {
   /** Start no attempt after this time. Default 10 s. */
   readonly maxTime?: Duration

@@ -7,6 +7,7 @@ import { type CallOptions, callOptionNames } from '../call/calls.js'
 import type { AnyKind } from '../kind/kind.js'
 import type { Kinds } from '../kind/kinds.js'
 
+/** The options of `lease`. */
 export interface LeaseRequestOptions {
   /** The most firings to lease, up to 1,000. Default 1. */
   readonly max?: number
@@ -20,6 +21,7 @@ export interface LeaseRequestOptions {
   readonly signal?: AbortSignal
 }
 
+/** The options of `ack`. */
 export interface AckOptions extends CallOptions {
   /** Fire once more at this time, instead of ending. */
   readonly again?: { readonly in: Duration } | { readonly at: number | Date }
@@ -27,6 +29,7 @@ export interface AckOptions extends CallOptions {
   readonly end?: boolean
 }
 
+/** The options of `release`. */
 export interface ReleaseOptions extends CallOptions {
   /** The delay before the next attempt. Default: by the retry policy. */
   readonly in?: Duration
@@ -38,7 +41,9 @@ export interface ReleaseOptions extends CallOptions {
 
 /** 'stale': the lease had ended, or another instance has the timer now. Nothing was changed. */
 export type AckOutcome = 'acked' | 'stale'
+/** What became of a lease that was to be extended. */
 export type ExtendOutcome = 'extended' | 'stale'
+/** What became of a firing that was released. */
 export type ReleaseOutcome = 'released' | 'stale'
 
 /** Checks the calls of workers, and passes them to the lease broker. Proven by test/delivery/lease.test.ts. */

@@ -9,6 +9,7 @@ export interface Cause {
   readonly remedy: string
 }
 
+/** The stable name of a cause that keeps timers from firing. */
 export type CauseCode =
   | 'clock-off'
   | 'lease-ended'

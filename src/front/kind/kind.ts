@@ -3,6 +3,7 @@ import { type Duration, parseDuration } from '../../time/index.js'
 import { checkKind, parseRetry, type RetryOptions, type RetryPolicy } from '../../timer/index.js'
 import type { StandardSchema } from './schema.js'
 
+/** The options of a kind. */
 export interface KindOptions<Payload, Input = Payload> {
   readonly retry?: RetryOptions
   /** Attempts at once, in each instance. Default 1,000, or 50,000 for `handleMany`. */
@@ -54,7 +55,14 @@ export type StoredPayload<Kind extends UnknownKind> =
 
 const optionNames = ['retry', 'concurrency', 'rate', 'timeout', 'payload']
 
-/** Makes a kind of timer. Kinds with the same name are the same kind, in every process. */
+/**
+ * Makes a kind of timer. Kinds with the same name are the same kind, in every process.
+ *
+ * @example
+ * ```ts
+ * const remind = timer<{ orderId: string }>('remind', { retry: { attempts: 8, backoff: '1s..10m' } })
+ * ```
+ */
 export function timer<Payload = undefined, Input = Payload>(
   name: string,
   options: KindOptions<Payload, Input> = {},

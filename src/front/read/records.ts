@@ -22,6 +22,7 @@ import { doneViewOf, type Outcomes } from './outcomes.js'
 import { limitOf, type PageOptions, type TimerLists } from './timer-lists.js'
 import { deadViewOf, timerViewOf } from './timer-view.js'
 
+/** Which span a forecast covers, and in which slices. */
 export interface ForecastOptions {
   readonly kind?: AnyKind
   /** Default: now. */

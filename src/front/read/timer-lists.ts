@@ -26,6 +26,7 @@ import {
 } from './timer-query.js'
 import { timerViewOf } from './timer-view.js'
 
+/** Which page of a list to read. */
 export interface PageOptions {
   /** The most items, up to 10,000. Default 100. */
   readonly limit?: number
@@ -36,6 +37,7 @@ export interface PageOptions {
   readonly cursor?: string | undefined
 }
 
+/** Which page of a list to read, in which order. */
 export interface ListOptions extends PageOptions {
   /**
    * 'due': what is due first comes first. 'latest': what is due last. Default: the store's own order, which costs least.
@@ -44,6 +46,7 @@ export interface ListOptions extends PageOptions {
   readonly order?: ListOrder
 }
 
+/** The options of a count. */
 export interface CountOptions {
   /** The most timers that one call counts, up to 100,000. Default 10,000. */
   readonly atMost?: number

@@ -9,6 +9,7 @@ export interface AlarmThreadStart {
   readonly port: MessagePort
 }
 
+/** What the fine clock counted. */
 export interface FineClockStats {
   /** How many alarms the thread has sent. It wraps around at 2^31. */
   readonly alarms: number

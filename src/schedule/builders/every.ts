@@ -8,6 +8,7 @@ import { readTerms, termOptionNames, type TermOptions } from '../terms.js'
 import { parseInstant } from '../zone/wall-text.js'
 import { type Zone, zoneOf } from '../zone/zone.js'
 
+/** The options of `every`. */
 export interface EveryOptions extends TermOptions {
   /**
    * One instant of the series, as epoch milliseconds or a string. The series runs in both directions from it.
@@ -19,6 +20,11 @@ export interface EveryOptions extends TermOptions {
 /**
  * Occurs at regular intervals of elapsed time, whatever the clocks do. `every('15m')` occurs at :00, :15, :30
  * and :45 in UTC. `every('1d', { anchor })` occurs every 24 hours.
+ *
+ * @example
+ * ```ts
+ * every('15m')
+ * ```
  */
 export function every(duration: Duration, options: EveryOptions = {}): Schedule {
   checkOptions('every', options, ['anchor', ...termOptionNames])

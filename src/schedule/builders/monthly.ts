@@ -17,12 +17,20 @@ export interface InvalidDateOption {
   readonly invalidDate?: InvalidDate
 }
 
+/** The options of `monthly`. */
 export interface MonthlyOptions extends CalendarOptions, InvalidDateOption {
   /** A day of the month from 1 to 31, `'last'`, or an array of these. */
   readonly day: number | 'last' | readonly (number | 'last')[]
 }
 
-/** On the same days every month: `monthly({ day: 31, at: '18:00', invalidDate: 'backward' })`. */
+/**
+ * On the same days every month: `monthly({ day: 31, at: '18:00', invalidDate: 'backward' })`.
+ *
+ * @example
+ * ```ts
+ * monthly({ day: 31, at: '09:00', zone: 'America/New_York', invalidDate: 'backward' })
+ * ```
+ */
 export function monthly(options: MonthlyOptions): Schedule {
   checkOptions('monthly', options, ['day', 'invalidDate', ...calendarOptionNames])
   const days = [...new Set(oneOrMore('day', options.day, 32).map((day) => readDay(day, 31)))].sort(

@@ -6,14 +6,23 @@ import { oneOrMore } from './times-option.js'
 import { WeekDays } from '../calendar/week-days.js'
 import { listed, weekdayWords } from '../words.js'
 
+/** A day of the week in English. */
 export type Weekday = 'monday' | 'tuesday' | 'wednesday' | 'thursday' | 'friday' | 'saturday' | 'sunday'
 
+/** The options of `weekly`. */
 export interface WeeklyOptions extends CalendarOptions {
   /** A weekday, or an array of weekdays. */
   readonly on: Weekday | readonly Weekday[]
 }
 
-/** On the same weekdays every week: `weekly({ on: ['monday', 'friday'], at: '09:00' })`. */
+/**
+ * On the same weekdays every week: `weekly({ on: ['monday', 'friday'], at: '09:00' })`.
+ *
+ * @example
+ * ```ts
+ * weekly({ on: ['monday', 'thursday'], at: '09:00', zone: 'Europe/Berlin' })
+ * ```
+ */
 export function weekly(options: WeeklyOptions): Schedule {
   checkOptions('weekly', options, ['on', ...calendarOptionNames])
   const weekdays = new Set(oneOrMore('on', options.on, 7).map(readWeekday))

@@ -6,6 +6,7 @@ import { type InvalidDateOption, missingWords, readDay, readInvalidDate } from '
 import type { Schedule } from '../schedule.js'
 import { monthWords } from '../words.js'
 
+/** The options of `yearly`. */
 export interface YearlyOptions extends CalendarOptions, InvalidDateOption {
   /** 1 to 12. */
   readonly month: number
@@ -13,7 +14,14 @@ export interface YearlyOptions extends CalendarOptions, InvalidDateOption {
   readonly day: number | 'last'
 }
 
-/** On the same date every year: `yearly({ month: 2, day: 29, at: '09:00', zone: 'America/New_York' })`. */
+/**
+ * On the same date every year: `yearly({ month: 2, day: 29, at: '09:00', zone: 'America/New_York' })`.
+ *
+ * @example
+ * ```ts
+ * yearly({ month: 2, day: 29, at: '09:00', zone: 'Asia/Tokyo' })
+ * ```
+ */
 export function yearly(options: YearlyOptions): Schedule {
   checkOptions('yearly', options, ['month', 'day', 'invalidDate', ...calendarOptionNames])
   const { month } = options

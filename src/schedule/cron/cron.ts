@@ -10,6 +10,7 @@ import { readTerms, termOptionNames, type TermOptions } from '../terms.js'
 import { FieldTimes } from '../calendar/time-of-day.js'
 import { readWallOptions, wallJson, wallOptionNames, type WallOptions, WallRule } from '../wall-rule.js'
 
+/** The options of `cron`. */
 export interface CronOptions extends WallOptions, TermOptions {}
 
 /**
@@ -21,6 +22,11 @@ export interface CronOptions extends WallOptions, TermOptions {}
  * overlap rules apply.
  *
  * Throws if the expression is malformed or never matches.
+ *
+ * @example
+ * ```ts
+ * cron('30 9 * * 1-5', { zone: 'Europe/Berlin' })
+ * ```
  */
 export function cron(expression: string, options: CronOptions = {}): Schedule {
   checkOptions('cron', options, [...wallOptionNames, ...termOptionNames])

@@ -22,6 +22,7 @@ import { formatLocal, instantOf, parseLocal } from '../zone/wall-text.js'
 import { ListedLocalTimes } from '../amend/except-pattern.js'
 import type { Zone } from '../zone/zone.js'
 
+/** The options of `rrule`. */
 export interface RruleOptions extends WallOptions, TermOptions {
   /**
    * The local time at which the rule starts: `'2027-01-04T09:00'`. Omit it if the text has a DTSTART line.
@@ -42,6 +43,11 @@ export interface RruleOptions extends WallOptions, TermOptions {
  * DTSTART, EXDATE and RDATE lines of a calendar file. Dates that do not exist are skipped, as the RFC
  * requires. For the RFC's reading of missing times, choose `gap: 'shift'`. Rules of hours, minutes and
  * seconds without BYHOUR follow elapsed time.
+ *
+ * @example
+ * ```ts
+ * rrule('FREQ=MONTHLY;BYDAY=-1FR', { start: '2027-01-01T09:00', zone: 'Europe/Berlin' })
+ * ```
  */
 export function rrule(text: string, options: RruleOptions = {}): Schedule {
   checkOptions('rrule', options, ['start', 'except', 'also', ...wallOptionNames, ...termOptionNames])

@@ -41,6 +41,7 @@ export interface KindName {
   readonly kind: string
 }
 
+/** Which due rows to claim, how many, and for how long. */
 export interface DueClaim {
   readonly owner: string
   readonly limit: number
@@ -49,12 +50,14 @@ export interface DueClaim {
   readonly kinds?: readonly KindName[]
 }
 
+/** For which timers to find the next due time. */
 export interface NextDueQuery {
   readonly withinMs: number
   /** Only timers of these kinds; all when absent. */
   readonly kinds?: readonly KindName[]
 }
 
+/** A due row with its claim. */
 export interface ClaimedRow {
   readonly row: TimerRow
   readonly token: ClaimToken
@@ -69,6 +72,7 @@ export interface ClaimToken extends TimerName {
   readonly nonce: number
 }
 
+/** Which claims to list: those that last long. */
 export interface LongLeaseQuery {
   readonly beyondMs: number
   readonly limit: number
@@ -79,6 +83,7 @@ export interface LongLease extends ClaimToken {
   readonly until: number
 }
 
+/** What becomes of a claimed row, and the claim that proves it. */
 export type ClaimSettlement = {
   readonly token: ClaimToken
   /** Added to the timer's history if the lease was still held. */

@@ -26,12 +26,14 @@ export interface StoreCluster {
   onWake(listener: (shard: number) => void): () => void
 }
 
+/** An instance as the others see it. */
 export interface Member {
   readonly id: string
   /** A string that the store does not interpret: address, version. */
   readonly details: string
 }
 
+/** A named value that all instances share, with its version. */
 export interface Setting {
   readonly name: string
   readonly value: string

@@ -46,8 +46,10 @@ export interface StoreInbox {
   busyInboxes(): Promise<readonly number[]>
 }
 
+/** What became of a request that was appended. */
 export type AppendAnswer = 'appended' | 'answered-before' | 'expired'
 
+/** What a process asks of a shard that it does not own. */
 export interface InboxRequest<Asked = RequestedOperation | ReportOperation | BarrierOperation> {
   /** Chosen by the caller, so that a request that is sent twice is applied once. */
   readonly id: string

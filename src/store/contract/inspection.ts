@@ -6,6 +6,7 @@ export interface StoreInspection {
   inspect(options: InspectOptions): Promise<Inspection>
 }
 
+/** How far an inspection goes, and whom it tells. */
 export interface InspectOptions {
   /** Why a row is of no use although the store can read it; undefined if nothing is wrong. */
   readonly checkRow: (row: TimerRow) => string | undefined
@@ -15,6 +16,7 @@ export interface InspectOptions {
   readonly signal?: AbortSignal
 }
 
+/** How far an inspection has come. */
 export interface InspectProgress {
   readonly checkedRows: number
   /** About how many there are. */
@@ -34,6 +36,7 @@ export interface Inspection {
   readonly damages: readonly Damage[]
 }
 
+/** Something that cannot be read, and where it is. */
 export interface Damage {
   /** What is damaged: a page of the file, a row of a shard, … */
   readonly where: string

@@ -14,6 +14,7 @@ export interface StoreMail {
   onMail(listener: (member: string) => void): () => void
 }
 
+/** A message to a member. */
 export interface MailMessage {
   /** The id of the member that gets it. */
   readonly member: string

@@ -12,6 +12,7 @@ export interface StoreMaintenance {
   freeBytes(): number
 }
 
+/** How far a copy has come. */
 export interface CopyProgress {
   readonly copiedBytes: number
   /** The most that there is to copy. A copy has no free pages, so it is often smaller. */

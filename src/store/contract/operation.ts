@@ -43,6 +43,7 @@ export interface MoveOperation extends TimerName {
   readonly request?: string
 }
 
+/** Removes a timer. */
 export interface CancelOperation extends TimerName {
   readonly type: 'cancel'
   /** Only if the timer of this name has this identity; 'unknown' otherwise. */
@@ -65,6 +66,7 @@ export interface RowVersion extends Place {
   readonly identity: number
 }
 
+/** What became of an operation. */
 export type OperationAnswer =
   /** Stored. `replaced` is the row that had this name before. */
   | { readonly outcome: 'set'; readonly place: Place; readonly replaced: RowVersion | undefined }

@@ -32,12 +32,14 @@ export interface StoreOwner {
   sweep(fence: Fence, below?: Place): Promise<Swept>
 }
 
+/** What a sweep removed, and whether more is left. */
 export interface Swept {
   /** How many finished rows were deleted. */
   readonly removed: number
   readonly more: boolean
 }
 
+/** How far to load, and how much at most. */
 export interface LoadRequest {
   /** The read level as the owner knows it. A store whose read level is another rejects with 'fenced'. */
   readonly from: Place
@@ -48,6 +50,7 @@ export interface LoadRequest {
   readonly limitBytes: number
 }
 
+/** The rows of one load, and the read level after it. */
 export interface Loaded {
   readonly page: RowPage
   /** The read level after the load. */
@@ -83,6 +86,7 @@ export interface OwnerWrite {
   readonly history?: readonly HistoryEntry[]
 }
 
+/** The answer to a write. */
 export interface WriteAnswer {
   /** One for each operation, in the same order. */
   readonly answers: readonly OperationAnswer[]
@@ -128,6 +132,7 @@ export interface FollowUp extends TimerProgress {
   readonly position: number
 }
 
+/** The answer to a settlement. */
 export interface SettleAnswer {
   /** One for each follow-up: the new row, or undefined when the old row had changed. */
   readonly followUps: readonly (TimerRow | undefined)[]
@@ -137,6 +142,7 @@ export interface SettleAnswer {
   readonly readLevel: Place
 }
 
+/** What became of a dead letter of a settlement. */
 export interface DeadAnswer {
   /** False when the row had changed: then nothing happened. */
   readonly kept: boolean

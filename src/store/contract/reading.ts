@@ -57,6 +57,7 @@ export interface ListedRows extends Listed<TimerRow> {
   readonly looked: number
 }
 
+/** Which page of a list to read. */
 export interface PageQuery {
   readonly limit: number
   /** The cursor of the page before; absent for the first page. */
@@ -84,8 +85,10 @@ export interface TimerFilter {
   readonly isRecurring?: boolean
 }
 
+/** Which timers to list. */
 export interface ListQuery extends TimerFilter, PageQuery {}
 
+/** Which span to count in slices, and for which timers. */
 export interface HistogramQuery {
   readonly namespace?: string
   readonly kind?: string
@@ -94,6 +97,7 @@ export interface HistogramQuery {
   readonly sliceMs: number
 }
 
+/** Which timers to count by kind. */
 export interface KindCountQuery {
   /** Only the kinds of this namespace. */
   readonly namespace?: string
@@ -113,6 +117,7 @@ export interface KindCount {
   readonly firstDueAt: number
 }
 
+/** How many there are. */
 export interface Counts {
   readonly created: number
   readonly settled: number
@@ -129,18 +134,21 @@ export interface Tally {
   readonly rows: number
 }
 
+/** What a namespace holds. */
 export interface Usage {
   readonly timers: number
   /** Of their payloads together. */
   readonly bytes: number
 }
 
+/** Which dead letters to read. */
 export interface DeadQuery extends PageQuery {
   readonly namespace: string
   readonly kind?: string
   readonly key?: string
 }
 
+/** Which part of the history to read. */
 export interface HistoryQuery extends PageQuery {
   readonly namespace: string
   readonly kind?: string

@@ -26,6 +26,7 @@ export interface StoreShards {
   release(fence: Fence): Promise<void>
 }
 
+/** The record of a shard: its owner, fence and levels. */
 export interface ShardRow {
   readonly shard: number
   /** Rises with every change of owner or nonce. Never falls. */
@@ -67,6 +68,7 @@ export interface Suspects {
   readonly dueUntil: number
 }
 
+/** Which shard to acquire, for whom, and for how long. */
 export interface AcquireRequest {
   readonly shard: number
   readonly owner: string

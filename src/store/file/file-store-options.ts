@@ -7,6 +7,7 @@ import { type FileSystem, thisFileSystem } from './lmdb/file-system.js'
 import type { OpenProgress } from './rows/index-builder.js'
 import { openDefaults, type Tuning, tuningDefaults } from './defaults.js'
 
+/** The options of a file store. */
 export interface FileStoreOptions {
   readonly clock?: Clock
   /** Only `owned`: instances cannot share a file. */

@@ -50,6 +50,7 @@ import type {
 import { MemoryData } from './memory-data.js'
 import type { MemoryShard } from './memory-shard.js'
 
+/** The options of a memory store. */
 export interface MemoryStoreOptions {
   readonly clock?: Clock
   readonly strategy?: StoreMode
@@ -66,6 +67,7 @@ export interface Carriage {
   wake(deliver: () => void): void
 }
 
+/** A call of a store, before it is carried out. */
 export interface StoreCall {
   readonly name: keyof Store
   /** The shard that the call is about, if it is about one. */

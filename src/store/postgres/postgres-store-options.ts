@@ -7,6 +7,7 @@ import type { StoreMode } from '../store.js'
 import { optionDefaults } from './defaults.js'
 import { allowances, type PostgresAllowance } from './net/durability.js'
 
+/** The options of a PostgreSQL store. */
 export interface PostgresStoreOptions {
   /** The store's clock. Default the clock of the database server. */
   readonly clock?: Clock

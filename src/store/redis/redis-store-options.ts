@@ -7,6 +7,7 @@ import type { StoreMode } from '../store.js'
 import { MAX_PAYLOAD_BYTES, type RedisTuning, tuningDefaults } from './defaults.js'
 import { loadDriver, type RedisDriver } from './net/driver.js'
 
+/** The options of a Redis store. */
 export interface RedisStoreOptions {
   /** A clock to use instead of the server's, for tests. Every process that opens the store must use the same one. */
   readonly clock?: Clock

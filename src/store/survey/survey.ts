@@ -10,6 +10,7 @@ export interface StoreSurvey {
   readonly findings: readonly Finding[]
 }
 
+/** What a store was made for. */
 export interface StoredFormat {
   readonly version: number
   readonly strategy: 'owned' | 'claim'

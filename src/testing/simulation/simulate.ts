@@ -5,6 +5,7 @@ import { Simulation } from './simulation.js'
 import type { Theme } from './plan/theme.js'
 import type { PromiseName, Violation } from './check/violation.js'
 
+/** The seed and the kind of a simulated run. */
 export interface SimulateOptions {
   /** Makes the engines. Default: Carillon's own. */
   readonly makeEngine?: MakeEngine
@@ -20,6 +21,7 @@ export interface SimulateOptions {
   readonly isTraced?: boolean
 }
 
+/** How a simulated run ended. */
 export interface SimulationReport {
   readonly seed: number
   /** Empty when all promises were kept. */

@@ -17,6 +17,7 @@ export interface ContractStoreOptions {
 /** Opens a new, empty store that shares no data with earlier ones. */
 export type OpenContractStore = (options: ContractStoreOptions) => Promise<Store>
 
+/** What the contract needs to test a store. */
 export interface StoreContractOptions {
   /** `describe` and `it` of your test runner. Default: the globals. */
   readonly runner?: TestRunner

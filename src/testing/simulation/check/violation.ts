@@ -28,6 +28,7 @@ export const promises = Object.freeze({
   activity: 'a run does enough to mean something',
 })
 
+/** A promise of docs/protocol.md that the simulator checks. */
 export type PromiseName = keyof typeof promises
 
 /** The promises that clients and handlers can check themselves, without looking into the store. */

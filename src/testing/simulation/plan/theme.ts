@@ -17,6 +17,7 @@ export const themes = [
   'outsiders',
   'pools',
 ] as const
+/** What a simulated run is about. */
 export type Theme = (typeof themes)[number]
 
 const MAX_ATTEMPT_MS = 150_000
