@@ -60,7 +60,7 @@ const settings: readonly Setting[] = Object.freeze([
   },
   { name: 'engineMaxTimers', type: 'integer', help: 'the most timers of a shard in memory (1000000)' },
   { name: 'engineMaxBytes', type: 'integer', help: 'about the most bytes of a shard in memory (536870912)' },
-  { name: 'engineWindowMs', type: 'integer', help: 'how far ahead timers are loaded into memory (120000)' },
+  { name: 'engineWindowMs', type: 'integer', help: 'how far ahead timers are loaded into memory (270000)' },
   { name: 'engineMaxQueued', type: 'integer', help: 'how many operations may wait to be written (100000)' },
   {
     name: 'engineConcurrency',

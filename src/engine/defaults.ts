@@ -116,6 +116,9 @@ export const CLOCK_SLACK_STEP_MS = 50
 export const BEHIND_MS = 100
 /** If finished rows are left that the level has not passed, the next settlement comes within this time. */
 export const LEFT_DONE_MS = 1000
+/** So many finished rows of a shard, or half of what it may remember, are worth a sweep after this part of `sweepMs`. */
+export const MANY_FORGETTABLE_ROWS = 50_000
+export const EARLY_SWEEP_PART = 1 / 6
 /** Rewritten and removed rows of this many bytes are worth a sweep before its time. */
 export const URGENT_SWEEP_BYTES = 16 << 20
 /** About the size of a stored row without its payload. */

@@ -40,7 +40,7 @@ export interface EngineSettings {
   readonly settleCount: number
   /** A row that is unfinished after this long is carried, so that it no longer holds the settled level back. */
   readonly carryAfterMs: number
-  /** Time between physical range deletions. */
+  /** The longest time between physical range deletions. It is a sixth of that if there are many rows to delete. */
   readonly sweepMs: number
   /** A finished timer is remembered for at least this long, within the bounds of `maxOutcomes` and `maxOutcomeBytes`. */
   readonly outcomesMs: number
@@ -73,7 +73,7 @@ export interface EngineSettings {
 /** The default of each setting. */
 export const engineDefaults: EngineSettings = Object.freeze({
   strategy: 'preload',
-  windowMs: 120_000,
+  windowMs: 270_000,
   minWindowMs: 1000,
   lookaheadMs: 1000,
   loadIntervalMs: 5000,
@@ -84,14 +84,14 @@ export const engineDefaults: EngineSettings = Object.freeze({
   claimRows: 1000,
   maxTimers: 1_000_000,
   maxBytes: 512 * 1024 * 1024,
-  pageRows: 20_000,
+  pageRows: 30_000,
   pageBytes: 16 * 1024 * 1024,
   writeBatch: 10_000,
   maxQueued: 100_000,
   settleMs: 1000,
   settleCount: 10_000,
   carryAfterMs: 5000,
-  sweepMs: 30_000,
+  sweepMs: 180_000,
   outcomesMs: 3_600_000,
   maxOutcomes: 100_000,
   maxOutcomeBytes: 64 * 1024 * 1024,

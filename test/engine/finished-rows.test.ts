@@ -37,6 +37,25 @@ describe('the finished rows of a shard', () => {
     expect(rows.forgettable()).toEqual(levelAt(20))
   })
 
+  it('are worth an early sweep once half of what may be remembered can be forgotten, until they are swept', async () => {
+    const clock = new VirtualClock()
+    const rows = new FinishedRows(clock, limits, none)
+    for (let level = 1; level <= 15; level++) {
+      rows.add(levelAt(level), 100, 1)
+      rows.forgettable()
+      expect(rows.isMuchForgettable).toBe(level === 15)
+      await clock.advance(100)
+    }
+    rows.swept()
+    expect(rows.isMuchForgettable).toBe(false)
+    rows.add(levelAt(16), 1, 500_000)
+    rows.forgettable()
+    expect(rows.isMuchForgettable).toBe(false)
+    rows.add(levelAt(17), 1, 500_001)
+    rows.forgettable()
+    expect(rows.isMuchForgettable).toBe(true)
+  })
+
   it('share marks, so that a settlement each second costs little', async () => {
     const clock = new VirtualClock()
     const rows = new FinishedRows(clock, limits, none)

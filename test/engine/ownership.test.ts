@@ -241,7 +241,7 @@ describe('an engine whose calls to the store fail', () => {
     'fires and settles each timer once if answers to %s are lost',
     async (name) => {
       const carriage = new FaultyCarriage()
-      const rig = new Rig({ settings: { ...settings, sweepMs: 5000 }, carriage })
+      const rig = new Rig({ settings: { ...settings, windowMs: 60_000, sweepMs: 5000 }, carriage })
       await rig.settled(rig.engine.start())
       let count = 0
       carriage.loses = (call) => call.name === name && count++ % 2 === 0

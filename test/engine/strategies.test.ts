@@ -75,7 +75,13 @@ describe('the strategy lookahead', () => {
 describe('the strategy preload', () => {
   it('follows the example timeline with memory management step by step', async () => {
     // The regular deletion is far in the future, so that the early one can be seen.
-    const settings = { maxTimers: 100_000, pageRows: 50_000, sweepMs: 600_000, outcomesMs: 1 }
+    const settings = {
+      windowMs: 120_000,
+      maxTimers: 100_000,
+      pageRows: 50_000,
+      sweepMs: 600_000,
+      outcomesMs: 1,
+    }
     const rig = new Rig({ settings, holdsAll: true })
     await rig.engine.open()
     const many = (name: string, count: number, fromMs: number, untilMs: number) =>

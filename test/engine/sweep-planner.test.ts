@@ -65,6 +65,21 @@ describe('sweeping', () => {
     },
   )
 
+  it('waits for sweepMs while few rows are finished, and for a sixth of that while many are', async () => {
+    const rig = new Rig({ settings: { sweepMs: 60_000, outcomesMs: 1000, maxOutcomes: 200 } })
+    await rig.settled(rig.engine.start())
+    const setEachSecond = async (count: number): Promise<void> => {
+      for (let second = 0; second < 120; second++) {
+        await rig.submit(...Array.from({ length: count }, (_, index) => rig.set(`${second}-${index}`, 500)))
+        await rig.clock.advance('1s')
+      }
+    }
+    await setEachSecond(1)
+    expect(rig.eventsOf('swept')).toHaveLength(2)
+    await setEachSecond(50)
+    expect(rig.eventsOf('swept')).toHaveLength(14)
+  })
+
   it('comes early if many bytes were replaced', async () => {
     const { rig, sweeps } = rigWithLeft(0)
     await rig.settled(rig.engine.start())

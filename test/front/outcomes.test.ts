@@ -123,9 +123,10 @@ describe.each<Strategy>(['preload', 'lookahead'])('the outcome of a timer, with 
       Array.from({ length: 1000 }, async (_, n) => (await worker.get(kind, `k${n}`)) !== undefined),
     )
     const count = found.filter(Boolean).length
-    expect(count).toBeLessThanOrEqual(400)
+    // About so many: half of that may wait for the next sweep.
+    expect(count).toBeLessThanOrEqual(600)
     expect(count).toBeGreaterThan(300)
-    expect(found.indexOf(true)).toBeGreaterThan(500)
+    expect(found.indexOf(true)).toBeGreaterThan(300)
   })
 })
 

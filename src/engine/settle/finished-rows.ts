@@ -1,5 +1,6 @@
 import type { Clock } from '../../time/index.js'
 import { firstPlace, isBefore, type Place } from '../../timer/index.js'
+import { MANY_FORGETTABLE_ROWS } from '../defaults.js'
 
 /** The bounds of what a shard remembers of finished timers. */
 export interface OutcomeLimits {
@@ -35,6 +36,9 @@ export class FinishedRows {
   #count = 0
   #bytes = 0
   #forgettable: Place
+  // What can be forgotten and was not swept yet.
+  #forgettableCount = 0
+  #forgettableBytes = 0
 
   /** `before` are the rows that the last owner has left: those below `forgettable` need not be kept. */
   constructor(
@@ -81,8 +85,22 @@ export class FinishedRows {
       this.#count -= first.count
       this.#bytes -= first.bytes
       this.#forgettable = first.level
+      this.#forgettableCount += first.count
+      this.#forgettableBytes += first.bytes
     }
     return this.#forgettable
+  }
+
+  /** Whether the rows that can be forgotten are worth a sweep before its time. */
+  get isMuchForgettable(): boolean {
+    const { count, bytes } = this.#limits
+    const isMany = this.#forgettableCount >= Math.min(MANY_FORGETTABLE_ROWS, count / 2)
+    return isMany || this.#forgettableBytes >= bytes / 2
+  }
+
+  /** Everything that can be forgotten was swept. */
+  swept(): void {
+    this.#forgettableCount = this.#forgettableBytes = 0
   }
 
   /** How long until the earliest rows can be forgotten, in milliseconds; Infinity if there are none. */

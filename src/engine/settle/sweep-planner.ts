@@ -7,12 +7,12 @@ import { isPassing } from '../own/call-errors.js'
 import type { Ownership } from '../own/ownership.js'
 import type { SettleSignal } from './settle-signal.js'
 import type { EngineSettings } from '../settings.js'
-import { STORED_ROW_BYTES, URGENT_SWEEP_BYTES } from '../defaults.js'
+import { EARLY_SWEEP_PART, STORED_ROW_BYTES, URGENT_SWEEP_BYTES } from '../defaults.js'
 import { FinishedRows, type OutcomeLimits } from './finished-rows.js'
 
 /**
  * Decides when the store removes the bytes of rows that are forgotten, rewritten or removed: every `sweepMs` if there are
- * any, and earlier if there are many or memory is short. A sweep goes on while the store has more, for at most a tenth of
+ * any, in a sixth of that if there are many, and at once if there are very many or memory is short. A sweep goes on while the store has more, for at most a tenth of
  * the time unless it is urgent. So a store stays small even if its timers are replaced all day and hardly any fires.
  *
  * Proven by test/engine/sweep-planner.test.ts.
@@ -67,7 +67,12 @@ export class SweepPlanner {
   msLeft(): number {
     const waitMs = this.#isSwept ? this.#finishedRows.msLeft() : 0
     // Rounded up, so that a rest is never too short by a fraction.
-    return Math.max(waitMs, Math.ceil(this.#sweptAt + this.#settings.sweepMs - this.#clock.monotonic()), 0)
+    return Math.max(waitMs, Math.ceil(this.#sweptAt + this.#intervalMs - this.#clock.monotonic()), 0)
+  }
+
+  /** How long after a sweep the next one is due, if there is anything to sweep. */
+  get #intervalMs(): number {
+    return this.#settings.sweepMs * (this.#finishedRows.isMuchForgettable ? EARLY_SWEEP_PART : 1)
   }
 
   /** A row was replaced, moved or cancelled: the bytes of its old version may still be in the store. */
@@ -92,7 +97,7 @@ export class SweepPlanner {
     if (isBefore(this.#sweptBelow, this.#finishedRows.forgettable())) this.#isSwept = false
     if (this.#isSwept) return false
     if (this.#isUrgent || this.#isLarge || this.#isPressing) return true
-    if (this.#clock.monotonic() >= this.#sweptAt + this.#settings.sweepMs) return true
+    if (this.#clock.monotonic() >= this.#sweptAt + this.#intervalMs) return true
     return this.#hasMore && !isBehind()
   }
 
@@ -116,7 +121,10 @@ export class SweepPlanner {
         this.#store.sweep(fence, below),
       )
       this.#hasMore = more
-      if (!more) this.#sweptBelow = below
+      if (!more) {
+        this.#sweptBelow = below
+        this.#finishedRows.swept()
+      }
       this.#isSwept = !more
       this.#counts.sweeps++
       this.#counts.sweptRows += removed
