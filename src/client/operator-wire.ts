@@ -134,6 +134,7 @@ export type JobInput = { readonly perSecond?: number } & (
   | { readonly action: 'redrive' | 'discard'; readonly filter: DeadFilter }
 )
 
+/** How far a job of a server has come. */
 export interface JobAnswer {
   readonly id: string
   readonly action: JobInput['action']

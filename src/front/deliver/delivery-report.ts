@@ -12,6 +12,7 @@ export interface DeliveryReport {
   readonly waitingWorkers: number
 }
 
+/** How the timers of one kind are delivered. */
 export interface KindDelivery {
   readonly kind: string
   readonly isPaused: boolean
