@@ -19,7 +19,7 @@ export class PlantedPool {
   readonly #folder = mkdtempSync(path.join(tmpdir(), 'carillon-planted-'))
 
   constructor(root: string) {
-    for (const folder of ['error', 'time', 'wheel', 'parallel'])
+    for (const folder of ['error', 'time', 'async', 'wheel', 'parallel'])
       cpSync(path.join(root, 'dist', folder), path.join(this.#folder, 'dist', folder), { recursive: true })
     cpSync(path.join(root, 'test/parallel/tasks.mjs'), path.join(this.#folder, 'test/parallel/tasks.mjs'))
     writeFileSync(path.join(this.#folder, 'package.json'), '{ "type": "module" }')
