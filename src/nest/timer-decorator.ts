@@ -9,10 +9,10 @@ export interface TimerMethodOptions {
 }
 
 /** A decorator for a method that takes such firings. */
-export type TimerMethod<Firing> = (
+export type TimerMethod<Firing> = <Method extends (firing: Firing) => unknown>(
   target: object,
   name: string | symbol,
-  method: TypedPropertyDescriptor<(firing: Firing) => unknown>,
+  method: TypedPropertyDescriptor<Method>,
 ) => void
 
 /** A method that gets the firings of a kind. */
