@@ -74,7 +74,7 @@ function pageMetrics(answers: readonly ListAnswer[]): Record<string, number> {
 
 /** Timers of two kinds and a rare one, some with tags, due at random over a month. */
 async function fillStore(url: string, n: number): Promise<void> {
-  const timers = await openTimers({ store: url as 'memory:' })
+  const timers = await openTimers({ store: url as 'memory:', callTimeout: '5m' })
   const rare = new Set(Array.from({ length: RARE.count }, (_, i) => Math.floor((n * (i + 0.5)) / RARE.count)))
   const from = Date.now() + SPREAD.fromMs
   let random = 12_345
