@@ -160,3 +160,38 @@ export interface EditAnswer {
   readonly dueAt: number
   readonly revision?: number
 }
+
+/** The instances and the shards of a store. */
+export interface ClusterAnswer {
+  readonly self: string
+  readonly at: number
+  readonly members: readonly {
+    readonly id: string
+    readonly isAnswering: boolean
+    readonly state: 'ready' | 'not-ready' | 'unreached'
+    readonly faults: readonly string[]
+    readonly version?: string
+    readonly host?: string
+    readonly upSince?: number
+    readonly clockOffsetMs?: number
+    readonly memoryBytes?: number
+    readonly shards: readonly number[]
+    readonly inMemory?: number
+    readonly inFlight?: number
+  }[]
+  readonly shards: readonly {
+    readonly shard: number
+    readonly owner: string
+    readonly isOwned: boolean
+    readonly epoch: number
+    readonly leaseUntil: number
+    readonly readPosition: number
+    readonly settledPosition: number
+    readonly hasRequests: boolean
+    readonly inMemory?: number
+    readonly inFlight?: number
+    readonly queued?: number
+    readonly windowMs?: number
+    readonly behindMs?: number
+  }[]
+}

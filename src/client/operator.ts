@@ -1,6 +1,7 @@
 import type { HttpCalls } from './http-calls.js'
 import { maybeInstant, nameOf, segmentOf, timerPath } from './input.js'
 import type {
+  ClusterAnswer,
   DeadGroups,
   EditAnswer,
   JobAnswer,
@@ -87,5 +88,10 @@ export class Operator {
       body: edit,
       ...(ifRevision !== undefined && { headers: { 'if-match': `"${ifRevision}"` } }),
     })
+  }
+
+  /** The instances and the shards. Needs an API key for all namespaces. */
+  async cluster(): Promise<ClusterAnswer> {
+    return await this.#calls.send({ method: 'GET', path: '/v1/cluster' })
   }
 }

@@ -35,6 +35,7 @@ import { batchRoutes } from './routes/batch.js'
 import { bulkRoutes } from './routes/bulk.js'
 import { handleRoutes } from './routes/handles.js'
 import { leaseBatchRoutes } from './routes/lease-batch.js'
+import { clusterRoutes } from './routes/cluster.js'
 import { jobRoutes } from './routes/jobs.js'
 import { Jobs } from './jobs/jobs.js'
 import { leaseRoutes } from './routes/leases.js'
@@ -146,6 +147,7 @@ export class Server {
     )
     this.#views = new ServerViews({
       jobs: this.#jobs,
+      readiness: this.#readiness,
       timers,
       store,
       clock,
@@ -169,6 +171,7 @@ export class Server {
       ...kept(adminRoutes(this.#keys)),
       ...kept(maintenanceRoutes(this.#maintenance)),
       ...this.#views.routes,
+      ...clusterRoutes(timers, store, this.#views.cluster),
       ...kept(jobRoutes(this.#jobs, this.#views.cluster)),
       ...auditRoutes(audit),
       ...monitoringRoutes({

@@ -37,6 +37,7 @@ const packages: readonly (readonly [part: string, specifier: RegExp])[] = [
   ],
   ['server/peers/', /^(?:node:os|undici)$/],
   ['server/monitor/', /^node:fs$/],
+  ['server/views/', /^node:os$/],
   ['server/page/', /^node:(?:fs|zlib)$/],
   ['cli/', /^(?:node:(?:fs|readline|util)|pino)$/],
   ['front/event/tracing.ts', /^@opentelemetry\/api$/],

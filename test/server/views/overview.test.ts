@@ -130,3 +130,28 @@ describe('the overview of two instances', () => {
     expect(kind.lateness.p99Ms).toBeGreaterThan(0)
   })
 })
+
+describe('the cluster of two instances', () => {
+  it('shows what each instance says of itself, and every shard with its owner', async () => {
+    const { owner, other } = pair
+    for (const server of [owner, other])
+      await eventually(async () => {
+        const { status, body } = await server.call('GET', '/v1/cluster')
+        expect(status).toBe(200)
+        const { members, shards } = body as { members: Body[]; shards: Body[] }
+        expect(members.map(({ state }) => state)).toEqual(['ready', 'ready'])
+        expect(members.filter(({ isAnswering }) => isAnswering).map(({ id }) => id)).toEqual([body.self])
+        for (const { version, host, memoryBytes, upSince } of members) {
+          expect([version, host]).toEqual([expect.any(String), expect.any(String)])
+          expect(memoryBytes).toBeGreaterThan(1e6)
+          expect(upSince).toBeLessThanOrEqual(Date.now())
+        }
+        expect(shards).toHaveLength(8)
+        expect(members.flatMap((member) => member.shards as number[]).toSorted((a, b) => a - b)).toEqual([
+          0, 1, 2, 3, 4, 5, 6, 7,
+        ])
+        for (const shard of shards)
+          expect(shard).toMatchObject({ isOwned: true, inMemory: expect.any(Number) })
+      })
+  })
+})
