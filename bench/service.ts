@@ -12,6 +12,7 @@ import type * as Measures from './service/measure.js'
  * - Firings leased and acked by workers.
  * - Webhooks, measured from the first set.
  * - The server's memory after a minute of mixed load.
+ * - The lateness of one tenant while another sends the most expensive requests it may.
  *
  * npm run bench service -- --only lists: pages of lists among 2 M timers on each store, beside a steady load.
  */
@@ -42,6 +43,10 @@ const metrics: readonly Metric[] = [
     "the same without pages of the store's file, which the system reclaims when it needs memory",
   ),
   lower('held', '×', "the same for V8's heap and buffers"),
+  lower('late quiet', 'ms', 'lateness of a modest tenant at the 99th percentile'),
+  lower('late attacked', 'ms', 'the same while another tenant attacks, in the worst of seven ways'),
+  lower('late ratio', '×', 'the one divided by the other (2 wanted)'),
+  lower('longest turn', 'ms', "the longest delay of the server's event loop under attack (50 wanted)"),
 ]
 
 const by =
@@ -83,6 +88,12 @@ const service: Bench = {
       about: 'a minute of mixed load on file, once',
       mostRounds: 1,
       measure: by(({ measureSoak }) => measureSoak()),
+    },
+    {
+      name: 'hostile',
+      about: 'a tenant of a server on file while another tenant attacks, once',
+      mostRounds: 1,
+      measure: async ({ n }) => (await import('./service/hostile.js')).measureHostile(n),
     },
   ],
 }

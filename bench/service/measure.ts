@@ -133,7 +133,7 @@ export async function measureSoak(): Promise<Measurement> {
   })
 }
 
-async function onServer(
+export async function onServer(
   kind: 'memory' | 'file',
   measure: (served: Served) => Promise<Measurement>,
   options: Partial<Parameters<typeof Server.start>[0]> = {},
@@ -184,7 +184,7 @@ async function sets(served: Served, n: number, hasBatches: boolean): Promise<Mea
 }
 
 /** Sets about `n` timers that are due immediately. Returns how many. */
-async function filled(served: Served, n: number): Promise<number> {
+export async function filled(served: Served, n: number): Promise<number> {
   const caller = newCaller()
   try {
     const requests = Math.ceil(n / ROWS)
