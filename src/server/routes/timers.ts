@@ -111,7 +111,7 @@ export function timerRoutes({
       body: SetBody,
       headers: ['if-match', 'if-none-match', 'idempotency-key'],
       answer: SetAnswer,
-      refusals: [412, 413, 422],
+      refusals: [404, 412, 413, 422],
       handle: async (call) =>
         tagged(
           call,
