@@ -101,7 +101,6 @@ export const indexed = ['decisions/', 'measurements/', 'api/', 'examples/']
 export function sidebarOf(exists) {
   return sections.map(({ text, pages }) => ({
     text,
-    collapsed: text === 'Explanation' || text === 'Moving from',
     items: pages
       .filter(([, page]) => exists(page))
       .map(([title, page]) => ({ text: title, link: `/${page.replace(/README$/, '')}` })),

@@ -17,6 +17,8 @@ export default {
   base: process.env.CARILLON_SITE_BASE ?? '/',
   cleanUrls: false,
   lastUpdated: false,
+  // Themes whose colours all have enough contrast.
+  markdown: { theme: { light: 'github-light-high-contrast', dark: 'github-dark-high-contrast' } },
   themeConfig: {
     nav: ['Start', 'Guides', 'Reference', 'Operating', 'Explanation']
       .filter((text) => sections.some((section) => section.text === text))
