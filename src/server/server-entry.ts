@@ -12,10 +12,16 @@ export type Server = RunningServer
 export const Server: {
   /** Opens the store, listens, and starts firing timers. */
   start(options: ServerOptions): Promise<Server>
+  /**
+   * Opens the store and starts firing timers inside a program with a server of its own, which passes requests to
+   * `handler`, `plugin` or `fetch`.
+   */
+  mount(options: ServerOptions): Promise<Server>
   /** Opens a store that no other instance has open. The server only answers through `answer`, and fires no timers. */
   open(options: Pick<ServerOptions, 'store' | 'clock' | 'backupFolder'>): Promise<Server>
 } = Object.freeze({
   start: async (options: ServerOptions) => await (await loadServer()).start(options),
+  mount: async (options: ServerOptions) => await (await loadServer()).mount(options),
   open: async (options: Pick<ServerOptions, 'store' | 'clock' | 'backupFolder'>) =>
     await (await loadServer()).open(options),
 })

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http'
 import type { Logger as PinoLogger } from 'pino'
 import { checkOptions, checkInteger, InvalidInputError, shown, StateError } from '../error/index.js'
 import type { GuardOptions } from '../delivery/index.js'
@@ -5,10 +6,20 @@ import type { HistoryPolicy } from '../front/index.js'
 import type { EngineSettings } from '../engine/index.js'
 import type { Clock } from '../time/index.js'
 import type { Store } from '../store/index.js'
+import type { Scope } from './api-keys.js'
 import { defaultOptions } from './defaults.js'
 import { checkHandlerModules, type HandlerModule } from './handler-modules.js'
 
-/** The options of `Server.start`. */
+/** A user whom the program has authenticated itself. */
+export interface Caller {
+  /** Shown in the audit log. */
+  readonly name: string
+  readonly scope: Scope
+  /** Default: all namespaces. */
+  readonly namespace?: string
+}
+
+/** The options of `Server.start` and `Server.mount`. */
 export interface ServerOptions {
   /** The store's URL, or an open store, as for `openTimers`. */
   readonly store: string | Store
@@ -50,20 +61,25 @@ export interface ServerOptions {
   readonly backupFolder?: string
   /** Traces timers with OpenTelemetry, through the SDK that the process has set up. Default false. */
   readonly tracing?: boolean
+  /**
+   * Says who sends a request, by your own means such as a session cookie. Undefined: the request needs an API key.
+   */
+  readonly authenticate?: (request: IncomingMessage) => Caller | undefined | Promise<Caller | undefined>
   readonly logger?: PinoLogger
   readonly clock?: Clock
 }
 
 export type CompleteServerOptions = Required<
-  Omit<ServerOptions, 'address' | 'backupFolder' | 'logger' | 'secretKey'>
+  Omit<ServerOptions, 'address' | 'authenticate' | 'backupFolder' | 'logger' | 'secretKey'>
 > &
-  Pick<ServerOptions, 'address' | 'backupFolder' | 'logger' | 'secretKey'>
+  Pick<ServerOptions, 'address' | 'authenticate' | 'backupFolder' | 'logger' | 'secretKey'>
 
 /** Checks options and fills in the defaults. Without keys it accepts only loopback addresses. */
 export function serverOptions(options: ServerOptions): CompleteServerOptions {
   checkOptions('a server', options, [
     'store',
     'address',
+    'authenticate',
     'backupFolder',
     'logger',
     'secretKey',

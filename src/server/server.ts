@@ -22,6 +22,7 @@ import { Forwarding } from './peers/forwarding.js'
 import { LeaseFinder } from './peers/lease-finder.js'
 import { LeaseRouter } from './peers/lease-router.js'
 import { LeaseTaker } from './peers/lease-taker.js'
+import { Mount } from './page/mount.js'
 import { servePage } from './page/serve-page.js'
 import { addSignIn } from './page/sign-in-route.js'
 import { SignInLinks } from './page/sign-in-links.js'
@@ -82,6 +83,7 @@ export class Server {
   readonly #events: EventStreams
   readonly #signInLinks: SignInLinks
   readonly #keyWatch: KeyWatch
+  readonly #mount: Mount
   readonly #metrics: Metrics
   readonly #log: ServerLog
   readonly #idempotency: Idempotency
@@ -111,7 +113,9 @@ export class Server {
     this.#keys = new ApiKeys(store, clock)
     this.#signInLinks = new SignInLinks(this.#keys, clock)
     this.#events = new EventStreams(clock)
-    const isKeyActive = (key: ApiKey): boolean => !options.auth || this.#keys.isActive(key)
+    // Users whom the program has authenticated have no key that could be revoked.
+    const isKeyActive = (key: ApiKey): boolean =>
+      !options.auth || key.id.startsWith('user ') || this.#keys.isActive(key)
     this.#keyWatch = new KeyWatch(isKeyActive)
     this.#idempotency = new Idempotency(clock)
     this.#batchIdempotency = new Idempotency(clock, MAX_KEPT_BATCHES)
@@ -195,6 +199,7 @@ export class Server {
         keys: this.#keys,
         clock,
         needsKey: options.auth,
+        authenticate: options.authenticate,
         ratePerSecond: options.rate,
         origins: options.corsOrigins,
         bounded: (call) => timers.bounded(undefined, call),
@@ -206,6 +211,7 @@ export class Server {
     })
     this.#addOpenRoutes()
     servePage(this.#app)
+    this.#mount = new Mount(this.#app)
     addSignIn(this.#app, {
       links: this.#signInLinks,
       audit,
@@ -232,6 +238,18 @@ export class Server {
 
   /** Opens the store, listens, and starts firing timers. */
   static async start(given: ServerOptions): Promise<Server> {
+    return await Server.#open(given, true)
+  }
+
+  /**
+   * Opens the store and starts firing timers, without listening: requests come through `handler`, `plugin` or `fetch`
+   * of a program's own server. Other instances reach it only at `address`.
+   */
+  static async mount(given: ServerOptions): Promise<Server> {
+    return await Server.#open({ forwarding: given.address !== undefined, ...given }, false)
+  }
+
+  static async #open(given: ServerOptions, listens: boolean): Promise<Server> {
     const options = serverOptions(given)
     const { clock, history, engine, guard, secretKey, tracing, logger, callTimeoutMs } = options
     const ownsStore = typeof options.store === 'string'
@@ -259,7 +277,7 @@ export class Server {
         logger: logger ?? false,
       })
       server = new Server({ options, store, ownsStore, timers, metrics, forwarding })
-      await server.#start()
+      await server.#start(listens)
       return server
     } catch (error) {
       await server?.stop()
@@ -306,6 +324,21 @@ export class Server {
     return new Response(payload, { status: statusCode })
   }
 
+  /** The API and the page for Node's own server, Express, Connect and NestJS: `app.use('/timers', server.handler())`. */
+  get handler(): Mount['handler'] {
+    return (options) => this.#mount.handler(options)
+  }
+
+  /** The same for Fastify: `app.register(server.plugin(), { prefix: '/timers' })`. */
+  get plugin(): Mount['plugin'] {
+    return () => this.#mount.plugin()
+  }
+
+  /** The same for what speaks `Request` and `Response`: route handlers of Next.js, Hono, Bun. */
+  get fetch(): Mount['fetch'] {
+    return async (request, options) => await this.#mount.fetch(request, options)
+  }
+
   /** The URL where the server listens. All routes are below it. */
   get url(): string {
     return this.#url
@@ -350,11 +383,12 @@ export class Server {
     return this.#stopping
   }
 
-  async #start(): Promise<void> {
+  async #start(listens: boolean): Promise<void> {
     const { timers, options, forwarding } = this.#parts
     this.#isStarting = true
     // A busy port must leave the store as it is. So listen first, and refuse requests until the engine runs.
-    this.#url = await listen(this.#app, options)
+    if (listens) this.#url = await listen(this.#app, options)
+    else await this.#app.ready()
     await this.#namespaces.start()
     await this.#addHelloTarget()
     await addHandlerModules(options.handlers, (namespace) => this.#namespaces.timersOf(namespace))
@@ -363,7 +397,8 @@ export class Server {
     // The token is shown only if the start succeeds. So make the key after everything that can fail.
     if (options.auth) this.#firstToken = await this.#keys.createFirst()
     this.#isStarting = false
-    forwarding?.peers.announce(options.address ?? peerAddressOf(this.#url, options.host))
+    const reachedAt = options.address ?? (listens ? peerAddressOf(this.#url, options.host) : undefined)
+    if (reachedAt !== undefined) forwarding?.peers.announce(reachedAt)
     this.#scheduleKeyRefresh(options.clock)
   }
 

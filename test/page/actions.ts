@@ -136,6 +136,21 @@ export function actions({ signedIn, fixture }: Parts): void {
       .toBe(0)
   })
 
+  it('copies a link that shows the same list to somebody else', async () => {
+    await using tab = await signedIn()
+    await tab.show('timer/mail/big')
+    await tab.page.getByRole('button', { name: 'Copy the link to this timer' }).click()
+    await tab.page.getByText('Copied the link to this timer.').waitFor()
+    await tab.show('timers?kind=mail&match=prefix&key=order:0001&tag=vip')
+    await tab.sees('order:00010')
+    const link = tab.page.url()
+    await using other = await signedIn()
+    await other.page.goto(link)
+    await other.sees('order:00010')
+    expect(await other.page.getByLabel('Key text').inputValue()).toBe('order:0001')
+    expect(other.faults).toEqual([])
+  })
+
   it('can be used with the keyboard alone', async () => {
     await using tab = await signedIn()
     const { page } = tab

@@ -39,6 +39,8 @@ interface OpenOptions {
   readonly height?: number
   readonly theme?: 'light' | 'dark'
   readonly zone?: string
+  /** Below 1 for smaller pictures. */
+  readonly deviceScaleFactor?: number
   /** The key of the tab's session. */
   readonly token?: string
 }
@@ -70,13 +72,21 @@ export class Tab implements AsyncDisposable {
   static async open(
     browser: Browser,
     url: string,
-    { width = 1280, height = 900, theme = 'light', zone = 'Europe/Berlin', token }: OpenOptions = {},
+    {
+      width = 1280,
+      height = 900,
+      theme = 'light',
+      zone = 'Europe/Berlin',
+      token,
+      deviceScaleFactor = 1,
+    }: OpenOptions = {},
   ): Promise<Tab> {
     const context = await browser.newContext({
       viewport: { width, height },
       colorScheme: theme,
       timezoneId: zone,
       reducedMotion: 'reduce',
+      deviceScaleFactor,
     })
     if (token !== undefined)
       await context.addInitScript((key) => sessionStorage.setItem('carillon-key', key), token)

@@ -9,6 +9,8 @@ import { views } from './views.js'
 const folder =
   process.env['CARILLON_SCREENSHOTS'] ?? fileURLToPath(new URL('../../docs/page', import.meta.url))
 
+const small = { type: 'jpeg', quality: 62 } as const
+
 /** Pictures of every view for docs/page.md: `CARILLON_SCREENSHOTS=docs/page npm test -- test/page/page.test.ts`. */
 export function screenshots(
   started: () => { readonly browser: Browser; readonly fixture: PageFixture },
@@ -17,12 +19,15 @@ export function screenshots(
     it.each(['light', 'dark'] as const)('are made of every view in a %s theme', async (theme) => {
       const { browser, fixture } = started()
       mkdirSync(folder, { recursive: true })
-      await using tab = await Tab.signedIn(browser, `${fixture.url}/`, fixture.server.token, { theme })
+      await using tab = await Tab.signedIn(browser, `${fixture.url}/`, fixture.server.token, {
+        theme,
+        deviceScaleFactor: 0.8,
+      })
       for (const [name, path, text] of views) {
         await tab.show(path)
         await tab.sees(text)
         await tab.page.waitForTimeout(150)
-        await tab.page.screenshot({ path: `${folder}/${name}-${theme}.png` })
+        await tab.page.screenshot({ path: `${folder}/${name}-${theme}.jpg`, ...small })
       }
       expect(tab.faults).toEqual([])
       if (theme === 'dark') return
@@ -32,7 +37,7 @@ export function screenshots(
       })
       for (const [name, path] of views.filter(([each]) => each === 'overview' || each === 'timers')) {
         await phone.show(path)
-        await phone.page.screenshot({ path: `${folder}/${name}-phone.png` })
+        await phone.page.screenshot({ path: `${folder}/${name}-phone.jpg`, ...small })
       }
     })
   })

@@ -4,6 +4,7 @@ import type { Clock } from '../../time/index.js'
 import { checkNamespace } from '../../timer/index.js'
 import { type ApiKey, type ApiKeys, type Scope, scopes } from '../api-keys.js'
 import { WRONG_KEYS_PER_SECOND } from '../defaults.js'
+import type { CompleteServerOptions } from '../server-options.js'
 import { RateLimit } from './rate-limit.js'
 
 /** The caller's key, and the namespace of the request. */
@@ -25,6 +26,8 @@ interface AccessParts {
   /** Web pages of these origins may call. */
   readonly origins: readonly string[]
   readonly ratePerSecond: number
+  /** Says who sends a request, by means of the program's own. */
+  readonly authenticate: CompleteServerOptions['authenticate']
   /** Runs a call to the store within its time limit. */
   readonly bounded: <Answer>(call: () => Promise<Answer>) => Promise<Answer>
 }
@@ -50,9 +53,11 @@ export class AccessCheck {
   readonly #requestRate: RateLimit
   readonly #wrongKeyRate: RateLimit
   readonly #bounded: AccessParts['bounded']
+  readonly #authenticate: AccessParts['authenticate']
 
   constructor(parts: AccessParts) {
     this.#bounded = parts.bounded
+    this.#authenticate = parts.authenticate
     this.#origins = parts.origins
     this.#keys = parts.keys
     this.#needsKey = parts.needsKey
@@ -62,6 +67,22 @@ export class AccessCheck {
 
   /** Admits a request or throws. Synchronous when the key is cached: that is nearly always. */
   admit(request: FastifyRequest, requirements: Requirements): Admission | Promise<Admission> {
+    if (this.#authenticate !== undefined && request.headers.authorization === undefined)
+      return this.#admitCaller(request, requirements)
+    return this.#admitKey(request, requirements)
+  }
+
+  async #admitCaller(request: FastifyRequest, requirements: Requirements): Promise<Admission> {
+    const caller = await this.#authenticate?.(request.raw)
+    if (caller === undefined) return await this.#admitKey(request, requirements)
+    if (request.method !== 'GET') checkOwnSite(request.headers)
+    const { name, scope, namespace } = caller
+    const id = `user ${name}`
+    const key = { id, name, scope, createdAt: 0, ...(namespace !== undefined && { namespace }) }
+    return this.#authorize(request, key, requirements)
+  }
+
+  #admitKey(request: FastifyRequest, requirements: Requirements): Admission | Promise<Admission> {
     if (!this.#needsKey) {
       checkHost(request.headers.host)
       this.#checkSite(request.headers)
@@ -120,6 +141,19 @@ export class AccessCheck {
     }
     return { key, namespace }
   }
+}
+
+/**
+ * Refuses changes that a page of another site has made. A user whom the program knows by a cookie is known on those
+ * requests, too.
+ */
+function checkOwnSite({ origin, host, 'sec-fetch-site': site }: FastifyRequest['headers']): void {
+  const isOwn =
+    site === undefined
+      ? origin === undefined || (URL.canParse(origin) && new URL(origin).host === host)
+      : site === 'same-origin' || site === 'none'
+  if (isOwn) return
+  throw new RequestError('forbidden', `this request comes from a page of another site, ${shown(origin)}`)
 }
 
 function tokenOf(request: FastifyRequest): string {

@@ -22,7 +22,7 @@ export function whoAmIRoutes(parts: {
       answer: Type.Object({
         key: ApiKeyBody,
         namespace: Type.String({ description: 'The namespace that the request works in.' }),
-        needsKey: Type.Boolean({ description: 'False if the server takes requests without a key.' }),
+        needsKey: Type.Boolean({ description: 'False if the request needed no key.' }),
         server: Type.Object({
           version: Type.String(),
           member: Type.String(),
@@ -33,7 +33,8 @@ export function whoAmIRoutes(parts: {
       handle: ({ admission: { key, namespace } }) => ({
         key,
         namespace,
-        needsKey,
+        // A user whom the program has authenticated has no key to sign out with.
+        needsKey: needsKey && !key.id.startsWith('user '),
         server: {
           version,
           member: timers.engine.memberId,
