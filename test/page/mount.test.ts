@@ -95,6 +95,7 @@ describe('a mounted server', () => {
       })
     })
     await checkAt(`${url}/timers`, fetch)
+    expect((await fetch(`${url}/timers/v1/nothing`, { headers: ann })).status).toBe(404)
   })
 
   it('is a plugin of Fastify', async () => {
