@@ -9,9 +9,11 @@ import {
 } from '../engine/index.js'
 import type { KindName, Store } from '../store/index.js'
 import type { HandlerThreadsStats } from '../delivery/index.js'
+import { StateError } from '../error/index.js'
 import type { Clock } from '../time/index.js'
 import type { Deliver, Firing } from '../timer/index.js'
 import { type HistoryPolicy, notesOfAttempt } from './read/history-policy.js'
+import { THREADS_STOP_AT } from './defaults.js'
 import type { ThreadsOfKind } from './timers-stats.js'
 import type { Tracing } from './event/tracing.js'
 
@@ -86,17 +88,25 @@ export class SharedEngine {
     this.engine.refresh()
   }
 
-  /** Aborts the signals of all running handlers, in every namespace. */
-  abortAll(reason: Error): void {
-    for (const delivery of this.#namespaces.values()) delivery.abortAll(reason)
-  }
-
-  stopWaiting(): void {
+  /** Stops the engine, and in every namespace what waits or runs. `clock` is this machine's. */
+  async stop(clock: Clock): Promise<void> {
+    const { stopMs } = this.engine.settings
     for (const delivery of this.#namespaces.values()) delivery.stopWaiting()
+    // Handlers get half of the time to end by themselves. Then their signals are aborted.
+    const patience = clock.wakeAfter(stopMs / 2, () => {
+      const reason = new StateError('stopped', 'these timers are being stopped')
+      for (const delivery of this.#namespaces.values()) delivery.abortAll(reason)
+    })
+    // What runs on a thread can be ended. So its outcome is stored, and the next owner need not find out about it.
+    const lastPatience = clock.wakeAfter(stopMs * THREADS_STOP_AT, () => void this.#endThreads())
+    await this.engine.stop()
+    await this.#endThreads()
+    patience.cancel()
+    lastPatience.cancel()
   }
 
-  /** Ends the threads of handlers, in every namespace. Attempts that run in them fail as interrupted. */
-  async endThreads(): Promise<void> {
+  /** Ends the threads of handlers. Attempts that run in them fail as interrupted. */
+  async #endThreads(): Promise<void> {
     await Promise.all([...this.#namespaces.values()].map((delivery) => delivery.endThreads()))
   }
 

@@ -1,7 +1,8 @@
 import type { HandlerThreadsStats } from '../delivery/index.js'
 import type { EngineStats } from '../engine/index.js'
-import type { FineClockStats } from '../parallel/index.js'
+import type { FineClock, FineClockStats } from '../parallel/index.js'
 import type { Counts } from '../store/index.js'
+import type { SharedEngine } from './shared-engine.js'
 
 /** The statistics of one instance and of its store. */
 export interface TimersStats extends EngineStats {
@@ -17,4 +18,19 @@ export interface TimersStats extends EngineStats {
 
 export interface ThreadsOfKind extends HandlerThreadsStats {
   readonly namespace: string
+}
+
+/** The statistics of an instance with this engine, on a store with these counts. */
+export function timersStatsOf(
+  store: Counts,
+  shared: SharedEngine,
+  fineClock: FineClock | undefined,
+): TimersStats {
+  return {
+    ...shared.engine.stats(),
+    pending: store.created - store.settled - store.cancelled - store.replaced - store.dead,
+    store,
+    threads: shared.threads(),
+    alarm: fineClock?.stats,
+  }
 }

@@ -1,7 +1,7 @@
 import { type CallLimit, PeriodicTasks } from '../async/index.js'
 import type { Handle, HandleMany, LeasedFiring, Target, TargetForm, TargetView } from '../delivery/index.js'
 import type { TimerEngine } from '../engine/index.js'
-import { checkFunction, StateError } from '../error/index.js'
+import { checkFunction } from '../error/index.js'
 import type { Listed, TransactionConnection } from '../store/index.js'
 import { type Duration, parseDuration } from '../time/index.js'
 import { keyOfRow } from '../timer/index.js'
@@ -16,7 +16,7 @@ import { Operations } from './change/operations.js'
 import type { Many, WhichDead } from './change/selection.js'
 import { newPause, type Paused, type PauseOptions } from './change/pauses.js'
 import type { PauseOutcome, ResumeOutcome } from './change/timer-pauses.js'
-import { CLAIM_MS, EDIT_TIMEOUT_MS, THREADS_STOP_AT, timersDefaults } from './defaults.js'
+import { CLAIM_MS, EDIT_TIMEOUT_MS, timersDefaults } from './defaults.js'
 import { type Drained, type DrainOptions, Drains } from './deliver/drain.js'
 import type { DeliveryReport } from './deliver/delivery-report.js'
 import { FiringRouter, type KindHere } from './deliver/firing-router.js'
@@ -48,7 +48,7 @@ import { SharedEngine } from './shared-engine.js'
 import { TimerNames } from './kind/timer-names.js'
 import { TransactionTimers } from './transaction/transaction-timers.js'
 import type { TimersParts } from './timers-parts.js'
-import type { TimersStats } from './timers-stats.js'
+import { type TimersStats, timersStatsOf } from './timers-stats.js'
 import { Upkeep } from './upkeep.js'
 import type { Instant, When } from './when.js'
 
@@ -500,14 +500,7 @@ export class Timers extends FrontDoor {
       await this.engine.applyAcknowledged()
       return await this.#parts.store.counts()
     })
-    const pending = store.created - store.settled - store.cancelled - store.replaced - store.dead
-    return {
-      ...this.engine.stats(),
-      pending,
-      store,
-      threads: this.#shared.threads(),
-      alarm: this.#parts.fineClock?.stats,
-    }
+    return timersStatsOf(store, this.#shared, this.#parts.fineClock)
   }
 
   /** What this instance could do with a firing of the kinds that it knows, and of others. */
@@ -595,23 +588,10 @@ export class Timers extends FrontDoor {
     // Without its connections, the engine ends too, and the process can end.
     if (ownsStore) limit.onOver(() => void store.stop().catch(() => undefined))
     if (fineClock !== undefined) limit.onOver(() => void fineClock.stop())
-    this.#shared.stopWaiting()
-    // Handlers get half of the time to end by themselves. Then their signals are aborted.
-    const patience = this.#parts.clock.wakeAfter(this.engine.settings.stopMs / 2, () => {
-      this.#shared.abortAll(new StateError('stopped', 'these timers are being stopped'))
-    })
-    // What runs on a thread can be ended. So its outcome is stored, and the next owner need not find out about it.
-    const lastPatience = this.#parts.clock.wakeAfter(
-      this.engine.settings.stopMs * THREADS_STOP_AT,
-      () => void this.#shared.endThreads(),
-    )
-    await this.engine.stop()
-    await this.#shared.endThreads()
+    await this.#shared.stop(this.#parts.clock)
     await this.#namespaces.stop()
     await this.#router.stopTargets()
     this.#router.stopLeases()
-    patience.cancel()
-    lastPatience.cancel()
     if (ownsStore) await store.stop()
     await fineClock?.stop()
   }
