@@ -167,13 +167,13 @@ export function fromMikroOrm(transaction: MikroOrmTransaction): TransactionConne
   }
 }
 
-/** The method of a transaction of postgres.js or of Bun's SQL client that `fromPostgresJs` calls. */
+/** The method of a transaction of postgres.js that `fromPostgresJs` calls. */
 export interface PostgresJsTransaction {
   unsafe(text: string, values: never): PromiseLike<unknown>
 }
 
 /**
- * The connection of a transaction of postgres.js, or of Bun's own SQL client, which has the same method.
+ * The connection of a transaction of postgres.js.
  *
  * @example
  * ```ts
