@@ -6,7 +6,7 @@ import path from 'node:path'
 import process from 'node:process'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { sections } from '../site/pages.mjs'
+import { leftOut, sections } from '../site/pages.mjs'
 import { built } from './ready.mjs'
 
 const usage = `usage: npm run docs -- [options]
@@ -193,7 +193,7 @@ function summaryOf(page) {
 function markdownIn(folder) {
   return readdirSync(path.join(root, folder), { recursive: true, encoding: 'utf8' })
     .map((file) => file.split(path.sep).join('/'))
-    .filter((file) => file.endsWith('.md'))
+    .filter((file) => file.endsWith('.md') && !leftOut.some((left) => file.startsWith(left)))
     .toSorted()
 }
 

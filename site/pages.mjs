@@ -97,6 +97,9 @@ export const generated = ['changelog', 'api/README']
 /** Folders whose pages an index page links. */
 export const indexed = ['decisions/', 'measurements/', 'api/', 'examples/']
 
+/** Folders of docs/ that are neither in the package nor on the site: their links and pictures work in the repository. */
+export const leftOut = ['page/']
+
 /** Only pages that exist, so that the site can be built while a page is missing. */
 export function sidebarOf(exists) {
   return sections.map(({ text, pages }) => ({
