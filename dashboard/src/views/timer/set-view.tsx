@@ -161,7 +161,7 @@ function SetForm({
           label="Payload"
           value={fields.payload.value}
           input={(value) => (fields.payload.value = value)}
-          hint="JSON. Empty for none. Numbers stay exactly as you write them."
+          hint="JSON. Empty for none. Integers beyond 2^53 are rounded: write them as strings."
           error={payloadError(fields.payload.value)}
         />
         <TextField
