@@ -16,7 +16,7 @@ const metrics: readonly Metric[] = [
     'timers',
     'the most timers in memory, checked at every event, at every delivery and every 2 ms',
   ),
-  lower('smallest window', 's', 'the shortest window that the governor chose, from 120 s'),
+  lower('smallest window', 's', 'the shortest window that the governor chose, from 270 s'),
   lower('resident', 'MB', 'the largest resident set'),
   higher(
     'settled',
