@@ -75,6 +75,7 @@ function optionsIn(details: string): Pick<TimerDetails, 'on' | 'retry'> & { read
     firstDueAt: _firstDueAt,
     offsetMs: _offsetMs,
     pausedDueAt: _pausedDueAt,
+    pause: _pause,
     trace: _trace,
     kept: _kept,
     ...others
