@@ -159,6 +159,8 @@ export class Timers extends FrontDoor {
       lists,
       turns,
       outcomes,
+      quota,
+      checkPayload: (kind, payload) => this.#sets.checkPayload(kind, payload),
     })
     this.#records = records
     this.#lists = lists

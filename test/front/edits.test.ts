@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { timer } from '../../src/front/index.js'
+import { type StandardSchema, timer } from '../../src/front/index.js'
 import { every } from '../../src/schedule/index.js'
 import { testTimers } from '../../src/testing/index.js'
 import { TestServer } from '../server/test-server.js'
@@ -53,6 +53,24 @@ describe('an edit', () => {
     await expect(timers.edit(mail, 'later', { tags: [''] })).rejects.toMatchObject({ code: 'invalid-tag' })
   })
 
+  it('obeys the quota and the schema of the payload, as a set does', async () => {
+    await using timers = await testTimers()
+    const short = timer('short', { payload: shorterThan(91) })
+    await timers.setQuota({ maxBytes: 100 })
+    await timers.set(short, 'a', { in: '1h', payload: 'x'.repeat(50) })
+    await timers.set(short, 'b', { in: '1h', payload: 'x'.repeat(20) })
+    await expect(timers.edit(short, 'b', { payload: 'x'.repeat(80) })).rejects.toMatchObject({
+      code: 'quota-exceeded',
+    })
+    expect((await timers.edit(short, 'b', { payload: 'x'.repeat(25) })).outcome).toBe('edited')
+    expect((await timers.edit(short, 'b', { tags: ['x'] })).outcome).toBe('edited')
+    await timers.setQuota(undefined)
+    await expect(timers.edit(short, 'b', { payload: 'x'.repeat(91) })).rejects.toMatchObject({
+      code: 'payload-refused',
+    })
+    expect((await timers.get(short, 'b'))?.payload).toBe('x'.repeat(25))
+  })
+
   it('goes over HTTP with If-Match', async () => {
     await using served = await TestServer.start({ auth: false })
     const path = '/v1/timers/mail/a'
@@ -71,3 +89,16 @@ describe('an edit', () => {
     expect((await served.call('PATCH', '/v1/timers/mail/none', { tags: [] })).status).toBe(404)
   })
 })
+
+function shorterThan(length: number): StandardSchema<string> {
+  return {
+    '~standard': {
+      version: 1,
+      vendor: 'test',
+      validate: (value) =>
+        typeof value === 'string' && value.length < length
+          ? { value }
+          : { issues: [{ message: 'must be shorter' }] },
+    },
+  }
+}

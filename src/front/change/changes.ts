@@ -9,6 +9,7 @@ import { outcomeOf } from '../outcome.js'
 import type { HistoryPolicy } from '../read/history-policy.js'
 import type { Outcomes } from '../read/outcomes.js'
 import type { Records } from '../read/records.js'
+import type { NamespaceQuota } from '../set/namespace-quota.js'
 import type { TimerLists } from '../read/timer-lists.js'
 import type { Named, TimerNames } from '../kind/timer-names.js'
 import type { When } from '../when.js'
@@ -47,6 +48,9 @@ interface ChangesParts {
   readonly lists: TimerLists
   readonly turns: NameTurns
   readonly outcomes: Outcomes
+  readonly quota: NamespaceQuota
+  /** Rejects a payload that a set of this kind would refuse. */
+  readonly checkPayload: (kind: AnyKind, payload: unknown) => Promise<void>
 }
 
 /**
@@ -71,6 +75,7 @@ export class Changes {
 
   constructor(parts: ChangesParts) {
     const { engine, store, random, namespace, history, kinds, names, records, lists, turns, outcomes } = parts
+    const { quota, checkPayload } = parts
     const { clock } = engine
     const operations = new Operations(clock, history)
     const noted = operations.noted.bind(operations)
@@ -85,7 +90,7 @@ export class Changes {
     this.#many = new ManyChanges(engine, this.#selection, outcomes)
     this.#each = new EachChange({ engine, names, operations, outcomes })
     this.#redrives = new Redrives({ engine, store, clock, random, noted })
-    this.#edits = new Edits({ engine, store, records, random, noted })
+    this.#edits = new Edits({ engine, store, names, records, quota, checkPayload, random, noted })
     this.#pauses = new TimerPauses({ engine, records, noted })
   }
 
@@ -161,7 +166,7 @@ export class Changes {
     { ifRevision }: ChangeOptions,
     limit: CallLimit,
   ): Promise<Edited> {
-    return await this.#edits.edit(await this.#names.nameOf(kind, key), edit, ifRevision, limit)
+    return await this.#edits.edit(kind, key, edit, ifRevision, limit)
   }
 
   async pause(kind: AnyKind, key: string, options: PauseOptions, limit: CallLimit): Promise<PauseOutcome> {

@@ -7,7 +7,7 @@ import { PartialResults } from '../change/partial-results.js'
 import { MIN_PLAIN_ROWS } from '../defaults.js'
 import type { HistoryPolicy } from '../read/history-policy.js'
 import type { Records } from '../read/records.js'
-import type { UnknownKind } from '../kind/kind.js'
+import type { AnyKind, UnknownKind } from '../kind/kind.js'
 import type { Kinds } from '../kind/kinds.js'
 import type { NameTurns } from '../call/name-turns.js'
 import type { NamespaceQuota } from './namespace-quota.js'
@@ -216,6 +216,13 @@ export class Sets {
       : allValid(kind, rows, this.#parts.mustCross(kind.name)).then(build)
   }
 
+  /** Rejects a payload that the schema of the kind refuses. The name of a kind has no schema. */
+  async checkPayload(kind: AnyKind, payload: unknown): Promise<void> {
+    if (typeof kind === 'string') return
+    this.#parts.kinds.use(kind)
+    await allValid(kind, [{ payload }], this.#parts.mustCross(kind.name))
+  }
+
   #build(
     kind: UnknownKind,
     rows: readonly SetOptions<unknown>[],
@@ -285,7 +292,7 @@ function parentOf(rows: readonly { readonly traceparent?: string }[]): string | 
 
 async function allValid(
   { name, schema }: UnknownKind,
-  rows: readonly SetOptions<unknown>[],
+  rows: readonly { readonly payload?: unknown }[],
   mustCross: boolean,
 ): Promise<void> {
   if (schema === undefined) return
