@@ -45,6 +45,12 @@ export const MAX_SHARDS_TOGETHER = 256
 /** How many requests of each inbox are read by one statement for many shards. A longer inbox is read by itself. */
 export const REQUESTS_TOGETHER = 64
 
+/**
+ * An inbox whose oldest requests have more bytes is read by itself, too. PostgreSQL answers with at most a gigabyte, and
+ * the requests of all shards must fit.
+ */
+export const REQUEST_BYTES_TOGETHER = 128 << 10
+
 /** How many statements of one sort of those who do not own a shard run at once. The next calls gather meanwhile. */
 export const MAX_INBOX_STATEMENTS = 2
 

@@ -38,12 +38,24 @@ async function own(store: PostgresStore, shard: number, owner = 'me'): Promise<F
   return { shard, epoch, nonce, settledLevel }
 }
 
-/** How often the functions that write were called in a schema. */
-async function callsIn(schema: string): Promise<number> {
+const writing = ['insert_plain', 'write_owned', 'settle', 'settle_levels']
+
+/** How often functions, by default those that write, were called in a schema by a store that was stopped. */
+async function callsIn(schema: string, functions: readonly string[] = writing): Promise<number> {
+  // A session reports its calls while it ends, a moment after the client has left.
+  await expect
+    .poll(
+      () =>
+        sql(`select 1 from pg_stat_activity where pid <> pg_backend_pid() and query like $1`, [
+          `%"${schema}"%`,
+        ]),
+      { timeout: 10_000, interval: 10 },
+    )
+    .toEqual([])
   const [row] = await sql(
     `select coalesce(sum(calls), 0)::integer as calls from pg_stat_user_functions
-    where schemaname = $1 and funcname in ('insert_plain', 'write_owned', 'settle', 'settle_levels')`,
-    [schema],
+    where schemaname = $1 and funcname = any ($2::text[])`,
+    [schema, functions],
   )
   return Number(row!['calls'])
 }
@@ -257,6 +269,26 @@ describe('reading the requests of a PostgreSQL inbox', () => {
     await store.append([{ id: 'one', shard: 1, deadline: Date.now() + 60_000, operation: setOf('a') }])
     const found = await Promise.all(fences.map((fence) => store.requests(fence, 10)))
     expect(found.map((requests) => requests.map(({ id }) => id))).toEqual([[], ['one']])
+  })
+
+  it('reads an inbox with many bytes by itself, because an answer has a limit', async () => {
+    await sql(`alter database postgres set track_functions = 'all'`)
+    const schema = newSchema()
+    const store = await openStoreIn({ schema })
+    const fences = [await own(store, 0), await own(store, 1), await own(store, 2)]
+    const payload = new Uint8Array(100_000).fill(7)
+    const requests = ['small', 'large 1', 'large 2'].map((id) => {
+      const isSmall = id === 'small'
+      const operation = isSmall ? setOf(id) : setOf(id, { payload })
+      return { id, shard: isSmall ? 0 : 1, deadline: Date.now() + 60_000, operation }
+    })
+    for (const request of requests) await store.append([request])
+    const found = await Promise.all(fences.map((fence) => store.requests(fence, 10)))
+    expect(found.map((all) => all.map(({ id }) => id))).toEqual([['small'], ['large 1', 'large 2'], []])
+    const { operation } = found[1]![1]!
+    expect('payload' in operation && Buffer.from(payload).equals(operation.payload!)).toBe(true)
+    await store.stop()
+    expect(await callsIn(schema, ['requests'])).toBe(1)
   })
 
   it('is refused for an old owner even if the inbox is empty', async () => {

@@ -2,31 +2,37 @@ import type { Fence, InboxRequest, RequestedOperation } from '../../store.js'
 import { arrayOf, sentArrays } from '../codec/answer-row.js'
 import { ArrayElements, int8Values } from '../codec/binary-array.js'
 import { fenceColumns, fenceParameters, placeholders } from '../codec/parameters.js'
-import { MAX_SHARDS_TOGETHER, REQUESTS_TOGETHER } from '../defaults.js'
+import { MAX_SHARDS_TOGETHER, REQUEST_BYTES_TOGETHER, REQUESTS_TOGETHER } from '../defaults.js'
 import type { Database } from '../net/database.js'
 import type { Row } from '../net/driver.js'
 import { CallCoalescer } from './call-coalescer.js'
 
 const requestColumns = ['ids', 'deadlines', 'operations', 'payloads'] as const
 
-// One snapshot shows the fences and the requests. Without a fence that holds, `are_owned` is 0.
-const READ_TOGETHER = `select ${sentArrays(['numbers', 'are_owned', ...requestColumns])} from (
-    select array_agg(r.n) as numbers, array_agg(r.is_owned) as are_owned, array_agg(r.id) as ids,
+// One snapshot shows the fences and the requests. Without a fence that holds, `are_read` is 0. So it is for an inbox with
+// many bytes, whose requests are left out.
+const READ_TOGETHER = `select ${sentArrays(['numbers', 'are_read', ...requestColumns])} from (
+    select array_agg(r.n) as numbers, array_agg(r.is_read) as are_read, array_agg(r.id) as ids,
       array_agg(r.deadline) as deadlines, array_agg(r.operation) as operations, array_agg(r.payload) as payloads
     from (
-      select g.n, (s.shard is not null)::integer::bigint as is_owned,
-        i.id::text, i.deadline, i.operation, i.payload
-      from unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[]) with ordinality
-        as g(shard, epoch, nonce, settled_position, settled_revision, n)
-      left join lateral (
-        select s.shard from S.shard s where s.shard = g.shard and s.epoch = g.epoch and s.nonce = g.nonce
-          and (s.settled_position, s.settled_revision) >= (g.settled_position, g.settled_revision) offset 0
-      ) s on true
-      left join lateral (
-        select * from S.inbox i where s.shard is not null and i.shard = g.shard
-        order by i.shard, i.arrival limit ${REQUESTS_TOGETHER}
-      ) i on true
-      order by g.n, i.arrival
+      select f.n, f.is_read::integer::bigint as is_read, f.deadline,
+        case when f.is_read then f.id end as id, case when f.is_read then f.operation end as operation,
+        case when f.is_read then f.payload end as payload
+      from (
+        select g.n, i.arrival, i.id::text, i.deadline, i.operation, i.payload,
+          s.shard is not null and coalesce(sum(octet_length(i.operation) + coalesce(octet_length(i.payload), 0))
+            over (partition by g.n), 0) <= ${REQUEST_BYTES_TOGETHER} as is_read
+        from unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[]) with ordinality
+          as g(shard, epoch, nonce, settled_position, settled_revision, n)
+        left join lateral (
+          select s.shard from S.shard s where s.shard = g.shard and s.epoch = g.epoch and s.nonce = g.nonce
+            and (s.settled_position, s.settled_revision) >= (g.settled_position, g.settled_revision) offset 0
+        ) s on true
+        left join lateral (
+          select * from S.inbox i where s.shard is not null and i.shard = g.shard
+          order by i.shard, i.arrival limit ${REQUESTS_TOGETHER}
+        ) i on true
+      ) f order by f.n, f.arrival
     ) r
   ) r`
 
@@ -35,7 +41,7 @@ const READ_ONE = `select ${sentArrays(requestColumns)} from S.requests(${placeho
 /**
  * Reads the inboxes of shards for their owner. An owner reads each of its inboxes every second, mostly finds nothing, and
  * is woken for many at about the same time. So they share a statement, which waits for no lock. An inbox with many
- * requests is read by itself.
+ * requests or bytes is read by itself.
  *
  * Proven by test/store/postgres/shared-statements.test.ts.
  */
@@ -69,14 +75,14 @@ export class InboxReads {
     return requests
   }
 
-  /** The oldest requests of each shard. Undefined where the fence does not hold. */
+  /** The oldest requests of each shard. Undefined where the fence does not hold, or the requests have many bytes. */
   async #readTogether(fences: readonly Fence[]): Promise<readonly (readonly InboxRequest[] | undefined)[]> {
     const [row] = await this.#database.read('requests', READ_TOGETHER, fenceColumns(fences))
-    const areOwned = int8Values(arrayOf(row!, 'are_owned'))
+    const areRead = int8Values(arrayOf(row!, 'are_read'))
     const columns = new RequestColumns(row!)
     const found = fences.map((): InboxRequest[] | undefined => undefined)
     for (const [i, number] of int8Values(arrayOf(row!, 'numbers')).entries()) {
-      if (areOwned[i] === 0) continue
+      if (areRead[i] === 0) continue
       const requests = (found[number - 1] ??= [])
       if (!columns.isAbsent(i)) requests.push(columns.request(i, fences[number - 1]!.shard))
     }
