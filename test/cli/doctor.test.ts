@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { nodeFinding } from '../../src/cli/commands/doctor-command.js'
+import { nodeFinding } from '../../src/cli/commands/server/doctor-command.js'
 import type { Finding } from '../../src/store/index.js'
 import { MemoryStore } from '../../src/store/index.js'
 import { startOwnRedis } from '../servers/redis.js'

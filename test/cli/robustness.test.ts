@@ -188,7 +188,7 @@ describe('the program', () => {
         visit(path.join(path.dirname(file), to!).replace(/\.js$/, '.ts'))
     }
     visit('cli/main.ts')
-    expect(reached).toContain('cli/commands/serve-command.ts')
+    expect(reached).toContain('cli/commands/server/serve-command.ts')
     const folders = new Set(Array.from(reached, (file) => file.split('/')[0]))
     expect(folders).toEqual(new Set(['cli', 'error', 'time']))
   })

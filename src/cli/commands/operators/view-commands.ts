@@ -1,7 +1,7 @@
-import { type Command, stringOption } from '../command.js'
-import { searchOf } from '../api-client.js'
-import { apiCommand, instantText } from './api-command.js'
-import { integerOption } from './options.js'
+import { type Command, stringOption } from '../../command.js'
+import { searchOf } from '../../api-client.js'
+import { apiCommand, instantText } from '../api-command.js'
+import { integerOption } from '../options.js'
 
 interface Counts {
   readonly pending: number

@@ -1,11 +1,11 @@
-import { InvalidInputError } from '../../error/index.js'
-import { systemClock } from '../../time/index.js'
-import { pathOf, searchOf } from '../api-client.js'
-import { apiCommand, type CommandContext, instantText } from './api-command.js'
-import { type Command, exitCodes, flagOption, stringOption } from '../command.js'
-import { DEFAULT_LIMIT } from '../defaults.js'
-import { isConfirmed } from './filter.js'
-import { durationOption, integerOption, jsonOption } from './options.js'
+import { InvalidInputError } from '../../../error/index.js'
+import { systemClock } from '../../../time/index.js'
+import { pathOf, searchOf } from '../../api-client.js'
+import { apiCommand, type CommandContext, instantText } from '../api-command.js'
+import { type Command, exitCodes, flagOption, stringOption } from '../../command.js'
+import { DEFAULT_LIMIT } from '../../defaults.js'
+import { isConfirmed } from '../filter.js'
+import { durationOption, integerOption, jsonOption } from '../options.js'
 
 const pauseCommand = (verb: 'pause' | 'resume', summary: string): Command =>
   apiCommand({
@@ -228,7 +228,7 @@ const next: Command = {
   ],
   positionals: [1, 1],
   run: async ({ positionals, values }, terminal) => {
-    const { cron, parseSchedule } = await import('../../schedule/index.js')
+    const { cron, parseSchedule } = await import('../../../schedule/index.js')
     const [given = ''] = positionals
     const { zone, count = '5', json } = values
     const most = integerOption('--count', String(count), 1, 1000)!

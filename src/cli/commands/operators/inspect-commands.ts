@@ -1,7 +1,7 @@
-import { type Command, stringOption } from '../command.js'
-import { DEFAULT_LIMIT } from '../defaults.js'
-import { apiCommand, instantText } from './api-command.js'
-import { integerOption } from './options.js'
+import { type Command, stringOption } from '../../command.js'
+import { DEFAULT_LIMIT } from '../../defaults.js'
+import { apiCommand, instantText } from '../api-command.js'
+import { integerOption } from '../options.js'
 
 const kinds = apiCommand({
   name: 'kinds',

@@ -1,9 +1,9 @@
-import { InvalidInputError } from '../../error/index.js'
-import { systemClock } from '../../time/index.js'
-import { type Command, exitCodes, stringOption } from '../command.js'
-import { JOB_POLL_MS } from '../defaults.js'
-import type { Inspection } from '../../store/index.js'
-import { apiCommand, type CommandContext } from './api-command.js'
+import { InvalidInputError } from '../../../error/index.js'
+import { systemClock } from '../../../time/index.js'
+import { type Command, exitCodes, stringOption } from '../../command.js'
+import { JOB_POLL_MS } from '../../defaults.js'
+import type { Inspection } from '../../../store/index.js'
+import { apiCommand, type CommandContext } from '../api-command.js'
 
 /** A job of the server. */
 export interface Job {

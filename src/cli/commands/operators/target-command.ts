@@ -1,7 +1,7 @@
-import { InvalidInputError, shown } from '../../error/index.js'
-import type { Command } from '../command.js'
-import { apiCommand, type CommandContext } from './api-command.js'
-import { jsonOption } from './options.js'
+import { InvalidInputError, shown } from '../../../error/index.js'
+import type { Command } from '../../command.js'
+import { apiCommand, type CommandContext } from '../api-command.js'
+import { jsonOption } from '../options.js'
 
 interface TargetBody {
   readonly kind: string

@@ -1,9 +1,9 @@
-import { pathOf } from '../api-client.js'
-import { apiCommand, type CommandContext, instantText } from './api-command.js'
-import { type Command, exitCodes, flagOption, stringOption } from '../command.js'
-import { DEFAULT_LIMIT } from '../defaults.js'
-import { bulkHelp, bulkOptions, changeMany, filterHelp, filterOf, filterOptions, isBulk } from './filter.js'
-import { durationOption, integerOption, jsonOption } from './options.js'
+import { pathOf } from '../../api-client.js'
+import { apiCommand, type CommandContext, instantText } from '../api-command.js'
+import { type Command, exitCodes, flagOption, stringOption } from '../../command.js'
+import { DEFAULT_LIMIT } from '../../defaults.js'
+import { bulkHelp, bulkOptions, changeMany, filterHelp, filterOf, filterOptions, isBulk } from '../filter.js'
+import { durationOption, integerOption, jsonOption } from '../options.js'
 
 interface TimerBody {
   readonly kind: string

@@ -1,10 +1,10 @@
-import { CarillonError, errorCodes } from '../../error/index.js'
-import type { Finding, Store, StoreSurvey } from '../../store/index.js'
-import { systemClock } from '../../time/index.js'
-import { ApiClient, apiHelp, apiOptions } from '../api-client.js'
-import { type Arguments, type Command, exitCodes, stringOption, type Terminal } from '../command.js'
-import { configurationFile, configurationOf } from '../configuration.js'
-import { CONFIGURATION_FILE, DEFAULT_PORT, DEFAULT_STORE } from '../defaults.js'
+import { CarillonError, errorCodes } from '../../../error/index.js'
+import type { Finding, Store, StoreSurvey } from '../../../store/index.js'
+import { systemClock } from '../../../time/index.js'
+import { ApiClient, apiHelp, apiOptions } from '../../api-client.js'
+import { type Arguments, type Command, exitCodes, stringOption, type Terminal } from '../../command.js'
+import { configurationFile, configurationOf } from '../../configuration.js'
+import { CONFIGURATION_FILE, DEFAULT_PORT, DEFAULT_STORE } from '../../defaults.js'
 
 const MIN_NODE = [20, 19] as const
 const OVERDUE_MS = 10_000
@@ -69,7 +69,7 @@ export function nodeFinding(version: string): Finding {
 // ---- the store
 
 async function* storeFindings(url: string): AsyncGenerator<Finding> {
-  const { openStore, surveyStore } = await import('../../store/index.js')
+  const { openStore, surveyStore } = await import('../../../store/index.js')
   let survey: StoreSurvey
   try {
     survey = await surveyStore(url)
@@ -166,7 +166,7 @@ async function ownersFinding(store: Store): Promise<Finding> {
 }
 
 async function keyFinding(store: Store): Promise<Finding> {
-  const { ApiKeys } = await import('../../server/index.js')
+  const { ApiKeys } = await import('../../../server/index.js')
   const keys = new ApiKeys(store, systemClock)
   await keys.refresh()
   const name = 'keys'

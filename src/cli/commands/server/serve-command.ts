@@ -1,11 +1,11 @@
-import { InvalidInputError, shown } from '../../error/index.js'
-import type { Server } from '../../server/index.js'
-import { type Arguments, type Command, exitCodes, type Terminal } from '../command.js'
-import { configurationFile, configurationOf, serveFlags, serveHelp } from '../configuration.js'
-import { CONFIGURATION_FILE, DEFAULT_STORE, DEFAULT_HOST } from '../defaults.js'
-import { lastResort } from '../last-resort.js'
-import { loggerOf } from '../logger.js'
-import { secretKeyOf } from '../secret-key.js'
+import { InvalidInputError, shown } from '../../../error/index.js'
+import type { Server } from '../../../server/index.js'
+import { type Arguments, type Command, exitCodes, type Terminal } from '../../command.js'
+import { configurationFile, configurationOf, serveFlags, serveHelp } from '../../configuration.js'
+import { CONFIGURATION_FILE, DEFAULT_STORE, DEFAULT_HOST } from '../../defaults.js'
+import { lastResort } from '../../last-resort.js'
+import { loggerOf } from '../../logger.js'
+import { secretKeyOf } from '../../secret-key.js'
 
 const levels = ['debug', 'info', 'warn', 'error', 'silent']
 
@@ -46,7 +46,7 @@ export const serve: Command = {
     }
     if (!levels.includes(logLevel)) throw refused('logLevel', levels, logLevel)
     if (!['json', 'text'].includes(logFormat)) throw refused('logFormat', ['json', 'text'], logFormat)
-    const { isLoopback, Server, version } = await import('../../server/index.js')
+    const { isLoopback, Server, version } = await import('../../../server/index.js')
     const logger = await loggerOf(logLevel, logFormat, (line) => terminal.error(line))
     const store = typeof options.store === 'string' ? options.store : DEFAULT_STORE
     const failed = lastResort(logger)

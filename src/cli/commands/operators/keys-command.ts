@@ -1,9 +1,9 @@
-import { InvalidInputError, shown } from '../../error/index.js'
-import type { ApiKey, ApiKeys, AuditLog, NewApiKey, Scope } from '../../server/index.js'
-import { systemClock } from '../../time/index.js'
-import { ApiClient, apiHelp, apiOptions } from '../api-client.js'
-import { instantText } from './api-command.js'
-import { type Arguments, type Command, exitCodes, stringOption, type Terminal } from '../command.js'
+import { InvalidInputError, shown } from '../../../error/index.js'
+import type { ApiKey, ApiKeys, AuditLog, NewApiKey, Scope } from '../../../server/index.js'
+import { systemClock } from '../../../time/index.js'
+import { ApiClient, apiHelp, apiOptions } from '../../api-client.js'
+import { instantText } from '../api-command.js'
+import { type Arguments, type Command, exitCodes, stringOption, type Terminal } from '../../command.js'
 
 /** The keys of a server, or of a store that no server has open. */
 interface KeyRing {
@@ -40,8 +40,8 @@ export const keys: Command = {
     const { store } = given.values
     if (typeof store !== 'string')
       return await runVerb(ringOfServer(new ApiClient(given, terminal)), given, terminal)
-    const { openStore } = await import('../../store/index.js')
-    const server = await import('../../server/index.js')
+    const { openStore } = await import('../../../store/index.js')
+    const server = await import('../../../server/index.js')
     const opened = await openStore(store)
     try {
       const ring = ringOfStore(

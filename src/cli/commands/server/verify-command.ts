@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs'
-import type { Inspection } from '../../store/index.js'
-import { type Command, exitCodes, flagOption } from '../command.js'
-import { printable } from '../printable.js'
-import { apiCommand } from './api-command.js'
+import type { Inspection } from '../../../store/index.js'
+import { type Command, exitCodes, flagOption } from '../../command.js'
+import { printable } from '../../printable.js'
+import { apiCommand } from '../api-command.js'
 import { failureText, jobEnd } from './store-commands.js'
 
 interface Verified {
@@ -57,8 +57,8 @@ export const verify: Command = {
   run: async (given, terminal) => {
     const { store, deep, json } = given.values
     if (deep === true && isFile(store)) {
-      const { inspectFile, parseStoreUrl } = await import('../../store/index.js')
-      const { faultOfRow } = await import('../../server/index.js')
+      const { inspectFile, parseStoreUrl } = await import('../../../store/index.js')
+      const { faultOfRow } = await import('../../../server/index.js')
       const location = parseStoreUrl(store)
       const folder = location.kind === 'file' ? location.folder : ''
       if (existsSync(folder)) {

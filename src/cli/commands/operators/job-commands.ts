@@ -1,9 +1,9 @@
-import { InvalidInputError } from '../../error/index.js'
-import { systemClock } from '../../time/index.js'
-import { type Command, exitCodes, flagOption, stringOption } from '../command.js'
-import { apiCommand, instantText } from './api-command.js'
-import { filterBodyOf, filterHelp, filterOptions } from './filter.js'
-import { durationOption, integerOption } from './options.js'
+import { InvalidInputError } from '../../../error/index.js'
+import { systemClock } from '../../../time/index.js'
+import { type Command, exitCodes, flagOption, stringOption } from '../../command.js'
+import { apiCommand, instantText } from '../api-command.js'
+import { filterBodyOf, filterHelp, filterOptions } from '../filter.js'
+import { durationOption, integerOption } from '../options.js'
 
 interface Job {
   readonly id: string

@@ -1,7 +1,7 @@
-import { parseDuration, systemClock } from '../../time/index.js'
-import { apiCommand, type CommandContext } from './api-command.js'
-import { type Command, stringOption } from '../command.js'
-import { integerOption } from './options.js'
+import { parseDuration, systemClock } from '../../../time/index.js'
+import { apiCommand, type CommandContext } from '../api-command.js'
+import { type Command, stringOption } from '../../command.js'
+import { integerOption } from '../options.js'
 
 const CLEAR = '\u001B[2J\u001B[H'
 const COLUMNS = [

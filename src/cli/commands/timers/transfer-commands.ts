@@ -1,7 +1,7 @@
-import type { ApiClient } from '../api-client.js'
-import { apiCommand, type CommandContext } from './api-command.js'
-import { type Command, exitCodes, stringOption } from '../command.js'
-import { IMPORT_ROWS, PROGRESS_EVERY } from '../defaults.js'
+import type { ApiClient } from '../../api-client.js'
+import { apiCommand, type CommandContext } from '../api-command.js'
+import { type Command, exitCodes, stringOption } from '../../command.js'
+import { IMPORT_ROWS, PROGRESS_EVERY } from '../../defaults.js'
 
 interface ListedTimer {
   readonly kind: string

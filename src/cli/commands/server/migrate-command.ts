@@ -1,6 +1,6 @@
-import { InvalidInputError, shown, StateError } from '../../error/index.js'
-import type { StoreMode, StoreSurvey } from '../../store/index.js'
-import { type Command, exitCodes, flagOption, stringOption } from '../command.js'
+import { InvalidInputError, shown, StateError } from '../../../error/index.js'
+import type { StoreMode, StoreSurvey } from '../../../store/index.js'
+import { type Command, exitCodes, flagOption, stringOption } from '../../command.js'
 
 interface Step {
   readonly description: string
@@ -31,7 +31,7 @@ export const migrate: Command = {
     if (strategy !== undefined && strategy !== 'owned' && strategy !== 'claim') {
       throw new InvalidInputError('invalid-option', `--strategy takes owned or claim, got ${shown(strategy)}`)
     }
-    const { surveyStore } = await import('../../store/index.js')
+    const { surveyStore } = await import('../../../store/index.js')
     const survey = await surveyStore(store)
     const steps = stepsOf(store, survey, strategy)
     if (isDry !== true) for (const step of steps) await step.run()
@@ -74,11 +74,11 @@ function stepsOf(store: string, survey: StoreSurvey, strategy: StoreMode | undef
 }
 
 async function migrateByOpening(store: string): Promise<void> {
-  const { openStore } = await import('../../store/index.js')
+  const { openStore } = await import('../../../store/index.js')
   await (await openStore(store)).stop()
 }
 
 async function switchTo(store: string, strategy: StoreMode): Promise<void> {
-  const { switchStrategy } = await import('../../store/index.js')
+  const { switchStrategy } = await import('../../../store/index.js')
   await switchStrategy(store, strategy)
 }
