@@ -144,7 +144,7 @@ features:
   - { title: Move and cancel by key, details: 'A timer has a name that you choose. Set it again, move it, cancel it, and get a truthful answer.', link: /guides/reminders }
   - { title: Schedules in every zone, details: 'Cron, calendar rules and the 31st, with stated rules for daylight saving and February.', link: /schedules }
   - { title: Tests without waiting, details: 'Virtual time passes two weeks in a millisecond.', link: /guides/testing }
-  - { title: In your transaction, details: 'The order and its timer, or neither: with seven ORMs and drivers.', link: /guides/transactions }
+  - { title: In your transaction, details: 'The order and its timer, or neither: with seven libraries.', link: /guides/transactions }
   - { title: Proven, details: '21 promises, checked by a simulator, by mutants and by killed processes.', link: /protocol }
 ---
 
