@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
+import { DueOrder } from '../../src/front/read/due-order.js'
 import { type ListOrder, openTimers, timer, type Timers } from '../../src/front/index.js'
 import { MemoryStore } from '../../src/store/index.js'
 
@@ -32,7 +33,7 @@ async function pagesOf(timers: Timers, order: ListOrder, limit: number, query = 
     items.push(...page.items)
     cursor = page.cursor
     pages++
-  } while (cursor !== undefined)
+  } while (cursor !== undefined && pages < 400)
   return { items, pages }
 }
 
@@ -80,6 +81,34 @@ describe('a list in the order of due times', () => {
     await timers.stop()
   })
 
+  // A store looks at every row whose position is not its due time, such as an overdue one, in each slice.
+  it.each([500, 1500, 6000, 20_000])('is not slower if each slice looks at %i more rows', (others) => {
+    const now = 1_800_000_000_000
+    for (const order of ['due', 'latest'] as const) {
+      const list = new DueOrder(order, undefined, now, {})
+      let slices = 0
+      for (; !list.isOver && slices < 500; slices++) {
+        const { limit } = list.slice(100, 10_000)
+        expect(limit).toBeGreaterThan(0)
+        list.take({ items: [], cursor: undefined, isComplete: true, looked: others }, [], 100)
+      }
+      expect(slices).toBeLessThan(100)
+    }
+  })
+
+  it('finds a timer behind thousands that are overdue in a few pages', async () => {
+    const store = new MemoryStore({ shardCount: 1 })
+    await putOverdue(store, 3000)
+    const timers = await openTimers({ store })
+    await timers.set(call, 'one', { in: '20d' })
+    for (const order of ['due', 'latest'] as const) {
+      const { items, pages } = await pagesOf(timers, order, 10, { kind: 'call' })
+      expect(items.map(({ key }) => key)).toEqual(['one'])
+      expect(pages).toBeLessThan(100)
+    }
+    await timers.stop()
+  })
+
   it('refuses an unknown order, and the cursor of another one', async () => {
     const timers = await openTimers({ store: new MemoryStore() })
     await timers.setMany(
@@ -111,3 +140,20 @@ describe('a list in the order of due times', () => {
     await timers.stop()
   })
 })
+
+/** Stores overdue timers that were put back, as an owner does with those that cannot start. */
+async function putOverdue(store: MemoryStore, count: number): Promise<void> {
+  const now = Date.now()
+  const claim = { shard: 0, owner: 'me', nonce: 1, leaseMs: 60_000, expectedEpoch: 0 }
+  const { epoch, nonce, settledLevel } = (await store.acquire(claim))!
+  const fence = { shard: 0, epoch, nonce, settledLevel }
+  const operations = Array.from({ length: count }, (_, i) => {
+    const name = { namespace: 'default', kind: 'mail', key: `k${i}` }
+    const content = { identity: i + 1, createdAt: now, payload: new Uint8Array(), tags: [], details: '' }
+    const progress = { dueAt: now - 60_000 - i, attempt: 0, occurrence: 0, position: now + 60_000 }
+    return { type: 'set', ...name, ...content, ...progress } as const
+  })
+  await store.write(fence, { operations })
+  expect(await store.countRows()).toBe(count)
+  await store.release(fence)
+}

@@ -54,6 +54,10 @@ export class DueOrder {
   #width: number
   #inner: string | undefined
   #looked: number
+  // How much time the last slice covered, and how many rows it looked at.
+  #last: { readonly span: number; readonly looked: number } | undefined
+  // How many rows each slice looks at, however short it is: those whose position is not their due time.
+  #always = 0
 
   constructor(
     order: ListOrder,
@@ -132,9 +136,22 @@ export class DueOrder {
   #moveOn(looked: number): void {
     const { dueFromInclusive, dueUntilExclusive } = this.#bounds()
     this.#edge = this.#order === 'due' ? dueUntilExclusive : dueFromInclusive
-    if (looked > MANY_ROWS) this.#width = Math.max(1, Math.floor(this.#width / 2))
-    else if (looked < FEW_ROWS) this.#width = Math.min(WIDEST, this.#width * 4)
-    if (looked === 0) this.#width = Math.max(this.#width, this.#wideStep())
+    this.#compare({ span: dueUntilExclusive - dueFromInclusive, looked })
+    const own = Math.max(0, looked - this.#always)
+    // Nothing is shorter than a millisecond: a longer slice shows whether its length matters.
+    if (own > MANY_ROWS && this.#width > 1) this.#width = Math.floor(this.#width / 2)
+    else this.#width = Math.min(WIDEST, this.#width * (own < FEW_ROWS ? 4 : 2))
+    if (own === 0) this.#width = Math.max(this.#width, this.#wideStep())
+  }
+
+  /** A slice of another length that looked at as many rows shows that its length was not the reason. */
+  #compare(slice: { readonly span: number; readonly looked: number }): void {
+    const last = this.#last
+    this.#last = slice
+    if (last === undefined || slice.looked < FEW_ROWS) return
+    const isOtherSpan = slice.span >= 2 * last.span || last.span >= 2 * slice.span
+    const [fewer, more] = [Math.min(slice.looked, last.looked), Math.max(slice.looked, last.looked)]
+    if (isOtherSpan && more <= 1.25 * fewer) this.#always = fewer
   }
 
   /** The slice at the edge. It ends at the present, where most timers are. */
