@@ -101,6 +101,8 @@ export class PoolsTrial {
       await this.#waitForOthers()
       await this.#startWorker('d', LEFT_OVER)
       await this.#until('all timers have started', () => this.#ledger.waiting === 0)
+      // Owners settle what other workers report. Workers that stop one after the other would leave reports in inboxes.
+      await this.#until('all timers are settled', async () => (await timers!.stats()).pending === 0)
       for (const worker of this.#running.values()) await worker.stop()
       await this.#checkStore(timers)
       this.#storeSeconds = processorSeconds(server.pids)
