@@ -286,7 +286,7 @@ describe('reading the requests of a PostgreSQL inbox', () => {
     const found = await Promise.all(fences.map((fence) => store.requests(fence, 10)))
     expect(found.map((all) => all.map(({ id }) => id))).toEqual([['small'], ['large 1', 'large 2'], []])
     const { operation } = found[1]![1]!
-    expect('payload' in operation && Buffer.from(payload).equals(operation.payload!)).toBe(true)
+    expect('payload' in operation && Buffer.from(payload).equals(operation.payload)).toBe(true)
     await store.stop()
     expect(await callsIn(schema, ['requests'])).toBe(1)
   })
