@@ -46,6 +46,16 @@ describe('a fine clock', () => {
     expect(clock.stats.alarms).toBeGreaterThan(0)
   })
 
+  it('wakes at once for an instant long ago, and goes on', async () => {
+    const { clock } = await started()
+    const woken: string[] = []
+    clock.wakeAt(0, () => woken.push('long ago'))
+    await until('the first wake has come', () => woken.length === 1)
+    clock.wakeAt(clock.now() + 2, () => woken.push('later'))
+    await until('the second wake has come', () => woken.length === 2)
+    expect(woken).toEqual(['long ago', 'later'])
+  })
+
   it('never wakes after a cancel, also if another wake of the same instant cancels', async () => {
     const { clock } = await started()
     const woken: string[] = []

@@ -63,7 +63,9 @@ export class FineClock implements Clock {
   }
 
   #setAlarm(dueAt: number): void {
-    this.#alarmAt = Math.min(dueAt, systemClock.now() + LONGEST_MS)
+    const now = systemClock.now()
+    // An instant long ago does not fit into the word that the thread reads.
+    this.#alarmAt = Math.max(now, Math.min(dueAt, now + LONGEST_MS))
     this.#thread.set(this.#alarmAt)
   }
 
